@@ -1,0 +1,1 @@
+"""The collectors that come with sanpath, one folder each. Found by listing this folder, imported when used."""

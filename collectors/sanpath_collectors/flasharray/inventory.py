@@ -1,0 +1,159 @@
+"""FlashArray REST 2 items → things and ties. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from sanpath.plugin import Thing, Tie
+from sanpath_collectors.flasharray.parse import Entry, name, number, sub, text, texts, wwpn
+
+Item = Thing | Tie
+
+_NAA_PREFIX = "naa.624a9370"  # NAA 6, Pure's IEEE company id 24a937, then the volume's serial
+_NVME_COMPANY_ID = "24a937"
+_BITS_FLOOR = 1_000  # the documents say Gb/s, arrays give bit/s; no port is slower than 1,000 bit/s
+
+
+def array(item: Entry, model: str) -> Thing:
+    """The array itself."""
+    return Thing(
+        "array",
+        name(item),
+        label=name(item),
+        ids={"name": (name(item),)},
+        attributes={"model": model or None, "os": item.get("os"), "version": item.get("version")},
+    )
+
+
+def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
+    """Controllers with their role."""
+    for item in items:
+        if controller := name(item):
+            attributes = {key: text(item, key) or None for key in ("mode", "status", "model", "version")}
+            yield Thing("controller", controller, label=controller, attributes=attributes)
+            yield Tie("member_of", ("controller", controller), ("array", array_name), "controllers")
+
+
+def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) -> Iterator[Item]:
+    """Target ports under their name in /ports ("CT0.FC0"); /network-interfaces writes Ethernet ones "ct0.eth4".
+
+    The target's IQN and NQN are attributes and no join keys: all ports of an array share them.
+    """
+    by_name = {name(interface).upper(): interface for interface in interfaces}
+    rows: dict[str, list[Entry]] = {}
+    for item in items:
+        if name(item):
+            rows.setdefault(name(item).upper(), []).append(item)
+    for port, entries in rows.items():
+        yield _port(port, entries, by_name.get(port, {}))
+        yield Tie("member_of", ("array_port", port), ("array", array_name), "ports")
+
+
+def _port(port: str, entries: list[Entry], interface: Entry) -> Thing:
+    eth = sub(interface, "eth")
+    wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(sub(interface, "fc"), "wwn"))]
+    addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0] for entry in entries)]
+    return Thing(
+        "array_port",
+        port,
+        label=port,
+        ids=_ids(wwpn=wwpns, ip=addresses, mac=[text(eth, "mac_address").lower()]),
+        attributes={
+            "capable_bits_per_second": bits_per_second(number(interface.get("speed"))),
+            "technology": "fibre_channel" if any(wwpns) or ".FC" in port else "ethernet",
+            "services": ",".join(texts(interface, "services")) or None,
+            "enabled": interface.get("enabled") is True if "enabled" in interface else None,
+            "target_iqn": next((iqn for e in entries if (iqn := text(e, "iqn"))), None),
+            "target_nqn": next((nqn for e in entries if (nqn := text(e, "nqn"))), None),
+            "failover": next((other for e in entries if (other := text(e, "failover"))), None),
+        },
+    )
+
+
+def bits_per_second(speed: int | float | None) -> int | float | None:
+    """Speed of an interface. 0 stands for unknown: None."""
+    if not speed:
+        return None
+    return speed if speed >= _BITS_FLOOR else speed * 1_000_000_000
+
+
+def hosts(items: Iterable[Entry]) -> Iterator[Item]:
+    """Hosts the array knows, and their Fibre Channel initiators. Hosts of a replication peer are left out."""
+    initiators: set[str] = set()
+    for item in items:
+        host = name(item)
+        if not host or item.get("is_local") is False:
+            continue
+        wwpns = [w for w in map(wwpn, texts(item, "wwns")) if w]
+        connectivity = sub(item, "port_connectivity")
+        yield Thing(
+            "host",
+            host,
+            label=host,
+            ids=_ids(wwpn=wwpns, iqn=texts(item, "iqns"), nqn=texts(item, "nqns")),
+            attributes={
+                "personality": text(item, "personality") or None,
+                "port_connectivity": text(connectivity, "details") or None,
+            },
+        )
+        for initiator in wwpns:
+            if initiator not in initiators:
+                initiators.add(initiator)
+                yield Thing("hba", initiator, label=initiator, ids={"wwpn": (initiator,)})
+            yield Tie("attached_to", ("hba", initiator), ("host", host), "hosts: wwns")
+
+
+def volumes(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
+    """Volumes with the identifiers under which hosts see them."""
+    for item in items:
+        volume, serial = name(item), text(item, "serial")
+        if not volume or item.get("destroyed") is True:
+            continue
+        qos = sub(item, "qos")
+        yield Thing(
+            "volume",
+            volume,
+            label=volume,
+            ids=volume_ids(serial) if serial else {},
+            attributes={
+                "size_bytes": number(item.get("provisioned")),
+                "subtype": text(item, "subtype") or None,
+                "qos_bytes_per_second": number(qos.get("bandwidth_limit")),
+                "qos_ops_per_second": number(qos.get("iops_limit")),
+            },
+        )
+        yield Tie("member_of", ("volume", volume), ("array", array_name), "volumes")
+
+
+def volume_ids(serial: str) -> Mapping[str, tuple[str, ...]]:
+    """SCSI and NVMe identifiers of a volume.
+
+    >>> volume_ids("6C1B16CE1C034D1C00013918")["naa"]
+    ('naa.624a93706c1b16ce1c034d1c00013918',)
+    """
+    low = serial.lower()
+    return {
+        "naa": (_NAA_PREFIX + low,),
+        "eui": (f"eui.00{low[:14]}{_NVME_COMPANY_ID}{low[-10:]}",),
+        "serial": (serial,),
+    }
+
+
+def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterator[Tie]:
+    """Which volume is presented to which host, each pair once; connections to a whole host group carry its hosts."""
+    seen: set[tuple[str, str]] = set()
+    for item in items:
+        pair = name(sub(item, "volume")), name(sub(item, "host"))
+        if not pair[0] or pair[1] not in known_hosts or pair in seen:
+            continue
+        seen.add(pair)
+        lun = item.get("lun")
+        evidence = "connections" if lun is None else f"connections: LUN {lun}"
+        yield Tie("presents", ("volume", pair[0]), ("host", pair[1]), evidence)
+
+
+def _ids(**keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Join keys without blanks and repeats."""
+    return {
+        key: found for key, values in keys.items() if (found := tuple(dict.fromkeys(v for v in values if v)))
+    }

@@ -1,0 +1,86 @@
+"""What can be built: every case is data, the builder knows none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPort:
+    """A port of the lab's switch.
+
+    `name`: its ifName. `speed_megabits_per_second`: what the agent reports as ifHighSpeed.
+    `rate_megabits_per_second`: what the port really sends at most (tbf), towards the device; None: no limit.
+    """
+
+    name: str
+    speed_megabits_per_second: int = 10_000
+    rate_megabits_per_second: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One initiator port and one target port with a bridge of their own between them.
+
+    A limit of `host_port` limits reads, one of `array_port` writes. `loaded`: whether the load uses this way.
+    """
+
+    host_port: SwitchPort
+    array_port: SwitchPort
+    loaded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """How nbdkit behaves: its filters below `log`, outermost first, their parameters and the size of the volume."""
+
+    filters: tuple[str, ...]
+    parameters: tuple[str, ...]
+    size_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """fio's steps: one job a queue depth, random reads, each after an idle gap that shows as an edge everywhere."""
+
+    queue_depths: tuple[int, ...] = (2, 16, 64)
+    block_bytes: int = 64 << 10
+    ramp_seconds: int = 2
+    step_seconds: int = 8
+    gap_seconds: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A lab to build and the load to put on it.
+
+    `counter_cache_seconds`: how long the agent answers from its cache; None leaves net-snmp's own 3 s, and
+    real switches cache too.
+    """
+
+    name: str
+    fabrics: tuple[Fabric, ...]
+    array: Array
+    load: Load
+    counter_cache_seconds: int | None
+
+
+CASES = {
+    case.name: case
+    for case in (
+        Case(
+            name="slow-port",
+            fabrics=(
+                Fabric(
+                    host_port=SwitchPort(
+                        "p-host", speed_megabits_per_second=400, rate_megabits_per_second=400
+                    ),
+                    array_port=SwitchPort("p-array"),
+                ),
+            ),
+            array=Array(filters=("delay",), parameters=("rdelay=2ms",)),
+            load=Load(),
+            counter_cache_seconds=1,
+        ),
+    )
+}

@@ -1,0 +1,97 @@
+"""What the lab writes for others to read: secrets, sanpath.yaml and the fio job."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from real_lab.cases import Case
+from real_lab.nbd_target import PORT, port_name
+from real_lab.network import VETH_BITS_PER_SECOND, array_address, host_address
+from real_lab.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Random for every lab. `set_up_community` never leaves the switch."""
+
+    read_community: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    set_up_community: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    api_token: str = field(default_factory=secrets.token_urlsafe, repr=False)
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a new file that only its owner may read. Raises FileExistsError."""
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(text)
+
+
+def write_secrets(secret: Secrets, folder: Path) -> None:
+    """The files that sanpath.yaml refers to."""
+    home = folder / "secrets"
+    home.mkdir(mode=0o700)
+    write_private(home / "sw1-community", secret.read_community + "\n")
+    write_private(home / "fa1-token", secret.api_token + "\n")
+
+
+def write_configuration(case: Case, state: State, array_endpoint: str, folder: Path) -> Path:
+    """sanpath.yaml. `array_endpoint`: host:port of the array's REST server."""
+    things: dict[str, dict[str, object]] = {}
+    links = ["load:fio runs_on host:host1"]
+    for number, fabric in enumerate(case.fabrics):
+        hba, target = f"hba:host1/eth{number}", f"array_port:fa1/{port_name(number)}"
+        things[hba] = {"ip": host_address(number), "capable_bits_per_second": VETH_BITS_PER_SECOND}
+        links += [
+            f"{hba} attached_to host:host1",
+            f"switch_port:sw1/{fabric.host_port.name} cabled_to {hba}",
+            f"switch_port:sw1/{fabric.array_port.name} cabled_to {target}",
+        ]
+    switch = {
+        "name": "sw1", "collector": "snmp_if", "host": state.switch_address, "port": 161,
+        "community": "file:secrets/sw1-community", "every_seconds": 1,
+    }  # fmt: skip
+    array = {
+        "name": "fa1", "collector": "flasharray", "host": array_endpoint,
+        "api_token": "file:secrets/fa1-token", "ca_file": "ca.pem", "every_seconds": 2,
+    }  # fmt: skip
+    document = {"sources": [switch, array], "topology": {"things": things, "links": links}}
+    file = folder / "sanpath.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    return file
+
+
+def write_job(case: Case, folder: Path) -> Path:
+    """The fio job: a step a queue depth, one process a loaded fabric in each.
+
+    fio counts startdelay from its own start, not from the end of the step before, so the gaps are summed up.
+    """
+    load = case.load
+    lines = [
+        "[global]",
+        "ioengine=nbd",
+        "rw=randread",
+        f"bs={load.block_bytes}",
+        "time_based",
+        f"ramp_time={load.ramp_seconds}",
+        f"runtime={load.step_seconds}",
+        "group_reporting",
+    ]
+    for step, depth in enumerate(load.queue_depths):
+        begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
+        loaded = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
+        for position, number in enumerate(loaded):
+            lines += [
+                "",
+                f"[depth-{depth}" + (f"-eth{number}]" if len(loaded) > 1 else "]"),
+                *(["stonewall"] if position == 0 else []),
+                f"startdelay={begin}",
+                f"iodepth={depth}",
+                f"uri=nbd://{array_address(number)}:{PORT}",
+            ]
+    file = folder / "job.fio"
+    file.write_text("\n".join(lines) + "\n")
+    return file

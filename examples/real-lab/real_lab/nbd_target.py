@@ -1,0 +1,57 @@
+"""The array's target ports: one nbdkit each, whose own log is what the array knows about its I/O."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from real_lab.cases import Array, Case
+from real_lab.network import array_address
+from real_lab.state import State
+from real_lab.system import start, wait_until
+
+PORT = 10809
+"""TCP port of NBD (IANA)."""
+
+THREADS = 256
+"""More than any load keeps outstanding: what waits for a thread is not in the log."""
+
+
+def port_name(fabric: int) -> str:
+    """Name of the target port on a fabric."""
+    return f"CT0.ETH{fabric}"
+
+
+def log_file(folder: Path, fabric: int) -> Path:
+    """Where the target port's nbdkit writes what it does."""
+    return folder / "array" / f"{port_name(fabric)}.log"
+
+
+def nbdkit_command(array: Array, address: str, log: Path) -> list[str]:
+    """`log` is the outermost filter, so that it sees what the others add to the service time."""
+    return [
+        "nbdkit", "--foreground", "--threads", str(THREADS), "--ipaddr", address, "--port", str(PORT),
+        "--filter=log", *(f"--filter={name}" for name in array.filters),
+        "memory", str(array.size_bytes), *array.parameters, f"logfile={log}",
+    ]  # fmt: skip
+
+
+def start_targets(case: Case, state: State, folder: Path) -> None:
+    """Start one nbdkit a fabric and return when all listen. Raises LabError.
+
+    They run at a higher priority, so that other work on this machine does not look like a slow array.
+    """
+    (folder / "array").mkdir()
+    for fabric in range(len(case.fabrics)):
+        command = nbdkit_command(case.array, array_address(fabric), log_file(folder, fabric))
+        start(
+            ["nice", "--adjustment=-10", "ip", "netns", "exec", state.namespaces["array"], *command],
+            lab=state.lab, log_file=folder / "logs" / "nbdkit.log",
+        )  # fmt: skip
+    for fabric in range(len(case.fabrics)):
+        log = log_file(folder, fabric)
+        wait_until(partial(_is_ready, log), f"nbdkit to listen, see {folder / 'logs' / 'nbdkit.log'}")
+
+
+def _is_ready(log: Path) -> bool:
+    return log.exists() and b" Ready " in log.read_bytes()

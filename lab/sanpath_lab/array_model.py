@@ -1,0 +1,194 @@
+"""The simulated array: command processors, parallel servers with one queue, and counters per I_T_L nexus."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from heapq import heapreplace
+from math import log
+from random import Random
+from typing import NamedTuple
+
+from sanpath_lab.events import EventQueue
+from sanpath_lab.exchange import Exchange
+from sanpath_lab.fabric import Fabric
+from sanpath_lab.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, Sequence, sequence_of
+from sanpath_lab.scenario import Direction, Scenario, ServiceTime
+
+KEPT_SECONDS = 3600
+"""How far back one-second samples reach."""
+
+XFER_RDY = sequence_of(FCP_XFER_RDY_BYTES)
+RSP = sequence_of(FCP_RSP_BYTES)
+
+
+@dataclass(slots=True)
+class Totals:
+    """Monotonic sums over completed operations of one direction. Times in seconds."""
+
+    ops: int = 0
+    bytes: int = 0
+    service_seconds: float = 0.0
+    queue_seconds: float = 0.0
+    san_seconds: float = 0.0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.ops + other.ops,
+            self.bytes + other.bytes,
+            self.service_seconds + other.service_seconds,
+            self.queue_seconds + other.queue_seconds,
+            self.san_seconds + other.san_seconds,
+        )
+
+    def __sub__(self, earlier: Totals) -> Totals:
+        return Totals(
+            self.ops - earlier.ops,
+            self.bytes - earlier.bytes,
+            self.service_seconds - earlier.service_seconds,
+            self.queue_seconds - earlier.queue_seconds,
+            self.san_seconds - earlier.san_seconds,
+        )
+
+
+class Nexus(NamedTuple):
+    """Initiator port, target port and direction: what the array's counters are kept by."""
+
+    initiator: str
+    target: str
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class PortTotals:
+    """Monotonic octets and frames of a front-end port."""
+
+    received_octets: int
+    received_frames: int
+    transmitted_octets: int
+    transmitted_frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All counters at a full second of the array's clock, `second` in seconds since the epoch."""
+
+    second: int
+    nexuses: dict[Nexus, Totals]
+    ports: dict[str, PortTotals]
+
+    def total(self, direction: Direction) -> Totals:
+        """Sum over every nexus of a direction."""
+        return sum((t for nexus, t in self.nexuses.items() if nexus.direction == direction), Totals())
+
+
+class SimulatedArray:
+    """`snapshots` has one a second, newest last; there is always at least one."""
+
+    def __init__(self, scenario: Scenario, events: EventQueue, fabric: Fabric, epoch_seconds: float) -> None:
+        self._events, self._fabric, self._epoch_seconds = events, fabric, epoch_seconds
+        self._random = Random(scenario.seed)  # noqa: S311  service times, not secrets
+        self._command_seconds = scenario.array.command_seconds
+        self._service: dict[Direction, ServiceTime] = {
+            "read": scenario.array.read,
+            "write": scenario.array.write,
+        }
+        self._cables = {port.name: fabric.cables[port.switch_port] for port in scenario.array.ports}
+        self._processor_free_at = dict.fromkeys(self._cables, 0.0)
+        self._server_free_at = [0.0] * scenario.array.parallel_servers
+        self.totals = {
+            Nexus(path.hba, path.target, direction): Totals()
+            for path in scenario.paths
+            for direction in self._service
+        }
+        self.snapshots: deque[Snapshot] = deque(maxlen=KEPT_SECONDS)
+        self._take_snapshot(int(epoch_seconds))
+
+    def command_arrives(self, exchange: Exchange, at: float) -> None:
+        """A command comes in at `at`, which may lie a little ahead; `exchange.on_response` is called at its end."""
+        port = exchange.route.target
+        start = max(at, self._processor_free_at[port])
+        accepted = self._processor_free_at[port] = start + self._command_seconds
+        exchange.queue_seconds = start - at
+        exchange.service_seconds = self._command_seconds
+        if exchange.direction == "read":
+            self._events.at(self._serve(exchange, accepted), self._send, exchange)
+        else:
+            self._events.at(accepted, self._ask_for_data, exchange)
+
+    def _serve(self, exchange: Exchange, ready: float) -> float:
+        """Take the server that is free first; returns when it has finished."""
+        servers = self._server_free_at
+        start = max(ready, servers[0])
+        law = self._service[exchange.direction]
+        seconds = law.minimum_seconds - law.tail_seconds * log(1.0 - self._random.random())
+        heapreplace(servers, start + seconds)
+        exchange.queue_seconds += start - ready
+        exchange.service_seconds += seconds
+        return start + seconds
+
+    def _send(self, exchange: Exchange) -> None:
+        exchange.transfer_ready = self._events.now
+        route = exchange.route
+        self._fabric.send_data(
+            exchange,
+            sequence_of(exchange.payload_bytes) + RSP,
+            route.target_cable.towards_switch,
+            route.initiator_cable.from_switch,
+            self._sent,
+        )
+
+    def _sent(self, exchange: Exchange) -> None:
+        self._book(exchange, self._events.now - exchange.transfer_ready)
+        exchange.on_response(exchange)
+
+    def _ask_for_data(self, exchange: Exchange) -> None:
+        exchange.transfer_ready = self._events.now
+        self._events.at(self._send_small(XFER_RDY, exchange), self._host_sends, exchange)
+
+    def _host_sends(self, exchange: Exchange) -> None:
+        route = exchange.route
+        self._fabric.send_data(
+            exchange,
+            sequence_of(exchange.payload_bytes),
+            route.initiator_cable.towards_switch,
+            route.target_cable.from_switch,
+            self._received,
+        )
+
+    def _received(self, exchange: Exchange) -> None:
+        now = self._events.now
+        self._events.at(self._serve(exchange, now), self._respond, exchange, now - exchange.transfer_ready)
+
+    def _respond(self, exchange: Exchange, san_seconds: float) -> None:
+        self._book(exchange, san_seconds)
+        self._events.at(self._send_small(RSP, exchange), exchange.on_response, exchange)
+
+    def _send_small(self, sequence: Sequence, exchange: Exchange) -> float:
+        route = exchange.route
+        return self._fabric.send_small(
+            sequence, route.target_cable.towards_switch, route.initiator_cable.from_switch
+        )
+
+    def _book(self, exchange: Exchange, san_seconds: float) -> None:
+        route = exchange.route
+        totals = self.totals[Nexus(route.initiator, route.target, exchange.direction)]
+        totals.ops += 1
+        totals.bytes += exchange.payload_bytes
+        totals.service_seconds += exchange.service_seconds
+        totals.queue_seconds += exchange.queue_seconds
+        totals.san_seconds += san_seconds
+
+    def _take_snapshot(self, second: int) -> None:
+        ports = {
+            name: PortTotals(
+                cable.from_switch.octets,
+                cable.from_switch.frames,
+                cable.towards_switch.octets,
+                cable.towards_switch.frames,
+            )
+            for name, cable in self._cables.items()
+        }
+        nexuses = {nexus: replace(totals) for nexus, totals in self.totals.items()}
+        self.snapshots.append(Snapshot(second, nexuses, ports))
+        self._events.at(second + 1 - self._epoch_seconds, self._take_snapshot, second + 1)

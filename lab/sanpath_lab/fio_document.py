@@ -1,0 +1,233 @@
+"""A status document as fio 3.33 prints it with --output-format=json: same keys, same order, same units."""
+
+from __future__ import annotations
+
+import json
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import ceil, inf
+from typing import Any
+
+Json = dict[str, Any]
+
+FIO_VERSION = "fio-3.33"
+ETA_UNKNOWN = 2147483647
+PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+DEPTHS = (1, 2, 4, 8, 16, 32)
+BATCHES = (0, 4, 8, 16, 32, 64)
+BELOW_MICROSECOND = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
+MILLISECONDS = (*BELOW_MICROSECOND, 2000)
+
+
+def render(document: Json) -> str:
+    """The text of a document: fio indents by two and puts a blank on both sides of the colon."""
+    return json.dumps(document, indent=2, separators=(",", " : ")) + "\n"
+
+
+def document(status: Json) -> Json:
+    """The document that describes a LoadStatus."""
+    now_ms = status["now_ms"]
+    return {
+        "fio version": FIO_VERSION,
+        "timestamp": now_ms // 1000,
+        "timestamp_ms": now_ms,
+        "time": time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(now_ms / 1000)),
+        "jobs": [_job(status, number) for number in range(len(status["jobs"]))],
+        "disk_util": [_disk(status)],
+    }
+
+
+def job_options(status: Json, number: int) -> dict[str, str]:
+    """What the job file says of a job: fio gives every option back as a string."""
+    options = {
+        "ioengine": "libaio",
+        "direct": "1",
+        "rw": f"rand{status['direction']}",
+        "bs": f"{status['block_bytes'] // 1024}k",
+        "iodepth": str(status["outstanding_per_thread"]),
+        "numjobs": str(status["jobs"][number]["threads"]),
+        "ramp_time": f"{status['ramp_seconds']:g}",
+        "runtime": f"{status['measured_seconds']:g}",
+        "filename": f"/dev/{status['disk']['name']}",
+    }
+    if number and status["gap_seconds"]:
+        options["exec_prerun"] = f"sleep {status['gap_seconds']:g}"
+    return options
+
+
+def _job(status: Json, number: int) -> Json:
+    job = status["jobs"][number]
+    ramping = status["jobs"][0]["phase"] == "ramp"
+    started = job["phase"] != "waiting"
+    thread_ms = (
+        round((job["runtime_seconds"] if started else status["elapsed_seconds"]) * 1000) * job["threads"]
+    )
+    directions = {
+        direction: _direction(status, job if direction == status["direction"] else None)
+        for direction in ("read", "write", "trim")
+    }
+    return {
+        "jobname": f"t{job['threads']}",
+        "groupid": number,
+        "error": 0,
+        "eta": ETA_UNKNOWN if ramping else ceil(status["remaining_seconds"]),
+        "elapsed": ceil(status["elapsed_seconds"]) or 1,
+        "job options": job_options(status, number),
+        **directions,
+        "sync": {"total_ios": 0, "lat_ns": _latency(None, 0)},
+        "job_runtime": thread_ms,
+        "usr_cpu": _percent(job["ios"] * status["user_seconds_per_io"], thread_ms / 1000),
+        "sys_cpu": _percent(job["ios"] * status["system_seconds_per_io"], thread_ms / 1000),
+        "ctx": job["ios"],
+        "majf": 0,
+        "minf": 14 * job["threads"] if started else 0,
+        "iodepth_level": _depths(status["outstanding_per_thread"] if job["ios"] else None, DEPTHS),
+        "iodepth_submit": _depths(4 if job["ios"] else None, BATCHES),
+        "iodepth_complete": _depths(4 if job["ios"] else None, BATCHES),
+        **_latency_shares(job["latency"]),
+        "latency_depth": status["outstanding_per_thread"],
+        "latency_target": 0,
+        "latency_percentile": 100.0,
+        "latency_window": 0,
+    }
+
+
+def _percent(part: float, whole: float) -> float:
+    return round(100 * part / whole, 6) if whole else 0.0
+
+
+def _direction(status: Json, job: Json | None) -> Json:
+    """One direction of a job, all zero for None."""
+    block = status["block_bytes"]
+    ios = job["ios"] if job else 0
+    runtime = job["runtime_seconds"] if job else 0.0
+    iops = ios / runtime if runtime else 0.0
+    samples = job["iops_samples"] if job else []
+    submit_ns = round(status["submit_seconds"] * 1e9)
+    latency = job["latency"] if job else None
+    return {
+        "io_bytes": ios * block,
+        "io_kbytes": ios * block // 1024,
+        "bw_bytes": int(iops * block),
+        "bw": int(iops * block / 1024),
+        "iops": round(iops, 6),
+        "runtime": round(runtime * 1000),
+        "total_ios": ios,
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": _constant_latency(latency["count"] if latency else 0, submit_ns),
+        "clat_ns": _latency(latency, submit_ns, with_percentiles=True),
+        "lat_ns": _latency(latency, 0),
+        **_samples("bw", [sample * block / 1024 for sample in samples]),
+        **_samples("iops", samples),
+    }
+
+
+def _samples(name: str, samples: Sequence[float]) -> Json:
+    """The statistics of the half-second samples; only bandwidth has a share of the group."""
+    mean = sum(samples) / len(samples) if samples else 0.0
+    deviation = (sum((s - mean) ** 2 for s in samples) / len(samples)) ** 0.5 if samples else 0.0
+    share = {"bw_agg": 100.0 if samples else 0.0} if name == "bw" else {}
+    return {
+        f"{name}_min": int(min(samples, default=0)),
+        f"{name}_max": int(max(samples, default=0)),
+        **share,
+        f"{name}_mean": round(mean, 6),
+        f"{name}_dev" if name == "bw" else f"{name}_stddev": round(deviation, 6),
+        f"{name}_samples": len(samples),
+    }
+
+
+def _constant_latency(count: int, ns: int) -> Json:
+    if not count:
+        return _latency(None, 0)
+    return {"min": ns, "max": ns, "mean": float(ns), "stddev": 0.0, "N": count}
+
+
+def _latency(latency: Json | None, less_ns: int, with_percentiles: bool = False) -> Json:
+    """`less_ns` is taken off: completion latency is total latency without submission."""
+    if latency is None or not latency["count"]:
+        return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
+    block = {
+        "min": latency["minimum"] - less_ns,
+        "max": latency["maximum"] - less_ns,
+        "mean": round(latency["mean"] - less_ns, 6),
+        "stddev": round(latency["deviation"], 6),
+        "N": latency["count"],
+    }
+    if with_percentiles:
+        block["percentile"] = _percentiles(latency, less_ns)
+    return block
+
+
+def _percentiles(latency: Json, less_ns: int) -> dict[str, int]:
+    found: dict[str, int] = {}
+    wanted = iter(PERCENTILES)
+    percentile = next(wanted, inf)
+    seen = 0
+    for ns, count in latency["buckets"]:
+        seen += count
+        while percentile != inf and seen >= latency["count"] * percentile / 100:
+            found[f"{percentile:.6f}"] = ns - less_ns
+            percentile = next(wanted, inf)
+    return found
+
+
+def _depths(depth: int | None, steps: tuple[int, ...]) -> dict[str, float]:
+    """All I/O at one depth; None: no I/O yet."""
+    shares = dict.fromkeys([*(str(step) for step in steps), ">=64"], 0.0)
+    if depth is not None:
+        shares[">=64" if depth >= 64 else str(max(step for step in steps if step <= depth))] = 100.0
+    return shares
+
+
+def _latency_shares(latency: Json) -> Json:
+    """Percent of the I/Os by latency, each in the unit in which it has at most three digits."""
+    nanoseconds = [0] * len(BELOW_MICROSECOND)
+    microseconds = [0] * len(BELOW_MICROSECOND)
+    milliseconds = [0] * (len(MILLISECONDS) + 1)
+    for ns, count in latency["buckets"]:
+        if ns < 1000:
+            nanoseconds[bisect_left(BELOW_MICROSECOND, ns)] += count
+        elif ns < 1_000_000:
+            microseconds[bisect_left(BELOW_MICROSECOND, ns // 1000)] += count
+        else:
+            milliseconds[bisect_left(MILLISECONDS, ns // 1_000_000)] += count
+    whole = latency["count"]
+    below = [str(limit) for limit in BELOW_MICROSECOND]
+    in_ms = [*(str(limit) for limit in MILLISECONDS), ">=2000"]
+    return {
+        "latency_ns": {key: _percent(n, whole) for key, n in zip(below, nanoseconds, strict=True)},
+        "latency_us": {key: _percent(n, whole) for key, n in zip(below, microseconds, strict=True)},
+        "latency_ms": {key: _percent(n, whole) for key, n in zip(in_ms, milliseconds, strict=True)},
+    }
+
+
+def _disk(status: Json) -> Json:
+    disk = status["disk"]
+    return {
+        "name": disk["name"],
+        "read_ios": disk["ios"][0],
+        "write_ios": disk["ios"][1],
+        "read_merges": 0,
+        "write_merges": 0,
+        "read_ticks": int(disk["ticks_seconds"][0] * 1000),
+        "write_ticks": int(disk["ticks_seconds"][1] * 1000),
+        "in_queue": int(disk["in_flight_seconds"] * 1000),
+        "util": _percent(disk["busy_seconds"], status["elapsed_seconds"]),
+    }
+
+
+def summary(status: Json) -> str:
+    """What fio prints for people, shortened to a line a job."""
+    lines = []
+    for number, job in enumerate(status["jobs"]):
+        runtime = job["runtime_seconds"]
+        iops = job["ios"] / runtime if runtime else 0.0
+        lines.append(
+            f"t{job['threads']}: (groupid={number}, jobs={job['threads']}): err= 0: {status['direction']}: "
+            f"IOPS={iops:.0f}, BW={iops * status['block_bytes'] / 2**20:.0f}MiB/s, "
+            f"lat avg={job['latency']['mean'] / 1e6:.2f} msec\n"
+        )
+    return "".join(lines)

@@ -1,0 +1,79 @@
+"""The simulated host: the guest's disk queue above the LUN queue above the HBA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sanpath_lab.array_model import SimulatedArray
+from sanpath_lab.events import EventQueue
+from sanpath_lab.exchange import Exchange
+from sanpath_lab.fabric import Fabric
+from sanpath_lab.fibre_channel import FCP_CMND_BYTES, sequence_of
+from sanpath_lab.queues import DepthQueue
+from sanpath_lab.scenario import Direction, Scenario
+
+CMND = sequence_of(FCP_CMND_BYTES)
+
+
+@dataclass(slots=True)
+class DiskTotals:
+    """What the guest's kernel counts of one direction. `ticks_seconds`: sum of admission-to-completion times."""
+
+    ios: int = 0
+    ticks_seconds: float = 0.0
+
+
+class SimulatedHost:
+    """Carries I/O to the array and calls the `on_complete` it was submitted with when it is done."""
+
+    def __init__(self, scenario: Scenario, events: EventQueue, fabric: Fabric, array: SimulatedArray) -> None:
+        self._events, self._fabric, self._array = events, fabric, array
+        self.guest_queue = DepthQueue(scenario.guest_disk.queue_depth)
+        self.lun_queue = DepthQueue(scenario.host.lun_queue_depth)
+        self.disk: dict[Direction, DiskTotals] = {"read": DiskTotals(), "write": DiskTotals()}
+        self._submit_seconds = scenario.host.submit_seconds
+        self._ios_per_path = scenario.ios_per_path
+        self._sent = 0
+
+    def new_exchange(
+        self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None]
+    ) -> Exchange:
+        """An exchange that has not been submitted yet."""
+
+        def response_arrives(exchange: Exchange) -> None:
+            self._release(exchange)
+            on_complete(exchange)
+
+        return Exchange(direction, payload_bytes, self._fabric.routes[0], response_arrives)
+
+    def submit(self, exchange: Exchange) -> None:
+        """The guest's application issues an I/O."""
+        exchange.issued = self._events.now
+        if self.guest_queue.enter(exchange, self._events.now):
+            self._admit(exchange)
+
+    def _admit(self, exchange: Exchange) -> None:
+        exchange.admitted = self._events.now
+        if self.lun_queue.enter(exchange, self._events.now):
+            self._send(exchange)
+
+    def _send(self, exchange: Exchange) -> None:
+        """Round Robin: the path changes after `ios_per_path` commands."""
+        routes = self._fabric.routes
+        route = exchange.route = routes[self._sent // self._ios_per_path % len(routes)]
+        self._sent += 1
+        arrives = self._submit_seconds + self._fabric.send_small(
+            CMND, route.initiator_cable.towards_switch, route.target_cable.from_switch
+        )
+        self._array.command_arrives(exchange, arrives)
+
+    def _release(self, exchange: Exchange) -> None:
+        now = self._events.now
+        totals = self.disk[exchange.direction]
+        totals.ios += 1
+        totals.ticks_seconds += now - exchange.admitted
+        if (behind := self.lun_queue.leave(now)) is not None:
+            self._send(behind)
+        if (behind := self.guest_queue.leave(now)) is not None:
+            self._admit(behind)

@@ -1,0 +1,109 @@
+"""The simulated load generator: one job after another, each a closed loop of threads x outstanding I/Os."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sanpath_lab.events import EventQueue
+from sanpath_lab.exchange import Exchange
+from sanpath_lab.histogram import LatencyHistogram
+from sanpath_lab.host_model import SimulatedHost
+from sanpath_lab.scenario import Load
+
+Phase = Literal["waiting", "ramp", "measured", "draining", "ended"]
+
+SAMPLE_SECONDS = 0.5
+"""fio's own period for iops_min, iops_max and iops_mean."""
+
+
+class Job:
+    """One step of the load and its statistics, which start over when the ramp ends."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.phase: Phase = "waiting"
+        self.ios = 0
+        self.in_flight = 0
+        self.latency = LatencyHistogram()
+        self.iops_samples: list[float] = []
+        self.counting_since = 0.0
+        """When the statistics started, simulated seconds."""
+        self.ended_at = 0.0
+
+    def runtime_seconds(self, now: float) -> float:
+        """How long the present statistics cover; 0 before the job has started."""
+        match self.phase:
+            case "waiting":
+                return 0.0
+            case "ended":
+                return self.ended_at - self.counting_since
+            case _:
+                return now - self.counting_since
+
+
+class LoadRun:
+    """One execution of the load, which begins at once."""
+
+    def __init__(self, load: Load, events: EventQueue, host: SimulatedHost) -> None:
+        self.load = load
+        self.jobs = [Job(threads) for threads in load.threads]
+        self.began_at = events.now
+        self.finished = False
+        self._events, self._host = events, host
+        self._stopped = False
+        self._start(0)
+
+    def stop(self) -> None:
+        """Issue nothing more; the run is `finished` when what is in flight has come back."""
+        self._stopped = True
+        if not any(job.in_flight for job in self.jobs):
+            self.finished = True
+        for job in self.jobs:
+            self._close(job)
+
+    def _start(self, number: int) -> None:
+        if self._stopped:
+            return
+        job, load, now = self.jobs[number], self.load, self._events.now
+        job.phase, job.counting_since = "ramp", now
+
+        def completed(exchange: Exchange) -> None:
+            self._completed(number, job, exchange)
+
+        self._events.at(now + load.ramp_seconds, self._measure, job)
+        self._events.at(now + load.ramp_seconds + load.measured_seconds, self._close, job)
+        job.in_flight = job.threads * load.outstanding_per_thread
+        for _ in range(job.in_flight):
+            self._host.submit(self._host.new_exchange(load.direction, load.block_bytes, completed))
+
+    def _measure(self, job: Job) -> None:
+        if job.phase == "ramp":
+            job.phase, job.counting_since, job.ios = "measured", self._events.now, 0
+            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, 0)
+
+    def _sample(self, job: Job, ios_before: int) -> None:
+        if job.phase == "measured":
+            job.iops_samples.append((job.ios - ios_before) / SAMPLE_SECONDS)
+            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, job.ios)
+
+    def _close(self, job: Job) -> None:
+        if job.phase in ("ramp", "measured"):
+            job.phase = "draining"
+
+    def _completed(self, number: int, job: Job, exchange: Exchange) -> None:
+        job.ios += 1
+        if job.phase != "ramp":
+            job.latency.add(self._events.now - exchange.issued)
+        if job.phase != "draining":
+            self._host.submit(exchange)
+            return
+        job.in_flight -= 1
+        if not job.in_flight:
+            job.phase, job.ended_at = "ended", self._events.now
+            self._next(number + 1)
+
+    def _next(self, number: int) -> None:
+        if self._stopped or number == len(self.jobs):
+            self.finished = True
+        else:
+            self._events.at(self._events.now + self.load.gap_seconds, self._start, number)

@@ -1,0 +1,149 @@
+"""What the load generator knows of its own run: sent by the lab, printed by the fio double."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sanpath_lab.load_model import Job, LoadRun, Phase
+from sanpath_lab.scenario import Direction
+from sanpath_lab.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyStatus:
+    """Latencies of the measured part in nanoseconds; `buckets` are (middle of the bucket, I/Os), fastest first."""
+
+    count: int
+    minimum: int
+    maximum: int
+    mean: float
+    deviation: float
+    buckets: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """One job. `runtime_seconds` and `ios` start over at the end of the ramp."""
+
+    threads: int
+    phase: Phase
+    ios: int
+    runtime_seconds: float
+    latency: LatencyStatus
+    iops_samples: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskStatus:
+    """The guest's disk since the run began. Times in seconds; tuples are (read, write)."""
+
+    name: str
+    ios: tuple[int, int]
+    ticks_seconds: tuple[float, float]
+    in_flight_seconds: float
+    busy_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStatus:
+    """The whole run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
+
+    now_ms: int
+    elapsed_seconds: float
+    remaining_seconds: float
+    finished: bool
+    direction: Direction
+    block_bytes: int
+    outstanding_per_thread: int
+    ramp_seconds: float
+    measured_seconds: float
+    gap_seconds: float
+    submit_seconds: float
+    user_seconds_per_io: float
+    system_seconds_per_io: float
+    jobs: tuple[JobStatus, ...]
+    disk: DiskStatus
+
+
+def _job_status(job: Job, now: float) -> JobStatus:
+    """A job's statistics at simulated time `now`."""
+    latency = job.latency
+    count = latency.count
+    mean = latency.sum_seconds / count if count else 0.0
+    variance = latency.sum_of_squares / count - mean * mean if count else 0.0
+    return JobStatus(
+        threads=job.threads,
+        phase=job.phase,
+        ios=job.ios,
+        runtime_seconds=job.runtime_seconds(now),
+        latency=LatencyStatus(
+            count,
+            round(latency.min_seconds * 1e9),
+            round(latency.max_seconds * 1e9),
+            mean * 1e9,
+            max(0.0, variance) ** 0.5 * 1e9,
+            tuple(latency.by_latency()),
+        ),
+        iops_samples=tuple(job.iops_samples),
+    )
+
+
+def _remaining_seconds(run: LoadRun, now: float) -> float:
+    """How long the run will still take; what drains is taken as over."""
+    load = run.load
+    whole = load.ramp_seconds + load.measured_seconds
+    seconds = 0.0
+    for job in run.jobs:
+        match job.phase:
+            case "waiting":
+                seconds += load.gap_seconds + whole
+            case "ramp":
+                seconds += whole - job.runtime_seconds(now)
+            case "measured":
+                seconds += load.measured_seconds - job.runtime_seconds(now)
+    return seconds
+
+
+def disk_status(simulation: Simulation) -> DiskStatus:
+    """The guest's disk since the lab started."""
+    host, now = simulation.host, simulation.now
+    read, write = host.disk["read"], host.disk["write"]
+    return DiskStatus(
+        simulation.scenario.guest_disk.name,
+        (read.ios, write.ios),
+        (read.ticks_seconds, write.ticks_seconds),
+        host.guest_queue.in_flight_seconds(now),
+        host.guest_queue.busy_seconds(now),
+    )
+
+
+def _since(before: DiskStatus, now: DiskStatus) -> DiskStatus:
+    return DiskStatus(
+        now.name,
+        (now.ios[0] - before.ios[0], now.ios[1] - before.ios[1]),
+        (now.ticks_seconds[0] - before.ticks_seconds[0], now.ticks_seconds[1] - before.ticks_seconds[1]),
+        now.in_flight_seconds - before.in_flight_seconds,
+        now.busy_seconds - before.busy_seconds,
+    )
+
+
+def load_status(simulation: Simulation, run: LoadRun, disk_before: DiskStatus) -> LoadStatus:
+    """A run as it is now; `disk_before` is what the disk had counted when it began."""
+    load, now = run.load, simulation.now
+    return LoadStatus(
+        now_ms=round((simulation.epoch_seconds + now) * 1000),
+        elapsed_seconds=now - run.began_at,
+        remaining_seconds=_remaining_seconds(run, now),
+        finished=run.finished,
+        direction=load.direction,
+        block_bytes=load.block_bytes,
+        outstanding_per_thread=load.outstanding_per_thread,
+        ramp_seconds=load.ramp_seconds,
+        measured_seconds=load.measured_seconds,
+        gap_seconds=load.gap_seconds,
+        submit_seconds=simulation.scenario.host.submit_seconds,
+        user_seconds_per_io=load.user_seconds_per_io,
+        system_seconds_per_io=load.system_seconds_per_io,
+        jobs=tuple(_job_status(job, now) for job in run.jobs),
+        disk=_since(disk_before, disk_status(simulation)),
+    )

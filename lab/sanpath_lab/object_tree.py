@@ -1,0 +1,30 @@
+"""What an SNMP agent can read: objects in the order of their identifiers, values fetched when asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+
+Oid = tuple[int, ...]
+Getter = Callable[[], object]
+
+
+class ObjectTree:
+    """Instances by full object identifier; a getter returns the SNMP value of now."""
+
+    def __init__(self, getters: Mapping[Oid, Getter]) -> None:
+        self._getters = dict(getters)
+        self._order = sorted(self._getters)
+
+    def get(self, oid: Oid) -> object | None:
+        """The value of an instance, None when there is none."""
+        getter = self._getters.get(oid)
+        return getter() if getter else None
+
+    def next(self, oid: Oid) -> tuple[Oid, object] | None:
+        """The first instance behind `oid`, None at the end."""
+        position = bisect_right(self._order, oid)
+        if position == len(self._order):
+            return None
+        following = self._order[position]
+        return following, self._getters[following]()

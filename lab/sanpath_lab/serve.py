@@ -1,0 +1,105 @@
+"""Serves a scenario: the simulation at the pace of the wall clock, and every device's own protocol on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sanpath_lab.certificate import server_context
+from sanpath_lab.flasharray_server import FlashArrayServer
+from sanpath_lab.load_control import LoadControl
+from sanpath_lab.scenario import Scenario
+from sanpath_lab.simulated_array_state import SimulatedArrayState
+from sanpath_lab.simulation import Simulation
+from sanpath_lab.site_config import site_config, write_config, write_secret
+from sanpath_lab.snmp_agent import SnmpAgent
+from sanpath_lab.switch_mib import switch_objects
+
+SLICE_SECONDS = 0.02
+STDIN = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab that is being served. `load` is the command that starts the load."""
+
+    config: Path
+    load: tuple[str, ...]
+
+
+async def _keep_pace(catch_up: Callable[[], None]) -> None:
+    while True:
+        catch_up()
+        await asyncio.sleep(SLICE_SECONDS)
+
+
+@asynccontextmanager
+async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
+    """Start everything and write the configuration into `folder`; leaving the context ends it all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    simulation = Simulation(scenario, time.time())
+    started = time.monotonic()
+
+    def catch_up() -> None:
+        simulation.advance(time.monotonic() - started)
+
+    community, api_token = secrets.token_urlsafe(12), secrets.token_urlsafe(24)
+    agent = SnmpAgent(switch_objects(simulation), community, catch_up)
+    array = FlashArrayServer(SimulatedArrayState(scenario, simulation.array, catch_up), api_token)
+    control = LoadControl(simulation, catch_up)
+    pace = asyncio.create_task(_keep_pace(catch_up))
+    try:
+        ca_file = folder / "ca.pem"
+        await array.start(server_context(ca_file))
+        await control.start()
+        config = site_config(
+            scenario,
+            agent.address,
+            write_secret(folder / "secrets" / f"{scenario.switch.name}-community", community),
+            array.address,
+            write_secret(folder / "secrets" / f"{scenario.array.name}-token", api_token),
+            ca_file.name,
+        )
+        write_config(config, folder / "sanpath.yaml")
+        host, port = control.address
+        load = (sys.executable, "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
+        yield Lab((folder / "sanpath.yaml").resolve(), load)
+    finally:
+        pace.cancel()
+        with suppress(asyncio.CancelledError):
+            await pace
+        await control.stop()
+        await array.stop()
+        agent.close()
+
+
+def _call_at_end_of_input(call: Callable[[], object]) -> None:
+    """Watch standard input in a thread: it may be a file or a terminal, which an event loop cannot watch."""
+
+    def read() -> None:
+        while os.read(STDIN, 4096):
+            pass
+        call()
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+async def serve(scenario: Scenario, folder: Path) -> None:
+    """Serve until standard input closes, SIGTERM or SIGINT; prints one JSON line when ready."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    async with running_lab(scenario, folder) as lab:
+        _call_at_end_of_input(lambda: loop.call_soon_threadsafe(ended.set))
+        print(json.dumps({"config": str(lab.config), "load": list(lab.load)}), flush=True)
+        await ended.wait()

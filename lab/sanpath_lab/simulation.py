@@ -1,0 +1,42 @@
+"""The simulated SAN: load, host, fabric and array on one clock."""
+
+from __future__ import annotations
+
+from sanpath_lab.array_model import SimulatedArray
+from sanpath_lab.events import EventQueue
+from sanpath_lab.fabric import Fabric
+from sanpath_lab.host_model import SimulatedHost
+from sanpath_lab.load_model import LoadRun
+from sanpath_lab.scenario import Scenario
+
+
+class Simulation:
+    """Everything in it is a function of the scenario and of when the load begins: the random seed is the scenario's.
+
+    `epoch_seconds`: wall clock at simulated time 0, seconds since the epoch; every device's clock is set by it.
+    """
+
+    def __init__(self, scenario: Scenario, epoch_seconds: float) -> None:
+        self.scenario = scenario
+        self.epoch_seconds = epoch_seconds
+        self._events = EventQueue()
+        self.fabric = Fabric(scenario, self._events)
+        self.array = SimulatedArray(scenario, self._events, self.fabric, epoch_seconds)
+        self.host = SimulatedHost(scenario, self._events, self.fabric, self.array)
+        self.load: LoadRun | None = None
+
+    @property
+    def now(self) -> float:
+        """Simulated seconds since the start."""
+        return self._events.now
+
+    def begin_load(self) -> LoadRun:
+        """Start the load now. Raises RuntimeError while an earlier one is under way."""
+        if self.load is not None and not self.load.finished:
+            raise RuntimeError("a load is already under way")
+        self.load = LoadRun(self.scenario.load, self._events, self.host)
+        return self.load
+
+    def advance(self, until: float) -> None:
+        """Let simulated time pass until `until`."""
+        self._events.advance(until)

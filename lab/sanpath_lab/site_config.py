@@ -1,0 +1,75 @@
+"""The configuration file with which sanpath reads the lab, and the secrets it refers to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sanpath_lab.scenario import Scenario
+
+SWITCH_POLL_SECONDS = 1
+ARRAY_POLL_SECONDS = 2
+
+
+def write_secret(file: Path, value: str) -> str:
+    """Write a secret for its owner's eyes only; returns the reference for the configuration beside its folder."""
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(value + "\n", encoding="utf-8")
+    return f"file:{file.parent.name}/{file.name}"
+
+
+def site_config(
+    scenario: Scenario,
+    switch_address: tuple[str, int],
+    community: str,
+    array_address: tuple[str, int],
+    api_token: str,
+    ca_file: str,
+) -> dict[str, Any]:
+    """The configuration; `community` and `api_token` are references."""
+    host, virtual_machine = scenario.host, scenario.load.virtual_machine
+    lun = f"lun:{virtual_machine}/{scenario.guest_disk.name}"
+    hbas = {f"hba:{host.name}/{hba.name}": hba for hba in host.hbas}
+    return {
+        "sources": [
+            {
+                "name": scenario.switch.name,
+                "collector": "snmp_if",
+                "host": switch_address[0],
+                "port": switch_address[1],
+                "community": community,
+                "every_seconds": SWITCH_POLL_SECONDS,
+            },
+            {
+                "name": scenario.array.name,
+                "collector": "flasharray",
+                "host": f"{array_address[0]}:{array_address[1]}",
+                "api_token": api_token,
+                "ca_file": ca_file,
+                "every_seconds": ARRAY_POLL_SECONDS,
+            },
+        ],
+        "topology": {
+            "things": {
+                **{
+                    name: {"wwpn": hba.wwpn, "capable_bits_per_second": hba.capable_gigabit * 1.0e9}
+                    for name, hba in hbas.items()
+                },
+                lun: {"naa": scenario.volume.naa, "queue_depth": scenario.guest_disk.queue_depth},
+            },
+            "links": [
+                f"load:fio runs_on vm:{virtual_machine}",
+                f"vm:{virtual_machine} runs_on host:{host.name}",
+                *(f"{name} attached_to host:{host.name}" for name in hbas),
+                f"{lun} attached_to vm:{virtual_machine}",
+            ],
+        },
+    }
+
+
+def write_config(config: dict[str, Any], file: Path) -> None:
+    """Write the configuration as YAML."""
+    file.write_text(yaml.safe_dump(config, sort_keys=False, width=120), encoding="utf-8")

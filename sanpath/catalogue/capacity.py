@@ -1,0 +1,67 @@
+"""What a link can carry: the data rate of a speed, and what a full link of it reads in a byte counter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from sanpath.catalogue.load import capacities
+
+Technology = Literal["fibre_channel", "ethernet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """One direction of a link.
+
+    `data_bytes_per_second` is what utilisation is measured against; `name` is what people call the speed.
+    """
+
+    name: str
+    technology: Technology
+    data_bytes_per_second: float
+
+
+def link_capacity(technology: Technology, nominal_bits_per_second: float) -> Capacity | None:
+    """Capacity of a negotiated speed. None for a Fibre Channel speed that is not in the table (e.g. 0)."""
+    if nominal_bits_per_second <= 0:
+        return None
+    if technology == "ethernet":
+        return Capacity(_ethernet_name(nominal_bits_per_second), technology, nominal_bits_per_second / 8)
+    for speed in capacities()["fibre_channel"]["speeds"]:
+        if math.isclose(speed["nominal_bits_per_second"], nominal_bits_per_second, rel_tol=0.01):
+            return Capacity(speed["name"], technology, float(speed["data_bytes_per_second"]))
+    return None
+
+
+def full_ratio(technology: Technology, block_bytes: float | None) -> float:
+    """What a full link reads, counted bytes over data rate, when it carries blocks of this size.
+
+    Frame model of capacities.yaml: a block is cut into frames, the last one shorter. `block_bytes` None: large.
+    """
+    frames, counted, wire = _frames(technology, block_bytes)
+    return (counted * frames) / (wire * frames)
+
+
+def counted_per_payload(technology: Technology, block_bytes: float | None) -> float:
+    """Bytes a port counts for one byte of payload, by the same frame model."""
+    frame = capacities()[technology]["frame"]
+    frames, counted, _ = _frames(technology, block_bytes)
+    payload = block_bytes or frame["payload"]
+    return counted * frames / payload
+
+
+def _frames(technology: Technology, block_bytes: float | None) -> tuple[int, float, float]:
+    """Number of frames of a block, and mean counted and wire bytes of one."""
+    frame = capacities()[technology]["frame"]
+    payload = block_bytes or frame["payload"]
+    frames = max(1, math.ceil(payload / frame["payload"]))
+    counted = payload / frames + frame["header_and_crc"]
+    return frames, counted, counted + frame["delimiters_and_fill"]
+
+
+def _ethernet_name(bits_per_second: float) -> str:
+    if bits_per_second >= 1e9:
+        return f"{bits_per_second / 1e9:g} Gb/s Ethernet"
+    return f"{bits_per_second / 1e6:g} Mb/s Ethernet"

@@ -1,0 +1,87 @@
+"""The catalogue as typed objects. One reader of the YAML files beside it; the documents are generated from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric that a collector may emit for an entity kind."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactDefinition:
+    """A fact that rules and verdict may read."""
+
+    name: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Where a latency starts and stops. A lower `order` lies nearer to the load and contains the higher ones."""
+
+    name: str
+    order: int
+    meaning: str
+
+
+@cache
+def _yaml(name: str) -> Any:
+    return yaml.safe_load(files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8"))
+
+
+def kinds() -> dict[str, str]:
+    """Entity kinds and what they are."""
+    return dict(_yaml("kinds.yaml")["kinds"])
+
+
+def relations() -> dict[str, str]:
+    """Link relations and what they mean."""
+    return dict(_yaml("kinds.yaml")["relations"])
+
+
+@cache
+def metrics() -> dict[str, dict[str, Metric]]:
+    """Entity kind → metric name → metric."""
+    raw = _yaml("metrics.yaml")
+    return {
+        kind: {name: Metric(name, **m) for name, m in raw[body.get("same_as", kind)].items()}
+        for kind, body in raw.items()
+    }
+
+
+@cache
+def facts() -> dict[str, dict[str, FactDefinition]]:
+    """Fact table → fact name → definition, the common columns included."""
+    raw = _yaml("facts.yaml")
+    common = raw["common"]
+    return {
+        table: {name: FactDefinition(name, **f) for name, f in (common | raw[body.get("same_as", table)]).items()}
+        for table, body in raw.items()
+        if table != "common"
+    }
+
+
+@cache
+def planes() -> dict[str, Plane]:
+    """Plane name → plane."""
+    return {p["name"]: Plane(**p) for p in _yaml("planes.yaml")}
+
+
+@cache
+def capacities() -> Any:
+    """Link technologies with their speeds and frame models, as in capacities.yaml."""
+    return _yaml("capacities.yaml")

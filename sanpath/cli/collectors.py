@@ -1,0 +1,47 @@
+"""`sanpath collectors`: which collectors there are, and what each needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(name="collectors", help="What sanpath can read.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_collectors() -> None:
+    """List every collector, built in and installed."""
+    from sanpath import registry
+    from sanpath.errors import UsageError
+
+    width = max((len(name) for name in registry.names()), default=0)
+    for name in registry.names():
+        try:
+            title = registry.spec(name).title
+        except (UsageError, AttributeError) as error:
+            title = f"cannot be loaded: {error}"
+        typer.echo(f"{name:<{width}}  {title}")
+
+
+@app.command("show")
+def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Show what one collector reads, its configuration and the rights it needs."""
+    from sanpath import registry
+
+    spec = registry.spec(name)
+    typer.echo(f"{spec.name}: {spec.title}")
+    if spec.commands:
+        typer.echo(f"\nReads the output of: {', '.join(spec.commands)} (sanpath run -- {spec.commands[0]} …)")
+    if spec.config is not None:
+        typer.echo("\nConfiguration")
+        for key, field in spec.config.model_fields.items():
+            default = "required" if field.is_required() else f"default {field.default}"
+            typer.echo(f"  {key}: {field.description or ''} ({default})")
+    typer.echo("\nReads")
+    for table in spec.tables:
+        typer.echo(f"  {table.kind}: {', '.join(column.metric for column in table.columns)}")
+    if spec.rights:
+        typer.echo("\nRights")
+        for right in spec.rights:
+            typer.echo(f"  {right.name}: {right.why}; without it {right.without}")

@@ -1,0 +1,40 @@
+"""`sanpath demo`: the 4 Gb switch of a published test, simulated, recorded and judged in about a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import Format, FormatOption
+
+SCENARIO = "four-gigabit-switch"
+
+
+def demo(
+    form: FormatOption = Format.text,
+    scenario: Annotated[str, typer.Option("--scenario", help="See `sanpath lab list`.")] = SCENARIO,
+) -> None:
+    """Run a load test against a simulated SAN, into demo.sanpath here, and report on it."""
+    import tempfile
+
+    from sanpath.cli.lab_process import served
+    from sanpath.cli.options import FailOn
+    from sanpath.cli.session import Session
+    from sanpath.recorder.request import RunRequest
+
+    typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
+    with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
+        request = RunRequest(folder=_free(Path.cwd()), config=lab.config, load=lab.load, load_reader="fio")
+        code = Session(request, form, FailOn.never, None).run()
+    raise typer.Exit(code)
+
+
+def _free(folder: Path) -> Path:
+    """demo.sanpath, or the first of demo-2.sanpath, demo-3.sanpath … that is not there: nothing is overwritten."""
+    candidate, number = folder / "demo.sanpath", 1
+    while candidate.exists():
+        number += 1
+        candidate = folder / f"demo-{number}.sanpath"
+    return candidate

@@ -1,0 +1,21 @@
+"""`sanpath diagnose`: judge a recording."""
+
+from __future__ import annotations
+
+import typer
+
+from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, Recording, RulesOption
+
+
+def diagnose(
+    recording: Recording,
+    form: FormatOption = Format.text,
+    fail_on: FailOnOption = FailOn.never,
+    rules: RulesOption = None,
+) -> None:
+    """Say where the bottleneck of a recorded load test is, why, and what to do."""
+    from sanpath.cli.output import diagnosis_of, exit_code, rendered
+
+    found = diagnosis_of(recording, rules)
+    typer.echo(rendered(found, form), nl=False)
+    raise typer.Exit(exit_code(found, fail_on))

@@ -1,0 +1,37 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How a diagnosis is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
+
+
+class FailOn(StrEnum):
+    """From which severity of a finding on the command ends with exit code 1."""
+
+    never = "never"
+    info = "info"
+    low = "low"
+    medium = "medium"
+    high = "high"
+    critical = "critical"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the diagnosis.")]
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option("--fail-on", help="Exit 1 when a finding has this severity or a higher one, 3 when in doubt."),
+]
+RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
+Recording = Annotated[Path, typer.Argument(metavar="RECORDING", help="A folder NAME.sanpath.")]

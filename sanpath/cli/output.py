@@ -1,0 +1,54 @@
+"""What `run`, `diagnose` and `demo` do with a diagnosis: print it, and turn it into an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from sanpath.cli.options import FailOn, Format
+from sanpath.errors import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sanpath.verdict.model import Diagnosis
+
+
+def diagnosis_of(folder: Path, rules: Path | None = None) -> Diagnosis:
+    """Diagnose a recording. Raises RecordingError, UsageError for a wrong rule file."""
+    from sanpath.diagnose import diagnose
+    from sanpath.recording.read import Recording
+    from sanpath.rulebook.load import load_rulebook
+
+    return diagnose(Recording(folder), load_rulebook(rules))
+
+
+def rendered(diagnosis: Diagnosis, form: Format) -> str:
+    """The diagnosis in a format; text in colour and at its width when the output is a terminal."""
+    if form is Format.json:
+        from sanpath.views.json import render as as_json
+
+        return as_json(diagnosis)
+    if form is Format.markdown:
+        from sanpath.views.markdown import render as as_markdown
+
+        return as_markdown(diagnosis)
+    from sanpath.views.text import render as as_text
+
+    terminal = sys.stdout.isatty()
+    return as_text(diagnosis, None if terminal else 100, colour=terminal)
+
+
+def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:
+    """The first that applies of: interrupted, the load failed, findings, cannot tell, all right."""
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    if diagnosis.run.load_exit_code:
+        return ExitCode.LOAD
+    if fail_on is FailOn.never:
+        return ExitCode.OK
+    order = [severity.value for severity in FailOn]
+    worst = max((order.index(f.severity) for f in diagnosis.findings if f.outcome == "hit"), default=0)
+    if worst >= order.index(fail_on.value):
+        return ExitCode.FINDINGS
+    return ExitCode.UNKNOWN if diagnosis.verdict.kind == "cannot_tell" else ExitCode.OK

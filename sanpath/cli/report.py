@@ -1,0 +1,31 @@
+"""`sanpath report`: write the diagnosis of a recording to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import Format, FormatOption, Recording, RulesOption
+
+
+def report(
+    recording: Recording,
+    into: Annotated[Path, typer.Option("--into", help="The file to write; default: standard output.")] = Path("-"),
+    form: FormatOption = Format.markdown,
+    rules: RulesOption = None,
+) -> None:
+    """Write the report of a recording, as Markdown unless another format is asked for."""
+    from sanpath.cli.output import diagnosis_of, rendered
+    from sanpath.errors import UsageError
+
+    text = rendered(diagnosis_of(recording, rules), form)
+    if str(into) == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        into.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
+    typer.echo(f"report: {into}")

@@ -1,0 +1,117 @@
+"""`sanpath rules`: list the rules, show one, run the tests they carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from sanpath.errors import SanpathError
+    from sanpath.rulebook.model import Rule
+
+app = typer.Typer(name="rules", help="The rules that judge a recording.", no_args_is_help=True)
+
+Folder = Annotated[str, typer.Option("--rules", help="A folder with rules of your own.", show_default=False)]
+
+
+@app.command("list")
+def list_rules(folder: Folder = "") -> None:
+    """List every rule, built in and of your own."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("rule", "says", "role", "severity", "status", box=None)
+    for rule in _rulebook(folder):
+        table.add_row(*(Text(cell) for cell in (rule.id, rule.title, rule.role, rule.severity, rule.status)))
+    _print(table)
+
+
+@app.command()
+def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder = "") -> None:
+    """Show one rule: condition, limits, why, and what to do."""
+    from sanpath.errors import SanpathError
+    from sanpath.rulebook.load import find_rule
+
+    try:
+        rule = find_rule(_rulebook(folder), rule_id)
+    except SanpathError as error:
+        _fail(error)
+    _show(rule)
+
+
+@app.command("test")
+def run_tests(
+    path: Annotated[str, typer.Argument(help="A rule file or a folder; default: the built-in rules.")] = "",
+) -> None:
+    """Run the tests that rules carry; exit 1 when one fails."""
+    from pathlib import Path
+
+    from sanpath.errors import SanpathError
+    from sanpath.rulebook.check import check
+    from sanpath.rulebook.load import read_rules
+
+    try:
+        rules = read_rules(Path(path)) if path else _rulebook("")
+    except SanpathError as error:
+        _fail(error)
+    failures = check(rules)
+    for failure in failures:
+        typer.echo(str(failure))
+    tests = sum(len(rule.tests) for rule in rules)
+    typer.echo(f"{len(rules)} rules, {tests} tests, {len(failures)} failed")
+    if failures:
+        raise typer.Exit(1)
+
+
+def _rulebook(folder: str) -> tuple[Rule, ...]:
+    from pathlib import Path
+
+    from sanpath.errors import SanpathError
+    from sanpath.rulebook.load import load_rulebook
+
+    try:
+        return load_rulebook(Path(folder) if folder else None)
+    except SanpathError as error:
+        _fail(error)
+
+
+def _show(rule: Rule) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def lines(*texts: str) -> None:
+        for text in texts:
+            _print(Padding(Text(text), (0, 0, 0, 2)))
+
+    def section(title: str, *texts: str) -> None:
+        _print(Text(f"\n{title}", style="bold"))
+        lines(*texts)
+
+    _print(Text(f"{rule.id}: {rule.title}", style="bold"))
+    _print(Text(f"{rule.severity} severity, role {rule.role}, judged on each {rule.each}, {rule.status}"))
+    section("Condition", rule.when)
+    limits = [f"{name} = {limit.value:g}: {limit.source}" for name, limit in rule.limits.items()]
+    section("Limits", *(limits or ["none"]))
+    section("Why it matters", rule.why)
+    section("When a hit is normal", rule.not_if)
+    for fix in rule.fix:
+        section(f"What to do: {fix.platform}", fix.scope)
+        for command in fix.commands:
+            # Not wrapped by us: a command is there to be copied.
+            _print(Text(f"  $ {command}"), soft_wrap=True)
+        lines(f"disruption: {fix.disruption}", f"verify: {fix.verify}", f"undo: {fix.undo}")
+    section("References", *rule.references)
+
+
+def _print(what: RenderableType, soft_wrap: bool = False) -> None:
+    from rich.console import Console
+
+    Console().print(what, soft_wrap=soft_wrap)
+
+
+def _fail(error: SanpathError) -> NoReturn:
+    typer.echo(str(error), err=True)
+    raise typer.Exit(error.exit_code)

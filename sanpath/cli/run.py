@@ -1,0 +1,49 @@
+"""`sanpath run`: record a load test, judge it, and say what limits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, RulesOption
+
+
+def run(
+    load: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND]", help="The load generator to start, with its options."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", help="Recording folder; default: named after the time.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
+    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    reader: Annotated[
+        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if its name does not tell.")
+    ] = None,
+    form: FormatOption = Format.text,
+    fail_on: FailOnOption = FailOn.never,
+    rules: RulesOption = None,
+) -> None:
+    """Poll every source while a load test runs, then say where its bottleneck is, why, and what to do."""
+    import time
+
+    from sanpath.cli.session import Session
+    from sanpath.errors import UsageError
+    from sanpath.recorder.request import RunRequest
+
+    if not load and reader is not None:
+        raise UsageError("--load names the reader of a load command; add the command after --")
+    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    request = RunRequest(
+        folder=folder.absolute(),
+        config=config,
+        load=tuple(load or ()),
+        load_reader=reader,
+        for_seconds=seconds,
+        only_sources=tuple(name.strip() for name in only_sources.split(",") if name.strip()),
+    )
+    raise typer.Exit(Session(request, form, fail_on, rules).run())

@@ -1,0 +1,59 @@
+"""One recorded run from the screen's side: check first, record with progress lines, then report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from sanpath.cli.options import FailOn, Format
+from sanpath.cli.output import diagnosis_of, exit_code, rendered
+from sanpath.cli.recorder import record
+from sanpath.errors import SanpathError, UsageError
+from sanpath.recorder.request import RunRequest
+
+
+class Session:
+    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md."""
+
+    def __init__(self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None) -> None:
+        self._request, self._form, self._fail_on, self._rules = request, form, fail_on, rules
+
+    @property
+    def report_file(self) -> Path:
+        """Where the report goes."""
+        folder = self._request.folder
+        return folder.with_name(f"{folder.name.removesuffix('.sanpath')}-report.md")
+
+    def run(self) -> int:
+        """Record and report. Raises UsageError before anything is started or written."""
+        self._check()
+        code, interrupted = record(self._request, self._progress)
+        if code == UsageError.exit_code:
+            return code  # The recorder has said what to change.
+        if code and not interrupted:
+            print(f"sanpath: the recorder ended with code {code}; this is what it had recorded", file=sys.stderr)
+        found = diagnosis_of(self._request.folder, self._rules)
+        self.report_file.write_text(rendered(found, Format.markdown), encoding="utf-8")
+        typer.echo(rendered(found, self._form), nl=False)
+        where = f"recording {self._request.folder}, report {self.report_file}"
+        typer.echo(f"\n{where}", err=self._form is Format.json)
+        return exit_code(found, self._fail_on, interrupted)
+
+    def _check(self) -> None:
+        from sanpath.config import load_config
+        from sanpath.recorder.process import check_request
+        from sanpath.rulebook.load import load_rulebook
+
+        load_rulebook(self._rules)
+        check_request(self._request, load_config(self._request.config))
+
+    def _progress(self) -> None:
+        from sanpath.views.progress import line
+
+        try:
+            text = line(diagnosis_of(self._request.folder, self._rules))
+        except SanpathError:
+            return  # Nothing has been written yet.
+        print(text, file=sys.stderr)

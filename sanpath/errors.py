@@ -1,0 +1,79 @@
+"""The errors sanpath raises on purpose, and the exit code each one ends the command with.
+
+SanpathError (1)
+├── UsageError (2)            the command line, the configuration or a rule file must be changed
+│   └── ConfigError           with file, line and key
+├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
+├── CollectorError            a source gave nothing; never ends a run (see plugin.py)
+└── LoadFailedError (4)       the load command ended with an error of its own
+
+Exit codes: section "Exit codes" of docs/output-contract.md.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """What `run` and `diagnose` end with; the first that applies, in the order
+    USAGE, INTERRUPTED, LOAD, FINDINGS, UNKNOWN.
+    """
+
+    OK = 0
+    FINDINGS = 1
+    USAGE = 2
+    UNKNOWN = 3
+    LOAD = 4
+    INTERRUPTED = 130
+
+
+class SanpathError(Exception):
+    """An error that is reported as one line, never as a traceback."""
+
+    exit_code: int = 1
+
+
+class UsageError(SanpathError):
+    """The person can mend it: the message says what to change."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A mistake in sanpath.yaml. `line` is 1-based, None when the mistake has no place in the text."""
+
+    def __init__(self, path: Path | str, line: int | None, key: str, problem: str) -> None:
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {key}: {problem}" if key else f"{where}: {problem}")
+        self.path, self.line, self.key = path, line, key
+
+
+class RecordingError(SanpathError):
+    """The folder is not a recording, or was written by a newer sanpath."""
+
+    exit_code = ExitCode.USAGE
+
+
+class LoadFailedError(SanpathError):
+    """The load command failed by itself."""
+
+    exit_code = ExitCode.LOAD
+
+
+class Failure(Enum):
+    """Why a poll gave nothing. Only UNREACHABLE is retried, and only by the recorder."""
+
+    MISCONFIGURED = "misconfigured"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    UNREADABLE = "unreadable"
+
+
+class CollectorError(SanpathError):
+    """A source gave nothing. `excerpt` is the unreadable part of the answer, shortened by the recorder."""
+
+    def __init__(self, failure: Failure, message: str, excerpt: str = "") -> None:
+        super().__init__(message)
+        self.failure, self.excerpt = failure, excerpt

@@ -1,0 +1,65 @@
+"""Facts of arrays and volumes: what the array says of its own part of the latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow
+from sanpath.model import DIRECTIONS
+from sanpath.topology.identity import Topology
+
+_SHARED = 0.05
+"""Bytes of array and load that differ by less are the same traffic (rounding, clock edges)."""
+
+
+def array_rows(
+    topology: Topology, kind: str, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
+) -> Iterator[FactRow]:
+    """One row an entity of `kind` ("array" or "volume"), step and direction with I/O.
+
+    `array_seconds` = service + queue: built from the parts, since the total's meaning changed between releases.
+    `growth` compares it with the step that had the fewest I/Os in flight in this direction, None for one step alone.
+    """
+    in_flight = {(f.step, f.direction): f.in_flight_measured for f in loads}
+    rows = [row for sample in samples for row in _rows(topology, kind, sample, loads)]
+    for row in rows:
+        peers = [r for r in rows if (r["entity"], r["direction"]) == (row["entity"], row["direction"])]
+        known = [r for r in peers if (str(r["step"]), str(r["direction"])) in in_flight and r["array_seconds"]]
+        growth = None
+        if len(known) > 1 and row["array_seconds"] is not None:
+            calm = min(known, key=lambda r: in_flight[str(r["step"]), r["direction"]])  # type: ignore[index]
+            growth = float(row["array_seconds"]) / float(calm["array_seconds"] or 1)
+        yield {**row, "growth": growth}
+
+
+def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[LoadFacts]) -> Iterator[FactRow]:
+    entity = topology.known_as.get((sample.source, kind, sample.entity))
+    if entity is None:
+        return
+    for direction in DIRECTIONS:
+        operations = sample.means.get(f"ops_per_second_{direction}")
+        size = sample.means.get(f"bytes_per_second_{direction}")
+        if not operations:
+            continue
+        load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)
+        foreign = None
+        if load is not None and size:
+            foreign = max(0.0, 1 - load.bytes_per_second / size)
+            foreign = 0.0 if foreign < _SHARED else foreign
+        service, queue = (sample.means.get(f"{part}_seconds_{direction}") for part in ("service", "queue"))
+        yield {
+            "entity": entity,
+            "step": sample.step,
+            "direction": direction,
+            "windows": sample.windows,
+            "ops_per_second": operations,
+            "bytes_per_second": size,
+            "service_seconds": service,
+            "queue_seconds": queue,
+            "qos_limit_seconds": sample.means.get(f"qos_limit_seconds_{direction}"),
+            "array_seconds": None if service is None else service + (queue or 0.0),
+            "san_seconds": sample.means.get(f"san_seconds_{direction}"),
+            "foreign_ratio": foreign,
+        }

@@ -1,0 +1,65 @@
+"""All fact tables of a recording: the one function that offline diagnosis and live view share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sanpath.facts.arrays import array_rows
+from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.links import link_rows
+from sanpath.facts.loads import LoadFacts, load_facts
+from sanpath.facts.luns import lun_rows
+from sanpath.facts.pairs import path_pair_rows
+from sanpath.facts.steps import load_steps
+from sanpath.facts.table import FactTable
+from sanpath.model import Step
+from sanpath.recording.duck import connect
+from sanpath.recording.read import Recording
+from sanpath.topology.identity import Topology, resolve
+
+Samples = Mapping[str, Sequence[StepSamples]]
+"""Entity kind → what was sampled of that kind, a step and source and entity each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a recording says, ready to be judged.
+
+    `loads` are the totals of each step, both directions; `clock_offset_seconds`: source → its clock minus ours.
+    """
+
+    steps: tuple[Step, ...]
+    topology: Topology
+    tables: Mapping[str, FactTable]
+    loads: Sequence[LoadFacts]
+    clock_offset_seconds: Mapping[str, float]
+
+    def load(self, step: str, direction: str) -> LoadFacts | None:
+        """The load of one step and direction. None: no I/O in it."""
+        return next((f for f in self.loads if f.step == step and f.direction == direction), None)
+
+
+def compute(recording: Recording) -> Facts:
+    """Read a recording and compute every fact of it."""
+    topology = resolve(recording.inventory())
+    polls = recording.polls()
+    first = min((p.started for p in polls), default=recording.started_us)
+    last = max((p.ended for p in polls), default=recording.started_us)
+    steps = load_steps(recording.events(), first, last)
+    connection = connect()
+    try:
+        samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
+        offsets = clock_offsets(recording, connection)
+    finally:
+        connection.close()
+    loads = load_facts(topology, steps, samples.get("load", ()))
+    tables = {
+        "load": FactTable("load", tuple(fact.row() for fact in loads)),
+        "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
+        "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),
+        "array": FactTable("array", tuple(array_rows(topology, "array", loads, samples.get("array", ())))),
+        "volume": FactTable("volume", tuple(array_rows(topology, "volume", loads, samples.get("volume", ())))),
+    }
+    tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
+    return Facts(tuple(steps), topology, tables, loads, offsets)

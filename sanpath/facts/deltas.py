@@ -1,0 +1,179 @@
+"""Samples → rates and means per step: the one place that knows counter resets, wraps and cached agents.
+
+Rules of a counter (RFC 2578 section 7.1.6; what others got wrong is why they are strict):
+- it grew: the difference counts;
+- a 32-bit counter fell and its difference modulo 2^32 stays below half the range: it wrapped once;
+- any other fall is a reset: the window is left out. A 64-bit counter never wraps.
+Agents answer from a cache. A poll round in which no counter of the whole agent has moved is no news: it is left out
+and its time goes to the window that ends with the next round that has news. Windows above line rate are merged the
+same way; dropping them would bias the mean low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from sanpath.model import Column, Step
+from sanpath.recording.read import Recording
+
+_ROUND_US = 300_000
+"""Samples of one source that were seen closer together than this belong to one poll round."""
+
+
+@dataclass(slots=True)
+class StepSamples:
+    """What one source said of one entity in one step.
+
+    `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window. `means`: gauge →
+    time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known.
+    """
+
+    source: str
+    entity: str
+    step: str
+    seconds: list[float] = field(default_factory=list)
+    rates: dict[str, list[float | None]] = field(default_factory=dict)
+    means: dict[str, float | None] = field(default_factory=dict)
+    lasts: dict[str, float | None] = field(default_factory=dict)
+    samples: int = 0
+
+    @property
+    def windows(self) -> int:
+        """Whole windows of counters, else samples of gauges, inside the step."""
+        return len(self.seconds) or self.samples
+
+    def rate(self, counter: str) -> float | None:
+        """Mean rate over the step: sum of differences over sum of times. None: no window told."""
+        told = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
+        total = sum(s for _, s in told)
+        return sum(r * s for r, s in told) / total if total else None
+
+
+def step_samples(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, steps: Sequence[Step]
+) -> list[StepSamples]:
+    """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out."""
+    metrics = recording.view(connection, kind)
+    if not metrics or not steps:
+        return []
+    declared = recording.columns(kind)
+    _step_table(connection, steps)
+    _clock_view(connection, kind)
+    found: dict[tuple[str, str, str], StepSamples] = {}
+    for source, columns in declared.items():
+        here = {name: column for name, column in columns.items() if name in metrics}
+        counters = {name: column for name, column in here.items() if column.bits}
+        gauges = {name: column for name, column in here.items() if not column.bits}
+        if counters:
+            _add_rates(connection, kind, source, counters, found)
+        if gauges:
+            _add_means(connection, kind, source, gauges, found)
+    return list(found.values())
+
+
+def clock_offsets(recording: Recording, connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
+    """Source → its clock minus the recorder's, seconds, for sources with a clock of their own.
+
+    The newest sample of an answer cannot be from the future, so the smallest difference over all polls comes nearest.
+    """
+    offsets: dict[str, float] = {}
+    for kind in recording.sample_kinds():
+        if not recording.view(connection, kind):
+            continue
+        rows = connection.execute(
+            f'SELECT source, max(device_time - seen) / 1e6 FROM "samples_{kind}" '  # noqa: S608 - a kind of ours
+            "WHERE device_time IS NOT NULL GROUP BY source"
+        ).fetchall()
+        for source, offset in rows:
+            offsets[source] = max(offset, offsets.get(source, offset))
+    return offsets
+
+
+def _step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
+    connection.execute('CREATE OR REPLACE TEMP TABLE steps (name VARCHAR, "from" BIGINT, "to" BIGINT)')
+    connection.executemany("INSERT INTO steps VALUES (?, ?, ?)", [(s.name, s.start, s.end) for s in steps])
+
+
+def _clock_view(connection: duckdb.DuckDBPyConnection, kind: str) -> None:
+    """`moment`: the device's own time of a sample where it has one, brought to the recorder's clock."""
+    connection.execute(
+        f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
+        f"SELECT *, CASE WHEN device_time IS NULL THEN seen ELSE device_time - max(device_time - seen) "
+        f'OVER (PARTITION BY source) END AS moment FROM "samples_{kind}"'
+    )
+
+
+def _add_rates(
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    source: str,
+    counters: Mapping[str, Column],
+    found: dict[tuple[str, str, str], StepSamples],
+) -> None:
+    names = list(counters)
+    moved = " OR ".join(f'"{n}" IS DISTINCT FROM lag("{n}") OVER one' for n in names)
+    deltas = ", ".join(f'{_difference(n, c)} AS "{n}"' for n, c in counters.items())
+    told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
+    query = f"""
+        WITH own AS (SELECT * FROM "timed_{kind}" WHERE source = $source AND ({told})),
+        noted AS (
+            SELECT *, ({moved}) AS moved,
+                   sum(CASE WHEN gap > {_ROUND_US} THEN 1 ELSE 0 END) OVER (ORDER BY seen) AS round
+            FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM own)
+            WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        ),
+        news AS (SELECT * FROM noted QUALIFY bool_or(moved) OVER (PARTITION BY round)),
+        deltas AS (
+            SELECT entity, lag(moment) OVER one AS began, moment AS ended, {deltas}
+            FROM news WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        )
+        SELECT steps.name, entity, (ended - began) / 1e6, {", ".join(f'deltas."{n}"' for n in names)}
+        FROM deltas JOIN steps ON began >= steps."from" AND ended <= steps."to"
+        WHERE ended > began ORDER BY entity, ended
+    """  # noqa: S608 - names of the catalogue, quoted
+    for step, entity, seconds, *values in connection.execute(query, {"source": source}).fetchall():
+        samples = found.setdefault((source, entity, step), StepSamples(source, entity, step))
+        samples.seconds.append(seconds)
+        for name, value in zip(names, values, strict=True):
+            rate = None if value is None else float(value) * counters[name].scale / seconds
+            samples.rates.setdefault(name, []).append(rate)
+
+
+def _difference(name: str, column: Column) -> str:
+    """SQL of the difference to the sample before; NULL where the counter was reset."""
+    now, before = f'"{name}"::HUGEINT', f'(lag("{name}") OVER one)::HUGEINT'
+    once = f"WHEN {before} < {2**32} AND {before} - {now} > {2**31} THEN {now} - {before} + {2**32}"
+    wrapped = once if column.bits == 32 else ""
+    return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"
+
+
+def _add_means(
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    source: str,
+    gauges: Mapping[str, Column],
+    found: dict[tuple[str, str, str], StepSamples],
+) -> None:
+    names = list(gauges)
+    known = {name: f'FILTER (WHERE "{name}" IS NOT NULL)' for name in names}
+    means = ", ".join(
+        f'sum("{n}" * weight) {known[n]} / sum(weight) {known[n]}, arg_max("{n}", moment)' for n in names
+    )
+    told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
+    # A value that covers the seconds before its time stamp has to lie in the step with all of them.
+    query = f"""
+        SELECT steps.name, entity, count(*), {means}
+        FROM (SELECT *, coalesce(covers_seconds, 1) AS weight FROM "timed_{kind}" WHERE source = $source AND ({told}))
+        JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
+        GROUP BY steps.name, entity
+    """  # noqa: S608 - names of the catalogue, quoted
+    for step, entity, count, *values in connection.execute(query, {"source": source}).fetchall():
+        samples = found.setdefault((source, entity, step), StepSamples(source, entity, step))
+        samples.samples = count
+        for name, mean, last in zip(names, values[::2], values[1::2], strict=True):
+            scale = gauges[name].scale
+            samples.means[name] = None if mean is None else mean * scale
+            samples.lasts[name] = None if last is None else last * scale

@@ -1,0 +1,213 @@
+"""Facts of links: utilisation against the data rate, share of the test's bytes, and the ceiling that follows.
+
+Ceiling of the test at a link (utilisation law), in payload: (capacity x full ratio - bytes of others) / share of the
+test's bytes. The shares are measured, so it holds for any path policy as long as the mix stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow
+from sanpath.model import DIRECTIONS, Direction, Step
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import Cable, IoPath, cables, io_paths
+
+FULL = 0.95
+"""A window counts as full from this share of what a full link reads; the limit of the rule link-full."""
+_ABOVE_LINE_RATE = 1.05
+"""Windows above it are an artefact of the agent's cache and merged with their neighbour."""
+_OVERHEAD_TOLERANCE = 1.02
+"""Retransmissions, command and status frames: bytes of others are told only beyond this."""
+_LOADED = 0.01
+"""Smallest share of the test's bytes that makes a link part of the loaded path."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Port:
+    """The switch port of a cable in one step."""
+
+    cable: Cable
+    technology: Technology
+    capacity: Capacity | None
+    negotiated: float | None
+    sample: StepSamples
+
+    def rates(self, direction: Direction) -> tuple[list[float], list[float]]:
+        """Bytes per second and length of each window, those above line rate merged with a neighbour."""
+        counter = f"bytes_{self.cable.counter(direction)}_total"
+        told = zip(self.sample.rates.get(counter, ()), self.sample.seconds, strict=False)
+        limit = _ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity else float("inf")
+        return merged([(rate, seconds) for rate, seconds in told if rate is not None], limit)
+
+    def mean(self, direction: Direction) -> float | None:
+        """Bytes per second over the step."""
+        return self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
+
+
+def merged(windows: Sequence[tuple[float, float]], limit: float) -> tuple[list[float], list[float]]:
+    """(rate, seconds) windows with each one above `limit` joined to its neighbours until it is not."""
+    done: list[tuple[float, float]] = []
+    for window in windows:
+        rate, seconds = window
+        while done and (rate > limit or done[-1][0] > limit):
+            before, length = done.pop()
+            rate, seconds = (rate * seconds + before * length) / (seconds + length), seconds + length
+        done.append((rate, seconds))
+    return [rate for rate, _ in done], [seconds for _, seconds in done]
+
+
+def link_rows(
+    topology: Topology,
+    steps: Sequence[Step],
+    loads: Sequence[LoadFacts],
+    samples: Mapping[str, Sequence[StepSamples]],
+) -> Iterator[FactRow]:
+    """One row a cable, step and direction."""
+    known = cables(topology)
+    paths = [path for load in sorted({f.entity for f in loads}) for path in io_paths(topology, load)]
+    for step in steps:
+        ports = [p for cable in known if (p := _port(topology, cable, step, samples)) is not None]
+        for direction in DIRECTIONS:
+            load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
+            shares = _shares(topology, ports, direction, paths, samples, step) if load else {}
+            for port in ports:
+                yield _row(topology, port, step, direction, load, shares.get(port.cable.id), paths)
+
+
+def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> _Port | None:
+    entity = topology.entities[cable.switch_port]
+    for sample in samples.get("switch_port", ()):
+        if sample.step == step.name and (sample.source, sample.entity) in entity.known_as and sample.seconds:
+            technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
+            speed = sample.lasts.get("link_speed_bits_per_second")
+            return _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+    return None
+
+
+def _shares(
+    topology: Topology,
+    ports: Sequence[_Port],
+    direction: Direction,
+    paths: Sequence[IoPath],
+    samples: Mapping[str, Sequence[StepSamples]],
+    step: Step,
+) -> dict[str, float]:
+    """Cable → share of the test's bytes: by the bytes of the host's own ports, and on the array's side by what the
+    array says of each initiator and target, else by the bytes of the target ports that the host can reach."""
+    shares: dict[str, float] = {}
+    for side in ("host", "array"):
+        mine = {c.id for path in paths for c in path.cables if c.side == side}
+        sizes = {p.cable.id: p.mean(direction) or 0.0 for p in ports if p.cable.id in mine}
+        if side == "array" and (told := _balance(topology, paths, samples, step)):
+            sizes = {p.cable.id: told.get(p.cable.device, 0.0) for p in ports if p.cable.id in mine}
+        total = sum(sizes.values())
+        if total:
+            shares |= {cable: size / total for cable, size in sizes.items()}
+    return shares
+
+
+def _balance(
+    topology: Topology, paths: Sequence[IoPath], samples: Mapping[str, Sequence[StepSamples]], step: Step
+) -> dict[str, float]:
+    """Target port → I/Os of this test's initiators in the step, by the array's own count; {} when it keeps none.
+
+    A source names such a pair "INITIATOR WWPN>TARGET PORT".
+    """
+    initiators = {
+        w for path in paths for key in ("wwpn", "iqn", "nqn") for w in topology.entities[path.hba].ids.get(key, ())
+    }
+    counts: dict[str, float] = {}
+    for sample in samples.get("path", ()):
+        initiator, _, target = sample.entity.partition(">")
+        count = sample.means.get("ops_count")
+        port = topology.known_as.get((sample.source, "array_port", target))
+        if sample.step == step.name and count and port and initiator in initiators:
+            counts[port] = counts.get(port, 0.0) + count
+    return counts
+
+
+def _row(
+    topology: Topology,
+    port: _Port,
+    step: Step,
+    direction: Direction,
+    load: LoadFacts | None,
+    share: float | None,
+    paths: Sequence[IoPath],
+) -> FactRow:
+    rates, seconds = port.rates(direction)
+    mean = port.mean(direction)
+    full = full_ratio(port.technology, step.block_bytes)
+    overhead = counted_per_payload(port.technology, step.block_bytes)
+    capacity = port.capacity.data_bytes_per_second if port.capacity else None
+    used = sorted(rate / capacity for rate in rates) if capacity else []
+    foreign = ceiling = None
+    if load is not None and share and mean is not None:
+        test = share * load.bytes_per_second * overhead
+        foreign = max(0.0, mean - test * _OVERHEAD_TOLERANCE)
+        if capacity:
+            counted = (mean - foreign) / (share * load.bytes_per_second)
+            # A link that was seen to carry more than the frame model allows can carry at least that.
+            ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
+    capable = _number(topology.entities[port.cable.device].attributes.get("capable_bits_per_second"))
+    switch = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
+    ends = [speed for speed in (capable, switch) if speed is not None]
+    errors = [port.sample.rate(f"{what}_total") for what in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")]
+    return {
+        "entity": port.cable.id,
+        "step": step.name,
+        "direction": direction,
+        "side": port.cable.side,
+        "windows": len(rates),
+        "utilisation": mean / capacity if mean is not None and capacity else None,
+        "utilisation_p95": used[min(len(used) - 1, int(0.95 * len(used)))] if used else None,
+        "utilisation_max": used[-1] if used else None,
+        "full_ratio": full,
+        "full_windows_ratio": sum(s for u, s in zip(_of(rates, capacity), seconds, strict=True) if u >= FULL * full)
+        / sum(seconds)
+        if used
+        else None,
+        "bytes_per_second": mean,
+        "capacity_bytes_per_second": capacity,
+        "speed": port.capacity.name if port.capacity else None,
+        "share": share,
+        "foreign_bytes_per_second": foreign,
+        "ceiling_bytes_per_second": ceiling,
+        "on_loaded_path": None
+        if share is None and load is not None and mean is None
+        else bool(share and share >= _LOADED),
+        "negotiated_bits_per_second": port.negotiated,
+        "capable_low_bits_per_second": min(ends, default=None),
+        "capable_high_bits_per_second": max(ends, default=None),
+        "switch_is_slower": None if capable is None or port.negotiated is None else capable > port.negotiated * 1.01,
+        "path_capable_bits_per_second": _path_capable(topology, port.cable, paths),
+        "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
+    }
+
+
+def _of(rates: Sequence[float], capacity: float | None) -> list[float]:
+    return [rate / capacity for rate in rates] if capacity else []
+
+
+def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> float | None:
+    """What both ends of the path could do: the lower capability of initiator and target port, best path counting."""
+    found = []
+    for path in paths:
+        if cable in path.cables:
+            ends = [
+                _number(topology.entities[e].attributes.get("capable_bits_per_second"))
+                for e in (path.hba, path.array_port)
+            ]
+            if None not in ends:
+                found.append(min(cast(list[float], ends)))
+    return max(found, default=None)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

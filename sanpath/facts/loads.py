@@ -1,0 +1,80 @@
+"""Facts of the load: throughput, latency and I/Os in flight, a step and direction each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.table import FactRow
+from sanpath.model import DIRECTIONS, Direction, Step
+from sanpath.topology.identity import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFacts:
+    """One direction of the test's load in one step, all its jobs together.
+
+    `in_flight_configured` is that of the whole step: fio and its kin do not keep a number a direction.
+    `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
+    they cannot be added.
+    """
+
+    entity: str
+    step: str
+    direction: Direction
+    windows: int
+    ops_per_second: float
+    bytes_per_second: float
+    latency_seconds: float
+    in_flight_configured: float | None
+    in_flight_measured: float
+    cpu_ratio: float | None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    max: float | None = None
+
+    def row(self) -> FactRow:
+        """As a row of the fact table `load`."""
+        names = ("entity", "step", "direction", "windows", "ops_per_second", "bytes_per_second", "latency_seconds")
+        more = ("in_flight_configured", "in_flight_measured", "cpu_ratio")
+        return {name: getattr(self, name) for name in (*names, *more)}
+
+
+def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
+    """One entry a step and direction in which I/Os completed."""
+    jobs = {
+        step.name: [s for s in samples if s.step == step.name and (not step.loads or s.entity in step.loads)]
+        for step in steps
+    }
+    found = (_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
+    return [facts for facts in found if facts is not None]
+
+
+def _direction(topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]) -> LoadFacts | None:
+    active = [job for job in jobs if job.rate(f"ops_{direction}_total")]
+    if not active:
+        return None
+    operations = sum(job.rate(f"ops_{direction}_total") or 0 for job in active)
+    waited = sum(job.rate(f"latency_seconds_{direction}_total") or 0 for job in active)
+    alone = active[0].lasts if len(active) == 1 else {}
+    return LoadFacts(
+        _root(topology, active[0]),
+        step.name,
+        direction,
+        min(job.windows for job in active),
+        operations,
+        sum(job.rate(f"bytes_{direction}_total") or 0 for job in active),
+        waited / operations,
+        step.offered,
+        waited,
+        max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
+        *(alone.get(f"latency_seconds_{name}_{direction}") for name in ("p50", "p95", "p99", "max")),
+    )
+
+
+def _root(topology: Topology, job: StepSamples) -> str:
+    """The load a job is a part of."""
+    entity = topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
+    return next(iter(topology.related(entity, "member_of", "load")), entity)

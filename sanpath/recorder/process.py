@@ -1,0 +1,282 @@
+"""The recorder process: reads its request from standard input, records until the load ends or it is told to stop.
+
+A line "stop" on standard input ends the run; "abort" ends it at once. When the input is closed without a word the
+screen has died: a run with an end of its own (a load command or a time) goes on, another one stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import re
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+from sanpath import __version__, registry
+from sanpath.config import Config, load_config
+from sanpath.errors import ExitCode, SanpathError, UsageError
+from sanpath.model import Poll, Table, Thing, Tie
+from sanpath.plugin import Cost, SourceConfig, Spec, WrappedCommand
+from sanpath.recorder.load import Load, without_credentials
+from sanpath.recorder.request import ABORT, STOP, RunRequest
+from sanpath.recorder.sink import Sink
+from sanpath.recorder.source import Source
+from sanpath.recording import layout
+from sanpath.recording.clock import RecorderClock
+from sanpath.recording.write import Writer
+
+FIRST_POLL_SECONDS = 12.0
+"""How long the load waits for the first answer of every source: the idle state is worth recording."""
+LINGER_SECONDS = 3.0
+"""How long the sources are polled after the load: what an array says of the last second comes later."""
+END_SECONDS = 4.0
+
+
+def main() -> int:
+    """Entry point of the process. Returns its exit code; errors are one line on standard error."""
+    request = RunRequest.model_validate_json(sys.stdin.readline())
+    try:
+        recorder = Recorder(request)
+        with asyncio.Runner() as runner:
+            runner.run(recorder.run())
+    except SanpathError as error:
+        print(f"sanpath: {error}", file=sys.stderr)
+        return error.exit_code
+    if recorder.write_failure:
+        print(f"sanpath: the last rows could not be written: {recorder.write_failure}", file=sys.stderr)
+        return 1
+    return ExitCode.OK
+
+
+class Recorder:
+    """One run. Raises UsageError on what can be told before anything connects."""
+
+    def __init__(self, request: RunRequest) -> None:
+        self._request = request
+        self._config = selected(load_config(request.config), request.only_sources)
+        self._reader = _reader(request)
+        self._clock = RecorderClock()
+        self._manifest = layout.create(request.folder)
+        host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
+        self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}")
+        self.write_failure = ""
+
+    async def run(self) -> None:
+        """Record from start to end."""
+        self._sink = Sink(self._writer)
+        self._stop = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._write_header()
+        known: tuple[Thing | Tie, ...] = (*self._config.things, *self._config.ties)
+        for item in known:
+            self._sink.take("config", self._clock.now_us(), item)
+        self._listen()
+        sources = [self._source(config) for config in self._config.sources]
+        flushing = asyncio.create_task(self._sink.run())
+        polling = self._start_sources(sources)
+        try:
+            code = await self._until_end(sources)
+        finally:
+            self._stop.set()
+            if polling:
+                await asyncio.wait(polling, timeout=END_SECONDS)
+            for task in polling:
+                task.cancel()
+            flushing.cancel()
+        self._account_for_hung(sources)
+        await self._sink.flush()
+        self.write_failure = self._sink.close()
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        if not self.write_failure:
+            self._writer.end(
+                {
+                    "ended_us": self._clock.now_us(),
+                    "load_exit_code": code,
+                    "recorder_cpu_seconds": usage.ru_utime + usage.ru_stime,
+                }
+            )
+
+    async def _until_end(self, sources: list[Source]) -> int | None:
+        """Runs the load, or waits for the end. Returns the load's exit code, None without a load."""
+        if not self._request.load:
+            await _either(self._stop.wait(), _sleep(self._request.for_seconds))
+            return None
+        await _either(self._stop.wait(), _polled(sources))
+        if self._stop.is_set():
+            return None
+        command, reader, name = self._wrapped()
+        self._load = Load(command, reader, name, self._request.folder, self._clock, self._sink)
+        await self._load.start()
+        following = asyncio.create_task(self._load.follow())
+        await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))
+        if not following.done():
+            await self._load.interrupt()
+        code = await following
+        if not self._stop.is_set():
+            await _either(self._stop.wait(), _sleep(LINGER_SECONDS))
+        return code
+
+    def _wrapped(self) -> tuple[WrappedCommand, Any, str]:
+        if self._reader is None:
+            return WrappedCommand(self._request.load), None, "load"
+        spec, reader = self._reader
+        return reader.wrap(self._request.load), reader(), spec.name
+
+    def _source(self, config: SourceConfig) -> Source:
+        from sanpath.transport.context import LiveContext  # the protocol libraries: only where sources are polled
+
+        made = registry.collector_class(registry.spec(config.collector))
+
+        def context(cost: Cost) -> LiveContext:
+            return LiveContext(self._clock, cost)
+
+        return Source(config, lambda: made(config), context, self._clock, self._sink, made.runs_in == "thread")
+
+    def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None]]:
+        start = self._clock.now_us()
+        tasks = []
+        for source in sources:
+            if source.blocking:
+                threading.Thread(
+                    target=_run_in_thread, args=(source, start, self._stop, self._loop), name=source.name, daemon=True
+                ).start()
+            else:
+                tasks.append(asyncio.create_task(source.run(start, self._stop), name=source.name))
+        return tasks
+
+    def _account_for_hung(self, sources: list[Source]) -> None:
+        for source in sources:
+            if source.busy_since is not None:
+                now = self._clock.now_us()
+                message = "the poll had not returned when the run ended"
+                poll = Poll(source.name, source.busy_since, source.busy_since, now, "failed", "unreachable", message)
+                self._sink.take(source.name, now, poll)
+
+    def _listen(self) -> None:
+        """Stop on a word from the screen or on SIGTERM."""
+        self._loop.add_signal_handler(signal.SIGTERM, self._stop.set)
+        self._loop.add_signal_handler(signal.SIGINT, self._stop.set)
+        threading.Thread(target=self._hear, name="stdin", daemon=True).start()
+
+    def _hear(self) -> None:
+        for line in sys.stdin:
+            if line.strip() == STOP:
+                self._loop.call_soon_threadsafe(self._stop.set)
+                return self._hear_abort()
+        if not self._request.load and self._request.for_seconds is None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+        return None
+
+    def _hear_abort(self) -> None:
+        for line in sys.stdin:
+            if line.strip() == ABORT:
+                self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        if load := getattr(self, "_load", None):
+            load.kill()
+        self._writer.flush()
+        os._exit(ExitCode.INTERRUPTED)
+
+    def _write_header(self) -> None:
+        specs = [
+            (config.name, registry.spec(config.collector), config.every_seconds) for config in self._config.sources
+        ]
+        if self._reader is not None:
+            specs.append((self._reader[0].name, self._reader[0], 1.0))
+        self._writer.header(
+            {
+                "writer": self._writer.name,
+                "run_id": self._manifest.run_id,
+                "tool_version": __version__,
+                "host": platform.node(),
+                "started_us": self._clock.anchor_us,
+                "load_command": without_credentials(self._request.load),
+                "sources": [_declaration(*spec) for spec in specs],
+            }
+        )
+
+
+def check_request(request: RunRequest, config: Config) -> None:
+    """Everything that can be told before a device is asked. Raises UsageError."""
+    selected(config, request.only_sources)
+    if request.load and (found := _reader(request)) is not None:
+        found[1].wrap(request.load)
+    if not request.load and not config.sources:
+        raise UsageError("nothing to record: name sources in sanpath.yaml, or a load command after --")
+    if request.folder.exists() and any(request.folder.iterdir()):
+        layout.create(request.folder)
+
+
+def selected(config: Config, only: tuple[str, ...]) -> Config:
+    """The configuration with only these sources; all of them when none is named. Raises UsageError."""
+    known = [source.name for source in config.sources]
+    for name in only:
+        if name not in known:
+            raise UsageError(f"--only-sources: no source is called {name!r}; there are: {', '.join(known) or 'none'}")
+    if not only:
+        return config
+    return Config(config.path, tuple(s for s in config.sources if s.name in only), config.things, config.ties)
+
+
+def _reader(request: RunRequest) -> tuple[Spec, Any] | None:
+    return registry.load_reader(request.load, request.load_reader) if request.load else None
+
+
+def _declaration(name: str, spec: Spec, every_seconds: float) -> dict[str, Any]:
+    return {
+        "name": name,
+        "collector": spec.name,
+        "every_seconds": max(every_seconds, spec.cadence_seconds),
+        "tables": [_table(table) for table in spec.tables],
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    columns = [{"metric": c.metric, "bits": c.bits, "scale": c.scale} for c in table.columns]
+    return {"kind": table.kind, "rollup": table.rollup, "plane": table.plane, "columns": columns}
+
+
+def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    """A blocking source: its own loop, and its own event that follows the recorder's."""
+
+    async def run() -> None:
+        own, here = asyncio.Event(), asyncio.get_running_loop()
+
+        async def follow() -> None:
+            await stop.wait()
+            here.call_soon_threadsafe(own.set)
+
+        asyncio.run_coroutine_threadsafe(follow(), loop)
+        await source.run(start, own)
+
+    asyncio.run(run())
+
+
+async def _polled(sources: list[Source]) -> None:
+    """Until every source has been polled once, at most FIRST_POLL_SECONDS."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_POLL_SECONDS):
+            # Blocking sources live in other threads: asking is simpler than signalling across loops.
+            while not all(source.polled.is_set() for source in sources):
+                await asyncio.sleep(0.02)
+
+
+async def _sleep(seconds: float | None) -> None:
+    await asyncio.sleep(seconds if seconds is not None else float("inf"))
+
+
+async def _either(*waits: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
+    """Until the first of them is done; the others are cancelled, but for what is shielded."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,28 @@
+"""What the screen asks the recorder process to do: one line of JSON on its standard input. Holds no secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+STOP = "stop"
+ABORT = "abort"
+
+
+class RunRequest(BaseModel):
+    """One run.
+
+    `config`: the configuration file, read again by the recorder, None for none. `load`: the load command, empty for
+    none. `load_reader`: the collector that reads its output, None: told from the program's name.
+    `for_seconds`: end after this time; None: with the load, or when told to.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    folder: Path
+    config: Path | None = None
+    load: tuple[str, ...] = ()
+    load_reader: str | None = None
+    for_seconds: float | None = None
+    only_sources: tuple[str, ...] = ()

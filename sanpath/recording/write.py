@@ -1,0 +1,149 @@
+"""The writer of a recording: collects rows and flushes them as immutable Parquet segments."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanpath.model import Event, Poll, Rows, Thing, Tie
+from sanpath.recording import layout
+from sanpath.recording.duck import connect
+
+_COPY = "COPY (SELECT * FROM flush) TO '{}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480)"
+
+
+@dataclass(slots=True)
+class _Samples:
+    """Rows of one kind and one set of columns that wait for the next flush."""
+
+    counters: frozenset[str]
+    columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    rows: int = 0
+
+
+class Writer:
+    """Appends to one recording. Not thread-safe: one writer, one caller at a time.
+
+    `name` tells this writer's segments from those of other writers of the same recording.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.rows_waiting = 0
+        self._connection = connect()
+        self._samples: dict[tuple[str, frozenset[str]], _Samples] = {}
+        self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+        self._sequence: dict[str, int] = {}
+
+    def header(self, content: dict[str, Any]) -> None:
+        """Write `writers/<name>.json`: what was started, with which tables, by which clock."""
+        layout.put(self.folder / "writers" / f"{self.name}.json", content)
+
+    def samples(self, source: str, rows: Rows) -> None:
+        """Take the samples of one poll."""
+        names = frozenset(rows.values)
+        counters = frozenset(c.metric for c in rows.table.columns if c.bits)
+        block = self._samples.setdefault((rows.table.kind, names), _Samples(counters & names))
+        count = len(rows.entity)
+        block.columns["source"].extend([source] * count)
+        block.columns["entity"].extend(rows.entity)
+        block.columns["seen"].extend(rows.seen)
+        block.columns["device_time"].extend(rows.device_time or [None] * count)
+        block.columns["covers_seconds"].extend(rows.covers_seconds or [None] * count)
+        for metric, values in rows.values.items():
+            block.columns[metric].extend(values)
+        block.rows += count
+        self.rows_waiting += count
+
+    def inventory(self, source: str, seen: int, item: Thing | Tie) -> None:
+        """Take one thing or link as a source saw it."""
+        row: dict[str, Any] = {"source": source, "seen": seen}
+        if isinstance(item, Thing):
+            row |= {"kind": item.kind, "local_id": item.local_id, "label": item.label}
+            row |= {"ids": json.dumps(dict(item.ids)), "attributes": json.dumps(dict(item.attributes))}
+            row |= dict.fromkeys(("relation", "from_kind", "from_id", "to_kind", "to_id", "evidence"))
+        else:
+            row |= dict.fromkeys(("kind", "local_id", "label", "ids", "attributes"))
+            row |= {"relation": item.relation, "evidence": item.evidence}
+            row |= {"from_kind": item.from_end[0], "from_id": item.from_end[1]}
+            row |= {"to_kind": item.to_end[0], "to_id": item.to_end[1]}
+        self._record("inventory", row)
+
+    def event(self, source: str, event: Event) -> None:
+        """Take an event."""
+        detail = json.dumps(dict(event.detail))
+        self._record("events", {"source": source, "seen": event.seen, "name": event.name, "detail": detail})
+
+    def poll(self, poll: Poll) -> None:
+        """Take the account of one poll."""
+        self._record("polls", {name: getattr(poll, name) for name in Poll.__slots__})
+
+    def flush(self) -> None:
+        """Write what waits. Raises OSError (disk full) with nothing lost: the rows wait on."""
+        for key in list(self._samples):
+            kind, _ = key
+            block = self._samples[key]
+            self._segment(f"samples/{kind}", _arrays(block.columns, block.counters))
+            del self._samples[key]
+        for table in list(self._records):
+            self._segment(table, _arrays(self._records[table], frozenset()))
+            del self._records[table]
+        self.rows_waiting = 0
+
+    def end(self, content: dict[str, Any]) -> None:
+        """Flush, and say that the writer ended as it should."""
+        self.flush()
+        layout.put(self.folder / "writers" / f"{self.name}.end.json", content)
+        self.close()
+
+    def close(self) -> None:
+        """Free the connection; what was not flushed is lost."""
+        self._connection.close()
+
+    def _record(self, table: str, row: dict[str, Any]) -> None:
+        for column, value in row.items():
+            self._records[table][column].append(value)
+        self.rows_waiting += 1
+
+    def _segment(self, table: str, arrays: dict[str, NDArray[Any]]) -> None:
+        folder = self.folder / table
+        folder.mkdir(parents=True, exist_ok=True)
+        number = self._sequence.get(table, 0) + 1
+        path = folder / f"{self.name}-{number:08d}-{number:08d}.parquet"
+        partial = path.with_suffix(".partial")
+        self._connection.register("flush", arrays)
+        try:
+            self._connection.execute(_COPY.format(str(partial).replace("'", "''")))
+        finally:
+            self._connection.unregister("flush")
+        partial.replace(path)
+        self._sequence[table] = number
+
+
+def _arrays(columns: dict[str, list[Any]], counters: frozenset[str]) -> dict[str, NDArray[Any]]:
+    return {name: _array(name, values, name in counters) for name, values in columns.items()}
+
+
+_INTEGERS = frozenset({"seen", "device_time", "due", "started", "ended", "rows", "requests", "bytes_in"})
+_TEXTS = frozenset(
+    (
+        *("source", "entity", "name", "detail", "outcome", "failure", "message", "kind", "local_id", "label", "ids"),
+        *("attributes", "relation", "from_kind", "from_id", "to_kind", "to_id", "evidence"),
+    )
+)
+
+
+def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
+    """Counters keep all 64 bits; gauges are doubles; None is masked."""
+    if name in _TEXTS:
+        return np.array(values, dtype=object)
+    dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
+    missing = [value is None for value in values]
+    return np.ma.masked_array(np.array([0 if v is None else v for v in values], dtype=dtype), mask=missing)

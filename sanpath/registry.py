@@ -1,0 +1,77 @@
+"""Which collectors there are: folders of `sanpath_collectors`, then other people's by entry point.
+
+Built-in ones are listed without being imported; only what a run names is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import PurePath
+from typing import Any
+
+import sanpath_collectors
+from sanpath.errors import UsageError
+from sanpath.plugin import API, Collector, LoadReader, SourceConfig, Spec
+
+GROUP = "sanpath.collectors"
+
+
+def names() -> list[str]:
+    """Every collector's name, sorted. A folder of that name under `sanpath_collectors` is enough to be listed."""
+    built_in = {m.name for m in pkgutil.iter_modules(sanpath_collectors.__path__) if m.ispkg}
+    return sorted(built_in | {entry.name for entry in entry_points(group=GROUP)})
+
+
+def spec(name: str) -> Spec:
+    """The COLLECTOR object of a collector. Raises UsageError: there is none, or it needs what is not installed."""
+    if name not in names():
+        near = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
+        raise UsageError(f"no collector is called {name!r}; {hint}")
+    try:
+        module = importlib.import_module(_module(name))
+    except ImportError as error:
+        raise UsageError(f"collector {name} cannot be loaded: {error}") from error
+    found: Spec = module.COLLECTOR
+    if found.api != API:
+        raise UsageError(f"collector {name} was written for plugin API {found.api}, this sanpath has {API}")
+    return found
+
+
+def collector_class(found: Spec) -> type[Collector[SourceConfig]]:
+    """Import the class that reads sources. Raises UsageError for a collector that only wraps load commands."""
+    if found.collector is None:
+        raise UsageError(f"collector {found.name} reads load commands (sanpath run -- …), it cannot be a source")
+    loaded: type[Collector[SourceConfig]] = _load(found.collector)
+    return loaded
+
+
+def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, type[LoadReader]] | None:
+    """The reader of a load command's output: the one named, else the one that knows the program; None: nobody."""
+    if named is not None:
+        found = spec(named)
+        if found.load is None:
+            raise UsageError(f"collector {named} does not read the output of load commands")
+        return found, _load(found.load)
+    program = PurePath(argv[0]).name.removesuffix(".exe")
+    for name in names():
+        found = spec(name)
+        if found.load is not None and program in found.commands:
+            return found, _load(found.load)
+    return None
+
+
+def _module(name: str) -> str:
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            return entry.value
+    return f"sanpath_collectors.{name}"
+
+
+def _load(where: str) -> Any:
+    module, _, attribute = where.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""The rulebook: rule files, the condition language, and judging fact tables with them."""

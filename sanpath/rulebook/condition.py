@@ -1,0 +1,237 @@
+"""The condition language of rules: a small Python-like expression, compiled to SQL with three outcomes.
+
+Only what is listed here is understood; names become quoted identifiers and literals are rendered anew, so that
+no text of a rule file reaches the database. SQL's three-valued logic gives the outcomes: true is a hit, false is
+clear, NULL (a fact that is not known, a division by zero) is unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sanpath.errors import UsageError
+from sanpath.rulebook.kinds import Kind
+from sanpath.rulebook.text import did_you_mean, printable
+
+MAX_CHARACTERS = 1000
+"""Longer conditions are refused: an `and` of 5,000 terms kept a query engine busy for over 20 seconds."""
+
+MAX_DEPTH = 40
+"""Deeper nesting is refused, well below the recursion limits of Python and of the database."""
+
+_ORDER: Mapping[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_EQUALITY: Mapping[type[ast.cmpop], str] = {ast.Eq: "=", ast.NotEq: "<>"}
+_SYMBOL = {**_ORDER, **_EQUALITY}
+_ARITHMETIC: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+_REFUSED: Mapping[type[ast.AST], str] = {
+    ast.Attribute: "attribute access",
+    ast.Call: "a call",
+    ast.Dict: "a dictionary",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.IfExp: "if/else",
+    ast.In: "in",
+    ast.Invert: "~",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.JoinedStr: "an f-string",
+    ast.Lambda: "lambda",
+    ast.List: "a list",
+    ast.ListComp: "a comprehension",
+    ast.NamedExpr: ":=",
+    ast.NotIn: "not in",
+    ast.Pow: "**",
+    ast.Set: "a set",
+    ast.SetComp: "a comprehension",
+    ast.Subscript: "a subscript",
+    ast.Tuple: "a tuple",
+}
+
+
+class ConditionError(UsageError):
+    """A condition that is refused: the problem, the condition and a caret line under the place."""
+
+    def __init__(self, problem: str, text: str = "", start: int = 0, end: int = 0) -> None:
+        caret = " " * start + "^" * max(1, end - start)
+        super().__init__(f"{problem}\n  {text}\n  {caret}" if text else problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition as SQL over the columns of a fact table, with its limits filled in.
+
+    `facts` and `limits` are the names it uses, in the order of the text. `worst` is the fact of the first
+    comparison by size and whether more of it (1) or less (-1) is worse; None: it compares nothing by size.
+    """
+
+    sql: str
+    facts: tuple[str, ...]
+    limits: tuple[str, ...]
+    worst: tuple[str, int] | None
+
+
+def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> Condition:
+    """Compile a condition over these facts and limits. Raises ConditionError."""
+    if len(text) > MAX_CHARACTERS:
+        raise ConditionError(f"the condition has more than {MAX_CHARACTERS:,} characters")
+    line = text.replace("\n", " ").replace("\t", " ").strip()
+    compiler = _Compiler(line, facts, limits)
+    sql = compiler.truth(_parse(line), depth=0)
+    if not compiler.facts:
+        raise ConditionError("the condition reads no fact", line, 0, len(line))
+    return Condition(sql, tuple(compiler.facts), tuple(compiler.limits), compiler.worst)
+
+
+def _parse(line: str) -> ast.expr:
+    for position, character in enumerate(line):
+        # A backslash could hide a character, a number sign the rest of the condition.
+        if not character.isprintable() or character in "\\#":
+            raise ConditionError(f"{character!r} is not part of the language", printable(line), position)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(line, mode="eval").body
+    except SyntaxError as error:
+        start = min(max((error.offset or 1) - 1, 0), len(line))
+        raise ConditionError("this cannot be read as a condition", line, start) from None
+    except (MemoryError, RecursionError, ValueError):
+        raise ConditionError("this cannot be read as a condition", line) from None
+
+
+class _Compiler:
+    """Walks one parsed condition; keeps which names it used."""
+
+    def __init__(self, line: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> None:
+        self._line, self._kinds, self._values = line, facts, limits
+        # Dictionaries, for they are sets that keep their order.
+        self.facts: dict[str, None] = {}
+        self.limits: dict[str, None] = {}
+        self.worst: tuple[str, int] | None = None
+
+    def truth(self, node: ast.expr, depth: int, negated: bool = False) -> str:
+        """SQL of something that is true, false or unknown."""
+        self._check_depth(node, depth)
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                word = " AND " if isinstance(op, ast.And) else " OR "
+                return f"({word.join(self.truth(value, depth + 1, negated) for value in values)})"
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return f"(NOT {self.truth(operand, depth + 1, negated=True)})"
+            case ast.Compare():
+                return self._comparison(node, depth, negated)
+        sql, kind = self._value(node, depth)
+        if kind != "truth":
+            raise self._error(node, f"a {kind} alone is neither true nor false: compare it with something")
+        return sql
+
+    def _comparison(self, node: ast.Compare, depth: int, negated: bool) -> str:
+        for op in node.ops:
+            if type(op) not in _SYMBOL:
+                raise self._refused(node, op)
+        operands = [node.left, *node.comparators]
+        values = [self._operand(operand, depth + 1) for operand in operands]
+        parts = []
+        for i, op in enumerate(node.ops):
+            (left, left_kind), (right, right_kind) = values[i], values[i + 1]
+            if left_kind != right_kind:
+                raise self._error(node, f"a {left_kind} cannot be compared with a {right_kind}")
+            if left_kind != "number" and type(op) in _ORDER:
+                raise self._error(node, f"a {left_kind} can only be compared with == and !=")
+            parts.append(f"{left} {_SYMBOL[type(op)]} {right}")
+            if type(op) in _ORDER and not negated and self.worst is None:
+                self.worst = self._worse(operands[i], op, operands[i + 1])
+        return f"({' AND '.join(parts)})"
+
+    def _worse(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[str, int] | None:
+        more = 1 if isinstance(op, ast.Gt | ast.GtE) else -1
+        for operand, sign in ((left, more), (right, -more)):
+            if isinstance(operand, ast.Name) and operand.id in self._kinds:
+                return operand.id, sign
+        return None
+
+    def _operand(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
+        sql, kind = self._value(node, depth)
+        if not isinstance(node, ast.Name | ast.Constant):
+            # An overflow is not known rather than larger than every limit.
+            sql = f"CASE WHEN isfinite({sql}) THEN {sql} END"
+        return sql, kind
+
+    def _value(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
+        """SQL and kind of a name, a literal or arithmetic on numbers."""
+        self._check_depth(node, depth)
+        match node:
+            case ast.Name(id=name):
+                return self._name(node, name)
+            case ast.Constant(value=value):
+                return self._literal(node, value)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
+                return (
+                    f"({'-' if isinstance(op, ast.USub) else '+'}{self._number(operand, depth + 1)})",
+                    "number",
+                )
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in _ARITHMETIC:
+                first, second = self._number(left, depth + 1), self._number(right, depth + 1)
+                second = f"NULLIF({second}, 0)" if isinstance(op, ast.Div) else second
+                return f"({first} {_ARITHMETIC[type(op)]} {second})", "number"
+            case ast.BinOp(op=op) | ast.UnaryOp(op=op):
+                raise self._refused(node, op)
+            case ast.BoolOp() | ast.Compare():
+                raise self._error(node, "a comparison cannot be compared or counted: use and, or, not")
+        raise self._refused(node, node)
+
+    def _number(self, node: ast.expr, depth: int) -> str:
+        sql, kind = self._value(node, depth)
+        if kind != "number":
+            raise self._error(node, f"a {kind} cannot be added, subtracted, multiplied or divided")
+        return sql
+
+    def _name(self, node: ast.expr, name: str) -> tuple[str, Kind]:
+        if name in self._values:
+            self.limits[name] = None
+            return _render(self._values[name]), "number"
+        if name not in self._kinds:
+            hint = did_you_mean(name, [*self._kinds, *self._values])
+            raise self._error(node, f"no fact is called {name!r}{hint}")
+        self.facts[name] = None
+        return f'"{name}"', self._kinds[name]
+
+    def _literal(self, node: ast.expr, value: object) -> tuple[str, Kind]:
+        if isinstance(value, bool):
+            return ("TRUE" if value else "FALSE"), "truth"
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'", "name"
+        if isinstance(value, int | float):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if not math.isfinite(number):
+                raise self._error(node, "this number is too large")
+            return _render(number), "number"
+        raise self._error(node, f"{value!r} is not part of the language")
+
+    def _check_depth(self, node: ast.expr, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise self._error(node, f"nested more than {MAX_DEPTH} deep")
+
+    def _refused(self, node: ast.expr, what: ast.AST) -> ConditionError:
+        word = _REFUSED.get(type(what), type(what).__name__.lower())
+        return self._error(node, f"{word} is not part of the language")
+
+    def _error(self, node: ast.expr, problem: str) -> ConditionError:
+        return ConditionError(problem, self._line, *self._span(node))
+
+    def _span(self, node: ast.expr) -> tuple[int, int]:
+        # ast counts bytes of UTF-8, the caret line counts characters.
+        data = self._line.encode()
+        start, end = node.col_offset, node.end_col_offset or node.col_offset
+        return len(data[:start].decode()), len(data[:end].decode())
+
+
+def _render(number: float) -> str:
+    return f"CAST({float(number)!r} AS DOUBLE)"

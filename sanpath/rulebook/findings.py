@@ -1,0 +1,72 @@
+"""Groups judgements into what a report shows: one finding a rule, entity and direction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sanpath.rulebook.judge import rule_condition
+from sanpath.rulebook.model import SEVERITIES, Finding, Judgement, Outcome, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Hits and unknowns as findings, hits first, then by severity; clear judgements as a number a rule."""
+
+    findings: tuple[Finding, ...]
+    clear: Mapping[str, int]
+
+
+def group(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> Findings:
+    """Group the judgements of `judge(rules, ...)`. `rules` must hold every rule that was judged."""
+    by_id = {rule.id: rule for rule in rules}
+    groups: dict[tuple[str, str, str], list[Judgement]] = {}
+    clear: Counter[str] = Counter()
+    for judgement in judgements:
+        if judgement.outcome == "clear":
+            clear[judgement.rule] += 1
+        else:
+            groups.setdefault((judgement.rule, judgement.entity, judgement.direction), []).append(judgement)
+    worst = {rule_id: rule_condition(by_id[rule_id]).worst for rule_id in {key[0] for key in groups}}
+    findings = [_finding(by_id[key[0]], found, worst[key[0]]) for key, found in groups.items()]
+    return Findings(tuple(sorted(findings, key=_rank)), dict(clear))
+
+
+def _finding(rule: Rule, found: Sequence[Judgement], worst: tuple[str, int] | None) -> Finding:
+    hits = _of("hit", found)
+    unknown = _of("unknown", found)
+    shown = max(hits or unknown, key=lambda judgement: _badness(judgement, worst))
+    return Finding(
+        rule=rule.id,
+        title=rule.title,
+        role=rule.role,
+        severity=rule.severity,
+        entity=shown.entity,
+        direction=shown.direction,
+        steps=tuple(judgement.step for judgement in hits or unknown),
+        outcome="hit" if hits else "unknown",
+        evidence=shown.evidence,
+        summary=shown.summary,
+        why=rule.why,
+        fix=rule.fix,
+        unknown_steps=tuple(judgement.step for judgement in unknown),
+    )
+
+
+def _of(outcome: Outcome, found: Sequence[Judgement]) -> list[Judgement]:
+    return [judgement for judgement in found if judgement.outcome == outcome]
+
+
+def _badness(judgement: Judgement, worst: tuple[str, int] | None) -> float:
+    """How far the first fact that the condition compares by size has gone; what is not known goes nowhere."""
+    if worst is None:
+        return 0.0
+    name, sign = worst
+    value = judgement.evidence[name]
+    return sign * value if isinstance(value, int | float) else float("-inf")
+
+
+def _rank(finding: Finding) -> tuple[bool, int, str, str, str]:
+    severity = SEVERITIES.index(finding.severity)
+    return finding.outcome != "hit", severity, finding.rule, finding.entity, finding.direction

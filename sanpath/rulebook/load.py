@@ -1,0 +1,224 @@
+"""Reads rule files: the built-in ones and those of a folder of the user's; every mistake with file and line."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+from reprlib import repr as short_repr
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from sanpath.catalogue import load as catalogue
+from sanpath.errors import UsageError
+from sanpath.rulebook import summary
+from sanpath.rulebook.condition import ConditionError, compile_condition
+from sanpath.rulebook.document import Document, DocumentError, Place, parse
+from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
+from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
+from sanpath.rulebook.text import did_you_mean, printable
+
+MAX_BYTES = 64 * 1024
+"""Larger rule files are refused; the longest built-in one has a tenth of it."""
+
+Problem = tuple[Place, str]
+
+
+def load_rulebook(folder: Path | None = None) -> tuple[Rule, ...]:
+    """All built-in rules and those of a folder, of every status, by id. Raises UsageError naming every mistake.
+
+    A rule of the folder may not have the id of a built-in one: limits are changed by a policy, not by a copy.
+    """
+    rules = [*_read_all(_yaml_files(files("sanpath_rules"), "sanpath_rules"))]
+    if folder is not None:
+        rules += read_rules(folder)
+    return _by_id(rules)
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """The rules of one file, or of all files below a folder, by id. Raises UsageError naming every mistake."""
+    if path.is_dir():
+        found = list(_yaml_files(path, str(path)))
+        if not found:
+            raise UsageError(f"{path}: no rule files (*.yaml) in this folder")
+        return _by_id(_read_all(found))
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file or folder")
+    return _by_id(_read_all([(path, str(path))]))
+
+
+def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
+    """The rule with this id. Raises UsageError with the nearest id when there is none."""
+    by_id = {rule.id: rule for rule in rules}
+    if rule_id not in by_id:
+        raise UsageError(f"no rule is called {rule_id!r}{did_you_mean(rule_id, by_id)}")
+    return by_id[rule_id]
+
+
+def load_rule(data: bytes, shown: str) -> Rule:
+    """One rule from the content of its file. `shown` is the path that messages name and the id must match.
+
+    Raises UsageError with a line for each mistake.
+    """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{shown}: larger than {MAX_BYTES // 1024} KiB")
+    try:
+        document = parse(data)
+    except DocumentError as error:
+        where = f"{shown}:{error.line}" if error.line else shown
+        raise UsageError(f"{where}: {error.problem}") from None
+    try:
+        rule = Rule.model_validate(document.data)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        problems = [_in_words(one) for one in details if not _is_consequence(one, details)]
+        raise _usage_error(shown, document, problems) from None
+    problems = list(_problems(rule, PurePosixPath(Path(shown).as_posix()).stem))
+    if problems:
+        raise _usage_error(shown, document, problems)
+    return rule
+
+
+def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        name = f"{shown}/{entry.name}"
+        if entry.is_dir():
+            yield from _yaml_files(entry, name)
+        elif entry.name.endswith(".yml"):
+            raise UsageError(f"{name}: rule files end in .yaml")
+        elif entry.name.endswith(".yaml"):
+            yield entry, name
+
+
+def _read_all(found: Iterable[tuple[Traversable, str]]) -> list[Rule]:
+    rules, mistakes = [], []
+    for file, shown in found:
+        try:
+            with file.open("rb") as stream:
+                rules.append(load_rule(stream.read(MAX_BYTES + 1), shown))
+        except OSError as error:
+            mistakes.append(f"{shown}: cannot be read: {error.strerror}")
+        except UsageError as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    return rules
+
+
+def _by_id(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    by_id: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.id in by_id:
+            raise UsageError(f"two rules are called {rule.id!r}; to change a limit of one, use a policy")
+        by_id[rule.id] = rule
+    return tuple(by_id[rule_id] for rule_id in sorted(by_id))
+
+
+def _usage_error(shown: str, document: Document, problems: Iterable[Problem]) -> UsageError:
+    in_order = sorted(problems, key=lambda problem: document.line(problem[0]))
+    return UsageError("\n".join(f"{shown}:{document.line(place)}: {text}" for place, text in in_order))
+
+
+def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
+    """What the shape of a rule does not tell: whether it makes sense with the catalogue and with itself."""
+    if rule.id != stem:
+        yield ("id",), f"the id is {rule.id!r}, the file is called {stem!r}"
+    if rule.each not in catalogue.facts():
+        hint = did_you_mean(rule.each, catalogue.facts())
+        yield ("each",), f"no fact table is called {rule.each!r}{hint}"
+        return
+    kinds = fact_kinds(rule.each)
+    yield from _limit_problems(rule, kinds)
+    numbers = {name for name, kind in kinds.items() if kind == "number"} | rule.limits.keys()
+    try:
+        summary.check(rule.summary, {"entity", *kinds, *rule.limits}, numbers)
+    except ValueError as error:
+        yield ("summary",), f"summary: {error}"
+    yield from _test_problems(rule, kinds)
+
+
+def _limit_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
+    for name in rule.limits:
+        if name in kinds or name == "entity" or keyword.iskeyword(name):
+            yield ("limits", name), f"a limit cannot be called {name!r}: that name has a meaning already"
+    try:
+        used = compile_condition(rule.when, kinds, rule.limit_values()).limits
+    except ConditionError as error:
+        yield ("when",), str(error)
+        return
+    for name in (name for name in rule.limits if name not in used):
+        yield ("limits", name), f"the condition does not use the limit {name!r}"
+
+
+def _test_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
+    for position, test in enumerate(rule.tests):
+        for name, value in test.facts.items():
+            place = ("tests", position, "facts", name)
+            if name not in kinds:
+                yield place, f"no fact is called {name!r}{did_you_mean(name, kinds)}"
+            elif not is_kind(value, kinds[name]):
+                yield (
+                    place,
+                    f"the fact {name!r} is a {kinds[name]}, not {short_repr(value)}{_number_hint(value)}",
+                )
+        for name in (name for name in test.limits if name not in rule.limits):
+            place = ("tests", position, "limits", name)
+            yield place, f"no limit is called {name!r}{did_you_mean(name, rule.limits)}"
+    for outcome in OUTCOMES:
+        if outcome not in {test.expect for test in rule.tests}:
+            yield ("tests",), f"no test expects {outcome!r}"
+
+
+def _in_words(details: Any) -> Problem:
+    """A mistake that pydantic found, in the words of a rule file."""
+    # pydantic puts "[key]" behind the place when the name itself is wrong.
+    place: Place = tuple(part for part in details["loc"] if part != "[key]")
+    key = ".".join(printable(str(part)) for part in place) or "the file"
+    match details["type"]:
+        case "missing":
+            return place[:-1], f"the key {key!r} is missing"
+        case "extra_forbidden":
+            known = _keys_at(place[:-1])
+            near = get_close_matches(str(place[-1]), known, n=1)
+            return place, f"no key is called {key!r}; " + (
+                f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+            )
+        case "model_type" | "dict_type" | "mapping_type" | "is_instance_of":
+            return place, f"{key} must be a mapping of names to values"
+        case "literal_error":
+            return place, f"{key} must be {details['ctx']['expected']}, not {short_repr(details['input'])}"
+        case "too_short":
+            return place, f"{key} needs at least one entry"
+        case "string_pattern_mismatch":
+            return place, f"{key}: {short_repr(details['input'])} does not match {details['ctx']['pattern']}"
+        case "float_type":
+            return (
+                place,
+                f"{key} must be a number, not {short_repr(details['input'])}{_number_hint(details['input'])}",
+            )
+    message = details["msg"].removeprefix("Value error, ")
+    return place, f"{key}: {message[0].lower()}{message[1:]}"
+
+
+def _is_consequence(details: Any, others: Iterable[Any]) -> bool:
+    """Whether a list counts as too short only because its entries are wrong."""
+    place = details["loc"]
+    return details["type"] == "too_short" and any(
+        other["loc"][: len(place)] == place and len(other["loc"]) > len(place) for other in others
+    )
+
+
+def _number_hint(value: object) -> str:
+    """YAML 1.1 takes 4e9 and 4.0e9 for text, which nobody sees."""
+    looks_like_one = isinstance(value, str) and value[:1].isdigit() and "e" in value.lower()
+    return " (in YAML a number is written 4.0e+9 or 1.0e-3)" if looks_like_one else ""
+
+
+def _keys_at(place: Place) -> list[str]:
+    parts: dict[str, type[BaseModel]] = {"limits": Limit, "fix": Fix, "tests": RuleTest}
+    part = parts[str(place[0])] if place else Rule
+    return list(part.model_fields)

@@ -1,0 +1,90 @@
+"""Fills the one-sentence summary of a rule with facts, each in the unit people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from string import Formatter
+
+from sanpath.facts.table import FactValue
+from sanpath.rulebook.kinds import known
+from sanpath.rulebook.text import did_you_mean, printable
+
+NOT_KNOWN = "not known"
+
+# No width and one digit of precision: `{x:1000000000}` must not be able to fill the memory.
+_SPEC = re.compile(r",?(\.[0-9])?[fge%]?")
+
+
+def check(template: str, names: Collection[str], numbers: Collection[str]) -> None:
+    """Raise ValueError, with a message for people, unless `fill` can fill the template.
+
+    Only plain `{name}` and, for numbers, `{name:.1f}` and the like are allowed.
+    """
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        raise ValueError(f"the braces do not match: {error}") from None
+    for _, name, spec, conversion in parts:
+        if name is None:
+            continue
+        if not name.isidentifier() or conversion:
+            raise ValueError(f"only plain {{name}} or {{name:.1f}} is allowed, not {{{name}}}")
+        if name not in names:
+            raise ValueError(f"no fact or limit is called {name!r}{did_you_mean(name, names)}")
+        if spec and (name not in numbers or not _SPEC.fullmatch(spec)):
+            raise ValueError(f"{spec!r} is not a format for {name!r}")
+
+
+def fill(template: str, values: Mapping[str, FactValue], units: Mapping[str, str]) -> str:
+    """Fill a checked template. A name without a value reads "not known".
+
+    `units` is name → unit; a number whose name has none is printed bare.
+    """
+    text = ""
+    for literal, name, spec, _ in Formatter().parse(template):
+        text += literal
+        if name is not None:
+            text += _text(values.get(name), units.get(name, ""), spec or "")
+    return text
+
+
+def _text(value: FactValue, unit: str, spec: str) -> str:
+    value = known(value)
+    if value is None:
+        return NOT_KNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        # Names come from devices and may hold anything, escape sequences included.
+        return printable(value)
+    return format(value, spec) if spec else in_unit(value, unit)
+
+
+def in_unit(value: float, unit: str) -> str:
+    """A number with the unit people use for it: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
+    match unit:
+        case "ratio":
+            return f"{100 * value:.1f} %"
+        case "seconds":
+            return _seconds(value)
+        case "bits per second":
+            return f"{value / 1e9:g} Gb/s" if abs(value) >= 1e9 else f"{value / 1e6:g} Mb/s"
+        case "bytes per second":
+            return f"{value / 1e6:,.1f} MB/s"
+        case "operations per second":
+            return f"{value:,.0f} IOPS"
+        case "" | "count" | "operations":
+            return f"{value:g}"
+    return f"{_three_digits(value)} {unit}"
+
+
+def _seconds(value: float) -> str:
+    for factor, name in ((1.0, "s"), (1e3, "ms")):
+        if abs(value) * factor >= 1:
+            return f"{_three_digits(value * factor)} {name}"
+    return f"{_three_digits(value * 1e6)} us" if value else "0 s"
+
+
+def _three_digits(value: float) -> str:
+    return f"{float(f'{value:.3g}'):g}"

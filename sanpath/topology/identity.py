@@ -1,0 +1,195 @@
+"""From what sources say to entities under one name each: the joins, with their evidence and what was not found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+import networkx as nx
+
+from sanpath.model import Entity, Link, Scalar, Thing, Tie
+from sanpath.topology.keys import TRUST, normalise
+
+CONFIG = "config"
+"""The source name of what people wrote into sanpath.yaml. What it calls a thing is what the thing is called."""
+
+_LOCAL = ("switch_port", "array_port", "controller", "volume", "media", "path")
+"""Kinds whose names are unique only within their device."""
+_GIVEN = ("load", "vm", "vdisk", "host", "hba", "lun")
+"""Kinds that may be known by nothing but the configuration."""
+
+Local = tuple[str, str, str]
+"""(source, kind, the source's own id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unjoined:
+    """A join that was not found, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(slots=True)
+class Topology:
+    """The entities, their links, and the way back from a source's own ids."""
+
+    entities: dict[str, Entity] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    known_as: dict[Local, str] = field(default_factory=dict)
+    unjoined: list[Unjoined] = field(default_factory=list)
+
+    def of_kind(self, kind: str) -> list[Entity]:
+        """Entities of a kind, by name."""
+        return [self.entities[i] for i in sorted(self.entities) if self.entities[i].kind == kind]
+
+    def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
+        """Entities that `entity` has this relation to, in either direction."""
+        found = []
+        for link in self.links:
+            if link.relation == relation and entity in (link.from_entity, link.to_entity):
+                other = link.to_entity if link.from_entity == entity else link.from_entity
+                if kind is None or self.entities[other].kind == kind:
+                    found.append(other)
+        return found
+
+    def graph(self) -> nx.Graph[str]:
+        """The whole as an undirected graph; edges carry their relation."""
+        graph: nx.Graph[str] = nx.Graph()
+        for entity in self.entities.values():
+            graph.add_node(entity.id, kind=entity.kind, label=entity.label)
+        for link in self.links:
+            graph.add_edge(link.from_entity, link.to_entity, relation=link.relation)
+        return graph
+
+
+def resolve(seen: Iterable[tuple[str, int, Thing | Tie]]) -> Topology:
+    """Join what all sources said. Later statements of a source replace its earlier ones."""
+    things: dict[Local, Thing] = {}
+    ties: dict[tuple[str, Tie], None] = {}
+    for source, _, item in seen:
+        if isinstance(item, Thing):
+            things[source, item.kind, item.local_id] = item
+        else:
+            ties[source, item] = None
+    _add_implied(things, ties)
+    names = _names(things, ties)
+    topology = Topology()
+    _make_entities(topology, things, names)
+    _make_links(topology, ties)
+    _back_luns(topology)
+    return topology
+
+
+def _add_implied(things: dict[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> None:
+    """What the configuration's links name is a thing, even when nothing else is said of it."""
+    for source, tie in ties:
+        for kind, name in (tie.from_end, tie.to_end):
+            if source == CONFIG and kind in _GIVEN:
+                things.setdefault((CONFIG, kind, name), Thing(kind, name, name, {"name": (name,)}))
+
+
+def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> dict[Local, str]:
+    """What people call each thing: ports and volumes after their device, disks after their machine."""
+    machines = {
+        tie.from_end[1]: tie.to_end[1]
+        for _, tie in ties
+        if tie.relation == "runs_on" and tie.from_end[0] == "load" and tie.to_end[0] in ("vm", "host")
+    }
+    names = {}
+    for local, thing in things.items():
+        source, kind, local_id = local
+        label = thing.label or local_id
+        if source == CONFIG:
+            names[local] = local_id
+        elif kind in ("switch", "array"):
+            names[local] = source
+        elif kind in _LOCAL:
+            names[local] = f"{source}/{label}"
+        elif "device" in thing.ids and source in machines:
+            names[local] = f"{machines[source]}/{thing.ids['device'][0]}"
+        else:
+            names[local] = label
+    return names
+
+
+def _make_entities(topology: Topology, things: Mapping[Local, Thing], names: Mapping[Local, str]) -> None:
+    graph: nx.Graph[Local | tuple[str, str, str, str]] = nx.Graph()
+    for local, thing in things.items():
+        graph.add_node(local)
+        graph.add_edge(local, ("key", thing.kind, "name", names[local]))
+        for key, values in thing.ids.items():
+            for value in values:
+                if key in TRUST and key != "name" and (normal := normalise(key, value)):
+                    graph.add_edge(local, ("key", thing.kind, key, normal))
+    for group in nx.connected_components(graph):
+        members = sorted((n for n in group if len(n) == 3), key=lambda n: (n[0] != CONFIG, n))
+        entity = _entity([(local, things[local]) for local in members], names[members[0]])
+        topology.entities[entity.id] = entity
+        for local in members:
+            topology.known_as[local] = entity.id
+
+
+def _entity(members: list[tuple[Local, Thing]], name: str) -> Entity:
+    kind = members[0][1].kind
+    ids: dict[str, list[str]] = defaultdict(list)
+    attributes: dict[str, Scalar] = {}
+    for _, thing in members:
+        for key, values in thing.ids.items():
+            ids[key].extend(n for v in values if (n := normalise(key, v)) and n not in ids[key])
+        for attribute, value in thing.attributes.items():
+            if attributes.get(attribute) is None:
+                attributes[attribute] = value
+    known_as = tuple((source, local_id) for (source, _, local_id), _ in members)
+    return Entity(f"{kind}:{name}", kind, name, {k: tuple(v) for k, v in ids.items()}, attributes, known_as)
+
+
+def _make_links(topology: Topology, ties: Iterable[tuple[str, Tie]]) -> None:
+    by_key: dict[tuple[str, str], str] = {}
+    # A host carries the WWPNs of its ports as well: the port itself is what is meant.
+    for entity in sorted(topology.entities.values(), key=lambda e: e.kind in ("hba", "array_port")):
+        for key, values in entity.ids.items():
+            if key != "name":
+                by_key.update(((key, value), entity.id) for value in values)
+    evidence: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for source, tie in ties:
+        ends = [_end(topology, by_key, source, *end) for end in (tie.from_end, tie.to_end)]
+        for end, found in zip((tie.from_end, tie.to_end), ends, strict=True):
+            if found is None:
+                topology.unjoined.append(_unjoined(topology, source, end, tie))
+        if ends[0] and ends[1] and ends[0] != ends[1]:
+            evidence[tie.relation, ends[0], ends[1]].append(f"{source}: {tie.evidence}")
+    topology.links = [Link(*key, tuple(dict.fromkeys(said))) for key, said in evidence.items()]
+
+
+def _end(topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str) -> str | None:
+    if (own := topology.known_as.get((source, kind, value))) is not None:
+        return own
+    if f"{kind}:{value}" in topology.entities:
+        return f"{kind}:{value}"
+    normal = normalise(kind, value)
+    return by_key.get((kind, normal)) if normal else None
+
+
+def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: Tie) -> Unjoined:
+    kind, value = end
+    what = f"{kind} {value} ({source}: {tie.evidence})"
+    if kind in TRUST:
+        return Unjoined(what, f"no source knows a thing with this {kind}")
+    near = get_close_matches(f"{kind}:{value}", [i for i in topology.entities if i.startswith(f"{kind}:")], n=1)
+    return Unjoined(what, f"no source has it; did you mean {near[0]}?" if near else "no source has it")
+
+
+def _back_luns(topology: Topology) -> None:
+    """A LUN is backed by the volume with its naa identifier."""
+    volumes = {naa: v.id for v in topology.of_kind("volume") for naa in v.ids.get("naa", ())}
+    for lun in topology.of_kind("lun"):
+        for naa in lun.ids.get("naa", ()):
+            if naa in volumes:
+                topology.links.append(Link("backed_by", lun.id, volumes[naa], (f"identifier {naa}",)))
+            else:
+                topology.unjoined.append(
+                    Unjoined(f"{lun.id} ({naa})", "no array presents a volume with this identifier")
+                )

@@ -1,0 +1,36 @@
+"""Join keys, made comparable: the same WWPN is written in four ways by four devices."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+TRUST = ("wwpn", "nqn", "iqn", "naa", "serial", "mac", "ip", "name")
+"""Kinds of join keys, the most trusted first."""
+
+
+def normalise(kind: str, value: str) -> str | None:
+    """The comparable form of a key. None: not a key of this kind (a WWPN of zeros, an address that is none).
+
+    wwpn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID "3…".
+    """
+    text = value.strip()
+    match kind:
+        case "wwpn" | "mac":
+            digits = re.sub(r"[^0-9a-f]", "", text.lower().removeprefix("0x"))
+            wanted = 16 if kind == "wwpn" else 12
+            return digits if len(digits) == wanted and set(digits) != {"0"} else None
+        case "naa":
+            digits = text.lower().removeprefix("naa.")
+            if re.fullmatch(r"3[0-9a-f]{32}", digits):
+                digits = digits[1:]
+            return f"naa.{digits}" if re.fullmatch(r"[0-9a-f]{16}|[0-9a-f]{32}", digits) else None
+        case "ip":
+            try:
+                return str(ipaddress.ip_address(text))
+            except ValueError:
+                return None
+        case "iqn" | "nqn":
+            return text.lower() or None
+        case _:
+            return text or None

@@ -1,0 +1,129 @@
+"""Cables and I/O paths: from a load over its host's initiators and the switches to the target ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import networkx as nx
+
+from sanpath.topology.identity import Topology
+
+_HOPS = 8
+"""Longest path searched: initiator, port, switch, port and so on over one ISL; a mesh would explode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A link with the switch port that counts its bytes and the device at its other end.
+
+    `side` is the end that the device belongs to: data towards the host leaves a host-side port (tx) and enters an
+    array-side port (rx).
+    """
+
+    id: str
+    switch_port: str
+    device: str
+    side: Literal["host", "array"]
+
+    def counter(self, direction: str) -> Literal["rx", "tx"]:
+        """Which of the switch port's counters holds the bytes of a direction."""
+        return "tx" if (direction == "read") == (self.side == "host") else "rx"
+
+
+@dataclass(frozen=True, slots=True)
+class IoPath:
+    """One way from an initiator to a target port. `cables` in the order host to array; `exact`: named by the load."""
+
+    load: str
+    host: str
+    hba: str
+    cables: tuple[Cable, ...]
+    array_port: str
+    array: str
+
+
+def cables(topology: Topology) -> list[Cable]:
+    """Every cable between a switch port and an initiator or target port."""
+    found: dict[str, Cable] = {}
+    for link in topology.links:
+        if link.relation not in ("logged_in", "cabled_to"):
+            continue
+        ends = {topology.entities[e].kind: e for e in (link.from_entity, link.to_entity)}
+        port, device = ends.get("switch_port"), ends.get("hba") or ends.get("array_port")
+        if port and device:
+            side: Literal["host", "array"] = "host" if "hba" in ends else "array"
+            names = [topology.entities[e].label for e in ((device, port) if side == "host" else (port, device))]
+            cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side)
+            found[cable.id] = cable
+    return list(found.values())
+
+
+def machine_of(topology: Topology, load: str) -> str | None:
+    """The virtual machine or host a load runs on. None: not known."""
+    return next(iter(topology.related(load, "runs_on")), None)
+
+
+def host_of(topology: Topology, load: str) -> str | None:
+    """The host a load runs on, directly or in a virtual machine. None: not known."""
+    machine = machine_of(topology, load)
+    if machine is None or topology.entities[machine].kind == "host":
+        return machine
+    return next(iter(topology.related(machine, "runs_on", "host")), None)
+
+
+def targets_of(topology: Topology, load: str) -> tuple[set[str], set[str]]:
+    """Target ports and volumes that a load addresses, as far as it or its LUNs say so; empty: not known."""
+    ports, volumes = set(), set()
+    for target in topology.related(load, "targets"):
+        kind = topology.entities[target].kind
+        if kind == "array_port":
+            ports.add(target)
+        elif kind == "lun":
+            volumes |= set(topology.related(target, "backed_by", "volume"))
+        elif kind == "volume":
+            volumes.add(target)
+    if not volumes and (host := host_of(topology, load)):
+        presented = topology.related(host, "presents", "volume")
+        volumes |= set(presented) if len(presented) == 1 else set()
+    return ports, volumes
+
+
+def io_paths(topology: Topology, load: str) -> list[IoPath]:
+    """Every way the load's I/O can take, by what is cabled; which of them carry it is told by the byte counters."""
+    host = host_of(topology, load)
+    if host is None:
+        return []
+    ports, volumes = targets_of(topology, load)
+    arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
+    by_ends = {frozenset((c.switch_port, c.device)): c for c in cables(topology)}
+    fabric = _fabric(topology, by_ends)
+    found = []
+    for hba in topology.related(host, "attached_to", "hba"):
+        for port in topology.of_kind("array_port"):
+            array = next(iter(topology.related(port.id, "member_of", "array")), "")
+            if (ports and port.id not in ports) or (arrays and array not in arrays):
+                continue
+            if hba not in fabric or port.id not in fabric or not nx.has_path(fabric, hba, port.id):
+                continue
+            nodes = nx.shortest_path(fabric, hba, port.id)
+            if len(nodes) - 1 > _HOPS:
+                continue
+            used = [by_ends[ends] for pair in pairwise(nodes) if (ends := frozenset(pair)) in by_ends]
+            found.append(IoPath(load, host, hba, tuple(used), port.id, array))
+    return found
+
+
+def _fabric(topology: Topology, by_ends: dict[frozenset[str], Cable]) -> nx.Graph[str]:
+    """Only what frames can cross: cables, and ports of one switch."""
+    fabric: nx.Graph[str] = nx.Graph()
+    for first, second in by_ends:
+        fabric.add_edge(first, second)
+    for link in topology.links:
+        kinds = {topology.entities[e].kind for e in (link.from_entity, link.to_entity)}
+        if (link.relation == "member_of" and kinds == {"switch_port", "switch"}) or (
+            link.relation in ("cabled_to", "logged_in") and kinds == {"switch_port"}
+        ):
+            fabric.add_edge(link.from_entity, link.to_entity)
+    return fabric

@@ -1,0 +1,37 @@
+"""The context of a live run: real connections, their cost booked to one source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sanpath.plugin import Clock, Cost, Http, Snmp, SnmpCredentials
+
+
+class LiveContext:
+    """`plugin.Context` for one source. The transports add to `cost`; the recorder reads it after each poll."""
+
+    def __init__(self, clock: Clock, cost: Cost) -> None:
+        self._clock, self.cost = clock, cost
+
+    @property
+    def clock(self) -> Clock:
+        """The one clock of the recording."""
+        return self._clock
+
+    def snmp(self, credentials: SnmpCredentials) -> Snmp:
+        """An SNMP v2c session; sessions of one event loop share an engine and a socket."""
+        from sanpath.transport.snmp import PysnmpSession
+
+        return PysnmpSession(credentials, self._clock, self.cost)
+
+    def http(
+        self,
+        base_url: str,
+        ca_file: Path | None = None,
+        verify_tls: bool = True,
+        timeout_seconds: float = 5.0,
+    ) -> Http:
+        """An HTTPS session; certificates are verified unless `verify_tls` is False."""
+        from sanpath.transport.http import AiohttpSession
+
+        return AiohttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds)

@@ -1,0 +1,132 @@
+"""An HTTPS session over aiohttp: certificates verified, no redirects, no cookies, bodies of bounded size."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from sanpath.plugin import CollectorError, Cost, Failure, HttpReply
+
+if TYPE_CHECKING:
+    import aiohttp
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 65_536
+
+
+class AiohttpSession:
+    """`plugin.Http` for one server. `base_url` is scheme and authority; the first request connects.
+
+    `ca_file`: the only authorities to trust, PEM; None: those of the system. `timeout_seconds` is for one request.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        cost: Cost,
+        ca_file: Path | None = None,
+        verify_tls: bool = True,
+        timeout_seconds: float = 5.0,
+        max_body_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        self._base_url, self._cost = base_url.rstrip("/"), cost
+        self._ca_file, self._verify_tls = ca_file, verify_tls
+        self._timeout_seconds, self._max_body_bytes = timeout_seconds, max_body_bytes
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def _server(self) -> str:
+        return urlsplit(self._base_url).netloc
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "DELETE"],
+        path: str,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> HttpReply:
+        """One request. Raises CollectorError: UNREACHABLE, MISCONFIGURED (certificate), UNREADABLE (too large)."""
+        import aiohttp
+
+        session = self._open()
+        self._cost.requests += 1
+        try:
+            async with session.request(
+                method,
+                self._base_url + path,
+                params=params,
+                headers=headers,
+                data=body,
+                allow_redirects=False,
+            ) as answer:
+                return HttpReply(
+                    answer.status,
+                    {name.lower(): value for name, value in answer.headers.items()},
+                    await self._body(answer),
+                )
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
+        except aiohttp.ClientSSLError as error:
+            raise CollectorError(
+                Failure.MISCONFIGURED, f"{self._server} does not speak TLS as asked"
+            ) from error
+        except TimeoutError as error:
+            wait = f"{self._timeout_seconds:g} s"
+            raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise CollectorError(Failure.UNREACHABLE, f"{self._server}: {reason}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=4, ssl=self._tls()),
+                timeout=aiohttp.ClientTimeout(total=self._timeout_seconds),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _tls(self) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cafile=self._ca_file)
+        except OSError as error:  # ssl.SSLError, no such file and no permission alike
+            raise CollectorError(
+                Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read"
+            ) from error
+        if not self._verify_tls:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in answer.content.iter_chunked(_CHUNK_BYTES):
+            size += len(part)
+            self._cost.bytes_in += len(part)
+            if size > self._max_body_bytes:
+                raise CollectorError(
+                    Failure.UNREADABLE, f"{self._server} answered more than {self._max_body_bytes} bytes"
+                )
+            parts.append(part)
+        return b"".join(parts)
+
+    def _untrusted(self, reason: str) -> CollectorError:
+        trusted = f"ca_file {self._ca_file}" if self._ca_file else "the system's authorities"
+        return CollectorError(
+            Failure.MISCONFIGURED,
+            f"the certificate of {self._server} is not vouched for by {trusted} ({reason or 'verification failed'}): "
+            "set ca_file to the PEM of the authority that signed it",
+        )

@@ -1,0 +1,229 @@
+"""Recorded answers in place of a device, so that a case folder can run a collector without one.
+
+A case's `replies` folder holds
+
+    NAME.snmprec or NAME.snmprec.bz2   one state of the agent, `OID|TAG|VALUE` lines (the format of snmpsim);
+                                       with several files, sorted by name, each `advance` moves to the next
+    http.yaml                          the server's answers, in the order in which they are to be used
+
+An entry of http.yaml: `request` ("GET /api/x"), and optionally `query` (parameters it must carry), `needs` (headers
+it must carry, else 401), `status` (200), `headers`, and the body: `json` (any value), `text`, or `file` (a file
+beside it). Of the answers that fit, those with the most `query` count; they are used one after the other, and the
+last one repeats.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from sanpath.plugin import (
+    Clock,
+    CollectorError,
+    Cost,
+    Failure,
+    Http,
+    HttpReply,
+    Snmp,
+    SnmpCredentials,
+    SnmpValue,
+)
+from sanpath.transport.walk import Oid, VarBind, parse_oid, walk_columns
+
+_INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64
+_NULL, _OBJECT_IDENTIFIER, _IP_ADDRESS = "5", "6", "64"
+
+
+def read_snmprec(path: Path) -> list[VarBind]:
+    """Lines of a .snmprec file in file order, comments left out."""
+    raw = bz2.decompress(path.read_bytes()) if path.suffix == ".bz2" else path.read_bytes()
+    return parse_snmprec(raw.decode("latin-1"))
+
+
+def parse_snmprec(text: str) -> list[VarBind]:
+    """`OID|TAG|VALUE` lines; a tag with an appended "x" has its value in hexadecimal. Raises ValueError.
+
+    >>> parse_snmprec("1.3.6.1.2.1.2.2.1.6.7|4x|0a0b\\n1.3.6.1.2.1.2.2.1.8.7|2|1")[0][1]
+    b'\\n\\x0b'
+    """
+    lines = (line for line in text.split("\n") if line.strip() and not line.startswith("#"))
+    return [_binding(line) for line in lines]
+
+
+def _binding(line: str) -> VarBind:
+    parts = line.rstrip("\r").split("|", 2)
+    if len(parts) != 3:
+        raise ValueError(f"not OID|TAG|VALUE: {line[:80]!r}")
+    return parse_oid(parts[0]), _recorded_value(parts[1], parts[2])
+
+
+def _recorded_value(tag: str, value: str) -> SnmpValue:
+    if tag in _INTEGER_TAGS:
+        return int(value)
+    if tag == _NULL:
+        return None
+    if tag == _OBJECT_IDENTIFIER:
+        return value
+    if tag == _IP_ADDRESS:
+        return bytes(int(part) for part in value.split("."))
+    return bytes.fromhex(value) if tag.endswith("x") else value.encode("latin-1")
+
+
+class ReplaySnmp:
+    """`plugin.Snmp` from recorded states. An empty state is an agent that does not answer.
+
+    The recording is walked in file order: an agent that answered out of order or in circles does so again.
+    """
+
+    def __init__(self, states: Sequence[Sequence[VarBind]], clock: Clock, cost: Cost) -> None:
+        self._states, self._clock, self._cost = states, clock, cost
+        self._number = -1
+        self.advance()
+
+    def advance(self) -> None:
+        """Move to the next recorded state; the last one stays."""
+        self._number = min(self._number + 1, len(self._states) - 1)
+        self._bindings = self._states[self._number]
+        self._place: dict[Oid, int] = {}
+        for place, (oid, _) in enumerate(self._bindings):
+            self._place.setdefault(oid, place)
+
+    async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
+        """Scalars as recorded; None where the recording has none."""
+        self._ask()
+        places = {oid: self._place.get(parse_oid(oid)) for oid in oids}
+        return {oid: None if place is None else self._bindings[place][1] for oid, place in places.items()}
+
+    async def columns(self, oids: Sequence[str], max_rows: int = 20_000) -> dict[str, dict[str, SnmpValue]]:
+        """Columns by the same walk as on the wire."""
+        return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+    async def _bulk(self, oids: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
+        self._ask()
+        answer: list[VarBind] = []
+        for _ in range(max_repetitions):
+            row = [self._next(oid) for oid in oids]
+            answer += row
+            oids = [oid for oid, _ in row]
+        return answer
+
+    def _next(self, oid: Oid) -> VarBind:
+        place = self._place.get(oid)
+        if place is None:
+            place = next(
+                (p - 1 for p, (known, _) in enumerate(self._bindings) if known > oid), len(self._bindings)
+            )
+        return self._bindings[place + 1] if place + 1 < len(self._bindings) else (oid, None)
+
+    def _ask(self) -> None:
+        self._cost.requests += 1
+        if not self._bindings:
+            raise CollectorError(Failure.UNREACHABLE, "no SNMP answer is recorded")
+
+
+@dataclass
+class _Answer:
+    method: str
+    path: str
+    query: Mapping[str, str]
+    needs: Mapping[str, str]
+    reply: HttpReply
+    used: bool = field(default=False)
+
+
+class ReplayHttp:
+    """`plugin.Http` from the http.yaml of a folder. What is not recorded is answered 404."""
+
+    def __init__(self, folder: Path, cost: Cost) -> None:
+        entries = yaml.safe_load((folder / "http.yaml").read_text(encoding="utf-8"))
+        self._answers = [_answer(folder, entry) for entry in entries]
+        self._cost = cost
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "DELETE"],
+        path: str,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,  # noqa: ARG002 - the protocol's signature; answers do not depend on it
+    ) -> HttpReply:
+        """The next recorded answer to this request."""
+        self._cost.requests += 1
+        fitting = [
+            answer
+            for answer in self._answers
+            if (answer.method, answer.path) == (method, path)
+            and answer.query.items() <= (params or {}).items()
+        ]
+        if not fitting:
+            return HttpReply(404, {}, b'{"errors": [{"message": "not recorded"}]}')
+        closest = max(len(answer.query) for answer in fitting)
+        fitting = [answer for answer in fitting if len(answer.query) == closest]
+        answer = next((a for a in fitting if not a.used), fitting[-1])
+        if not answer.needs.items() <= (headers or {}).items():
+            return HttpReply(401, {}, b'{"errors": [{"message": "header missing"}]}')
+        answer.used = True
+        self._cost.bytes_in += len(answer.reply.body)
+        return answer.reply
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+def _answer(folder: Path, entry: Mapping[str, Any]) -> _Answer:
+    method, _, path = entry["request"].partition(" ")
+    if "json" in entry:
+        body = json.dumps(entry["json"]).encode()
+    elif "file" in entry:
+        body = (folder / entry["file"]).read_bytes()
+    else:
+        body = entry.get("text", "").encode()
+    headers = {name.lower(): str(value) for name, value in entry.get("headers", {}).items()}
+    query = {name: str(value) for name, value in entry.get("query", {}).items()}
+    needs = {name: str(value) for name, value in entry.get("needs", {}).items()}
+    return _Answer(method, path, query, needs, HttpReply(entry.get("status", 200), headers, body))
+
+
+class ReplayContext:
+    """`plugin.Context` whose devices are a folder of recorded answers."""
+
+    def __init__(self, clock: Clock, folder: Path) -> None:
+        self._clock, self._folder = clock, folder
+        self.cost = Cost()
+        self._agents: list[ReplaySnmp] = []
+
+    @property
+    def clock(self) -> Clock:
+        """The clock given."""
+        return self._clock
+
+    def advance(self) -> None:
+        """Let every agent move on to its next recorded state."""
+        for agent in self._agents:
+            agent.advance()
+
+    def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - whoever is asked, the folder answers
+        """The recorded agent."""
+        files = sorted(self._folder.glob("*.snmprec*"))
+        agent = ReplaySnmp([read_snmprec(path) for path in files] or [[]], self._clock, self.cost)
+        self._agents.append(agent)
+        return agent
+
+    def http(
+        self,
+        base_url: str,  # noqa: ARG002
+        ca_file: Path | None = None,  # noqa: ARG002
+        verify_tls: bool = True,  # noqa: ARG002
+        timeout_seconds: float = 5.0,  # noqa: ARG002
+    ) -> Http:
+        """The recorded server."""
+        return ReplayHttp(self._folder, self.cost)

@@ -1,0 +1,117 @@
+"""An SNMP v2c session over pysnmp: numeric OIDs, no MIB files, bounded requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sanpath.plugin import Clock, CollectorError, Cost, Failure, SnmpCredentials, SnmpValue
+from sanpath.transport import engine as shared
+from sanpath.transport.walk import Oid, VarBind, format_oid, parse_oid, walk_columns
+
+_SCALARS_PER_GET = 20
+_V2C = 1  # SNMP message processing model, RFC 3411
+
+
+class PysnmpSession:
+    """`plugin.Snmp` for one agent. The socket is opened by the first request."""
+
+    def __init__(self, credentials: SnmpCredentials, clock: Clock, cost: Cost) -> None:
+        self._credentials, self._clock, self._cost = credentials, clock, cost
+        self._engine: shared.SharedEngine | None = None
+        self._target: Any = None
+
+    async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
+        """Scalars by full OID; None where the agent has no such object. Raises CollectorError."""
+        from pysnmp.hlapi.v3arch.asyncio import get_cmd
+
+        values: dict[str, SnmpValue] = {}
+        for first in range(0, len(oids), _SCALARS_PER_GET):
+            asked = oids[first : first + _SCALARS_PER_GET]
+            answer = await self._request(get_cmd, (), [parse_oid(oid) for oid in asked])
+            values.update(zip(asked, (value for _, value in answer), strict=False))
+        return {oid: values.get(oid) for oid in oids}
+
+    async def columns(self, oids: Sequence[str], max_rows: int = 20_000) -> dict[str, dict[str, SnmpValue]]:
+        """Columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
+        return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
+
+    async def close(self) -> None:
+        """Free the socket, when no other session of this loop uses it."""
+        if self._engine is not None:
+            self._engine.costs.pop(self._target.transport_address, None)
+            shared.release(self._engine)
+            self._engine = self._target = None
+
+    async def _bulk(self, oids: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
+        from pysnmp.hlapi.v3arch.asyncio import bulk_cmd
+
+        return await self._request(bulk_cmd, (0, max_repetitions), oids)
+
+    async def _connect(self) -> shared.SharedEngine:
+        from pysnmp.error import PySnmpError
+        from pysnmp.hlapi.v3arch.asyncio import UdpTransportTarget
+
+        if self._engine is None:
+            who = self._credentials
+            try:
+                # retries=0: pysnmp's own would hide what the agent was really asked
+                self._target = await UdpTransportTarget.create((who.host, who.port), who.timeout_seconds, 0)
+            except (PySnmpError, OSError) as error:
+                raise CollectorError(Failure.UNREACHABLE, f"no IPv4 address for host {who.host!r}") from error
+            self._engine = shared.acquire()
+            self._engine.costs[self._target.transport_address] = self._cost
+        return self._engine
+
+    async def _request(
+        self, command: Callable[..., Any], arguments: tuple[int, ...], oids: Sequence[Oid]
+    ) -> Sequence[VarBind]:
+        """One PDU, repeated after silence as often as the credentials say."""
+        from pysnmp.hlapi.v3arch.asyncio import CommunityData, ContextData, ObjectIdentity, ObjectType
+        from pysnmp.proto.errind import RequestTimedOut
+
+        engine, who = await self._connect(), self._credentials
+        for _ in range(1 + who.retries):
+            self._cost.requests += 1
+            problem, status, index, bindings = await command(
+                engine.snmp,
+                CommunityData(who.community.get_secret_value(), mpModel=_V2C),
+                self._target,
+                ContextData(),
+                *arguments,
+                *(ObjectType(ObjectIdentity(oid)) for oid in oids),
+                lookupMib=False,
+            )
+            if not isinstance(problem, RequestTimedOut):
+                break
+        else:
+            raise CollectorError(Failure.UNREACHABLE, silence(who))
+        if problem:
+            raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {problem}")
+        if status:
+            place = format_oid(oids[(int(index) - 1) % len(oids)])
+            raise CollectorError(
+                Failure.UNREADABLE, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}"
+            )
+        return [(tuple(oid), _decoded(value)) for oid, value in bindings]
+
+
+def silence(who: SnmpCredentials) -> str:
+    """What no answer means: an SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1)."""
+    tries = 1 + who.retries
+    return (
+        f"{who.host}:{who.port} gave no SNMP answer in {tries} x {who.timeout_seconds:g} s: down, filtered, "
+        "or a wrong community (v2c agents stay silent to it)"
+    )
+
+
+def _decoded(value: Any) -> SnmpValue:
+    from pyasn1.type import univ
+
+    if isinstance(value, univ.Null):  # noSuchObject, noSuchInstance and endOfMibView are Nulls too
+        return None
+    if isinstance(value, univ.ObjectIdentifier):
+        return str(value)
+    if isinstance(value, univ.Integer):
+        return int(value)
+    return bytes(value)

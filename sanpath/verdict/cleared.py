@@ -1,0 +1,76 @@
+"""What did not limit the test, and up to which load that was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.pairs import array_side
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.judgement import BUSY, Judgement
+from sanpath.verdict.model import Cleared
+from sanpath.verdict.units import duration, percent
+
+_CALM = 2.0
+"""Service and queue time that stays below twice that of the lowest load has not begun to queue."""
+
+
+def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
+    """What did not limit, with the highest load that it was seen to bear."""
+    limiters = {e for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
+    return [*_cleared_arrays(facts, judgements, limiters), *_cleared_links(facts, limiters), *_cleared_load(facts)]
+
+
+def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+    found: dict[str, list[tuple[FactRow, Judgement]]] = {}
+    for judged in judgements:
+        row = array_side(facts.topology, judged.load, facts.tables)
+        if row is not None and row["array_seconds"] is not None:
+            found.setdefault(str(row["entity"]), []).append((row, judged))
+    cleared = []
+    for entity, seen in found.items():
+        calm = [(r, j) for r, j in seen if (number(r, "growth") or 1.0) < _CALM and number(r, "windows") >= 1]
+        if entity in limiters or len(calm) < len(seen):
+            continue
+        # With one step alone nothing says how its time grows: then it must be a small part of the latency.
+        if len(seen) == 1 and number(calm[0][0], "array_seconds") > calm[0][1].load.latency_seconds / 2:
+            continue
+        times = [number(r, "array_seconds") for r, _ in calm]
+        cleared.append(
+            Cleared(
+                entity,
+                {
+                    "bytes_per_second": max(number(r, "bytes_per_second") for r, _ in calm),
+                    "ops_per_second": max(number(r, "ops_per_second") for r, _ in calm),
+                },
+                f"service and queue time {duration(min(times))} to {duration(max(times))} in every step, while the "
+                f"load saw up to {duration(max(j.load.latency_seconds for _, j in calm))}",
+            )
+        )
+    return cleared
+
+
+def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
+    rows: dict[str, list[FactRow]] = {}
+    for row in facts.tables["link"]:
+        if row["utilisation_max"] is not None:
+            rows.setdefault(str(row["entity"]), []).append(row)
+    return [
+        Cleared(
+            entity,
+            {"bytes_per_second": max(number(r, "bytes_per_second") for r in seen)},
+            f"busiest window {percent(max(number(r, 'utilisation_max') for r in seen))} of {seen[0]['speed']}, "
+            "either direction",
+        )
+        for entity, seen in sorted(rows.items())
+        if entity not in limiters and max(number(r, "utilisation_max") for r in seen) < BUSY
+    ]
+
+
+def _cleared_load(facts: Facts) -> list[Cleared]:
+    used = [f for f in facts.loads if f.cpu_ratio is not None]
+    busiest = max((f.cpu_ratio or 0.0 for f in used), default=None)
+    if busiest is None or busiest >= BUSY:
+        return []
+    up_to = {"ops_per_second": max(f.ops_per_second for f in used)}
+    return [Cleared(used[0].entity, up_to, f"a process of the load used at most {percent(busiest)} of a core")]

@@ -1,0 +1,60 @@
+"""The verdict in one sentence that a person can say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.table import number
+from sanpath.verdict.judgement import FLAT, Judgement
+from sanpath.verdict.model import Cleared
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+
+
+def headline(facts: Facts, judged: Judgement, same: Sequence[Judgement], cleared: Sequence[Cleared]) -> str:
+    """One sentence that a person can say."""
+    load = judged.load
+    in_flight = count(load.in_flight_measured)
+    law = f"{duration(load.latency_seconds)} is {in_flight} in flight / {iops(load.ops_per_second)}"
+    match judged.kind:
+        case "bottleneck":
+            return _bottleneck_headline(facts, judged, same, cleared, law)
+        case "concurrency_limited":
+            return f"Nothing is full; the test keeps too little in flight: {law}. {_first(judged)}."
+        case "demand_limited":
+            return f"The load asked for no more than {iops(load.ops_per_second)}: {_first(judged)}."
+        case "generator_limited":
+            return f"The load generator is the limit: {_first(judged)}."
+        case _:
+            return f"What limits {iops(load.ops_per_second)} cannot be told: {_first(judged)}."
+
+
+def _bottleneck_headline(
+    facts: Facts, judged: Judgement, same: Sequence[Judgement], cleared: Sequence[Cleared], law: str
+) -> str:
+    load, bottleneck = judged.load, judged.bottlenecks[0]
+    calm = min(same, key=lambda j: j.load.in_flight_measured).load
+    latency = f"your latency is your own queue, {law}"
+    if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
+        latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
+    if bottleneck.kind != "link":
+        at = f"{load.direction} direction at {iops(load.ops_per_second)}"
+        return f"{bottleneck.entity} is saturated in the {at}; {latency}."
+    row = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)[0]
+    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
+    said = (
+        f"The {row['speed']} link {port} is full in the {load.direction} direction: "
+        f"{bandwidth(number(row, 'bytes_per_second'))} of {bandwidth(number(row, 'capacity_bytes_per_second'))}, "
+        f"{percent(number(row, 'utilisation'))}"
+    )
+    if bottleneck.coincident:
+        others = ", ".join(c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident)
+        said += f", and so is {others}"
+    array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
+    up_to = array.up_to.get("bytes_per_second") if array is not None else None
+    cleared_text = f"; {array.entity} is cleared up to {bandwidth(up_to)}" if array is not None and up_to else ""
+    return f"{said}; {latency}{cleared_text}."
+
+
+def _first(judged: Judgement) -> str:
+    return judged.because[0] if judged.because else "no evidence"

@@ -1,0 +1,51 @@
+"""Findings in the light of the verdict: what a rule calls a risk is a cause where its element is what limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sanpath.facts.table import FactTable
+from sanpath.rulebook.findings import group
+from sanpath.rulebook.judge import judge, not_judged
+from sanpath.rulebook.model import Finding, Rule
+from sanpath.rulebook.policy import Policy
+from sanpath.verdict.judgement import Judgement
+from sanpath.verdict.model import Unobserved, Verdict
+from sanpath.verdict.units import iops
+
+_ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
+
+
+def findings(
+    rules: Sequence[Rule],
+    tables: Mapping[str, FactTable],
+    judgements: Sequence[Judgement],
+    verdict: Verdict,
+    policy: Policy | None = None,
+) -> list[Finding]:
+    """What the rules say: hits before unknowns, causes before the rest."""
+    limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
+    found = [_in_context(f, limiting, verdict) for f in group(rules, judge(rules, tables, policy)).findings]
+    return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
+
+
+def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
+    """Rules that had nothing to judge."""
+    missing = not_judged(rules, judge(rules, tables))
+    return [
+        Unobserved(f"rule {rule.id}", f"no facts of any {rule.each}", f"not judged: {rule.title.lower()}")
+        for rule in missing
+    ]
+
+
+def _in_context(finding: Finding, limiting: set[tuple[str, str]], verdict: Verdict) -> Finding:
+    limits = (finding.entity, finding.direction) in limiting
+    if finding.outcome != "hit" or not limits:
+        return finding
+    role = "cause" if finding.role == "risk" else finding.role
+    gain = None
+    if role == "cause" and verdict.next is not None:
+        low, high = verdict.next.predicted_ops_per_second
+        gain = f"{iops(low)} to {iops(high)} with all coincident links relieved"
+    return replace(finding, role=role, gain=gain)

@@ -1,0 +1,230 @@
+"""The diagnosis: the contract of docs/output-contract.md as typed objects, field by field.
+
+Everything a view shows or a program reads is here; views compute nothing. Seconds, bytes and ratios throughout; an
+interval is (low, high); None means not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sanpath.rulebook.model import Finding
+
+SCHEMA = "sanpath.diagnosis/1"
+
+Kind = Literal[
+    "bottleneck",
+    "concurrency_limited",
+    "demand_limited",
+    "generator_limited",
+    "configured_cap",
+    "healthy",
+    "cannot_tell",
+]
+Grade = Literal["A", "B", "C"]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Which recording this is, and what judged it. `complete`: every writer ended as it should."""
+
+    id: str
+    tool_version: str
+    rulebook_version: str
+    start: str
+    end: str
+    complete: bool
+    load_exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds. `histogram`: (upper bound, share of the I/Os) pairs, None when the load gives none a direction."""
+
+    mean: float
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    max: float | None
+    histogram: Sequence[tuple[float, float]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionResult:
+    """What the load did in one direction of a step."""
+
+    ops_per_second: float
+    bytes_per_second: float
+    latency_seconds: Latency
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """I/Os in flight: what the load was told, and throughput x latency of all directions."""
+
+    configured: float | None
+    measured: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """An element that limits the test.
+
+    `wait_at`: where the I/Os that it makes wait are held. `culprit` and `victims`: on lossless fabrics the cause may
+    lie off the loaded path. `explains`: share of the latency that would go with it.
+    """
+
+    entity: str
+    kind: str
+    layer: str
+    direction: str
+    utilisation: float | None = None
+    ceiling_bytes_per_second: float | None = None
+    ceiling_ops_per_second: float | None = None
+    coincident: Sequence[str] = ()
+    limited_by: str | None = None
+    wait_at: str | None = None
+    culprit: str | None = None
+    victims: Sequence[str] = ()
+    explains: float | None = None
+    because: Sequence[str] = ()
+    overturn_if: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepVerdict:
+    """What limited one step."""
+
+    kind: Kind
+    grade: Grade
+    bottlenecks: Sequence[Bottleneck]
+    because: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not good for."""
+
+    name: str
+    start: str
+    end: str
+    origin: str
+    directions: Mapping[str, DirectionResult]
+    in_flight: InFlight
+    windows_used: int
+    valid: Sequence[str]
+    verdict: StepVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class R0:
+    """Latency without a queue, and the step that showed it. Both None: no step was free of a queue."""
+
+    seconds: float | None
+    from_step: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What would limit once the bottleneck is relieved, and what the test would reach then."""
+
+    entity: str
+    change: str
+    predicted_ops_per_second: Interval
+    predicted_latency_seconds: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict of the run: that of the step with the highest throughput.
+
+    `knee_in_flight`: the I/Os in flight from which on more load buys only latency; None with `knee_below`: it lies
+    below the fewest that were tested.
+    """
+
+    kind: Kind
+    grade: Grade
+    from_step: str
+    headline: str
+    bottlenecks: Sequence[Bottleneck]
+    knee_in_flight: float | None
+    knee_below: float | None
+    r0: R0
+    next: Next | None
+    decide_with: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPart:
+    """A part of the latency. `how`: measured by a clock of its own, or the difference between two."""
+
+    plane: str
+    layer: str
+    entity: str
+    seconds: Interval
+    limited_by: str | None
+    what: str
+    how: Literal["measured", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyBudget:
+    """Where the latency of one step, direction and LUN was spent; mid-points of parts and rest sum to the total."""
+
+    step: str
+    direction: str
+    lun: str
+    total_seconds: float
+    parts: Sequence[BudgetPart]
+    unexplained_seconds: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What did not limit, as far as it was tried."""
+
+    entity: str
+    up_to: Mapping[str, float]
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unobserved:
+    """What could not be seen, and what follows from that."""
+
+    what: str
+    why: str
+    consequence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAccount:
+    """What reading a source came to. `gaps`: polls that were left out. `cost_seconds`: time spent on its polls."""
+
+    name: str
+    kind: str
+    polls: int
+    failures: int
+    gaps: int
+    clock_offset_seconds: float | None
+    cost_seconds: float
+    requests: int
+    last_failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything sanpath has to say about a recording."""
+
+    run: Run
+    steps: Sequence[StepResult]
+    verdict: Verdict
+    latency_budget: Sequence[LatencyBudget]
+    findings: Sequence[Finding]
+    cleared: Sequence[Cleared]
+    unobserved: Sequence[Unobserved]
+    sources: Sequence[SourceAccount]
+    schema: str = field(default=SCHEMA)

@@ -1,0 +1,37 @@
+"""Numbers as a person says them; one printed unit for each quantity, decimal throughout (1 MB = 10^6 bytes)."""
+
+from __future__ import annotations
+
+
+def bandwidth(bytes_per_second: float) -> str:
+    """409.6 MB/s."""
+    if bytes_per_second >= 1e9:
+        return f"{bytes_per_second / 1e9:,.2f} GB/s"
+    return f"{bytes_per_second / 1e6:,.1f} MB/s"
+
+
+def iops(ops_per_second: float) -> str:
+    """6,250 IOPS."""
+    return f"{ops_per_second:,.0f} IOPS"
+
+
+def duration(seconds: float) -> str:
+    """128 ms, 2.56 ms, 0.35 ms, 210 µs below a tenth of a millisecond."""
+    milliseconds = seconds * 1e3
+    if abs(milliseconds) >= 100:
+        return f"{milliseconds:,.0f} ms"
+    if abs(milliseconds) >= 10:
+        return f"{milliseconds:.1f} ms"
+    if abs(milliseconds) >= 0.1 or milliseconds == 0:
+        return f"{milliseconds:.2f} ms"
+    return f"{seconds * 1e6:.0f} µs"
+
+
+def percent(ratio: float) -> str:
+    """97.7 %."""
+    return f"{ratio:.1%}".replace("%", " %")
+
+
+def count(number: float) -> str:
+    """800; 31.8 when it is no whole number below a hundred."""
+    return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"

@@ -1,0 +1,1 @@
+"""Views: a Diagnosis in, a picture out. None of them computes."""

@@ -1,0 +1,133 @@
+"""The report as Markdown, to be kept beside the recording or pasted into a ticket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sanpath.verdict.model import Diagnosis, LatencyBudget
+from sanpath.verdict.units import duration, percent
+from sanpath.views import words
+
+
+def render(diagnosis: Diagnosis) -> str:
+    """The whole report."""
+    return "\n".join(_lines(diagnosis)) + "\n"
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    verdict = diagnosis.verdict
+    yield f"# {words.KINDS[verdict.kind].capitalize()}"
+    yield ""
+    yield f"**{_safe(verdict.headline)}**"
+    yield ""
+    told = f", told from step {_safe(verdict.from_step)}" if verdict.from_step else ""
+    yield f"Grade {verdict.grade}: {words.GRADES[verdict.grade]}{told}. Run of {diagnosis.run.start}."
+    because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
+    step = words.deciding_step(diagnosis)
+    yield from _list("Because", because or (list(step.verdict.because) if step else []))
+    for budget in words.budgets_of(diagnosis, step.name) if step else ():
+        yield from _budget(budget)
+    yield from _list("Knee", [text] if (text := words.knee_text(diagnosis)) else [])
+    yield from _do_next(diagnosis)
+    yield from _list("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    yield from _list("What would decide", [verdict.decide_with] if verdict.decide_with else [])
+    yield from _title("Steps")
+    yield from _table(words.STEP_HEADER, [row for s in diagnosis.steps for row in words.step_cells(s)])
+    yield from _list("Not valid for", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
+    yield from _findings(diagnosis)
+    yield from _list(
+        "Cleared",
+        [f"{words.short(c.entity)} up to {words.up_to(dict(c.up_to))}: {c.because}" for c in diagnosis.cleared],
+    )
+    yield from _list("Not seen", [f"{u.what}: {u.why} - {u.consequence}" for u in diagnosis.unobserved])
+    yield from _list("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    yield from _sources(diagnosis)
+
+
+def _budget(budget: LatencyBudget) -> Iterator[str]:
+    yield from _title(f"Where {duration(budget.total_seconds)} go ({budget.direction}, step {budget.step})")
+    total = budget.total_seconds
+    rows = [
+        [p.layer, duration(words.middle(p.seconds)), percent(words.middle(p.seconds) / total), words.part_text(p)]
+        for p in budget.parts
+    ]
+    rest = words.middle(budget.unexplained_seconds)
+    rows.append(["rest", duration(rest), percent(rest / total), "not explained by any source"])
+    yield from _table(("layer", "time", "share", "what"), rows)
+
+
+def _do_next(diagnosis: Diagnosis) -> Iterator[str]:
+    remedies = words.remedies(diagnosis)
+    if remedies:
+        yield from _title("Do next")
+    for place, (finding, number) in enumerate(remedies, start=1):
+        fix = finding.fix[number]
+        yield f"{place}. {_safe(fix.platform)} ({words.DISRUPTION[fix.disruption]}). {_safe(fix.scope)}"
+        yield ""
+        if fix.commands:
+            yield "   ```"
+            yield from (f"   {words.printable(command)}" for command in fix.commands)
+            yield "   ```"
+        yield f"   Verify: {_safe(fix.verify)} Undo: {_safe(fix.undo)}"
+        yield ""
+
+
+def _findings(diagnosis: Diagnosis) -> Iterator[str]:
+    found = words.hits(diagnosis)
+    if found:
+        yield from _title("Findings")
+    for finding in found:
+        gain = f" Mending it: {finding.gain}." if finding.gain else ""
+        yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {_safe(finding.summary)}.{gain}"
+        yield f"  {_safe(finding.why)}"
+    unknown = words.not_judged(diagnosis)
+    if unknown:
+        yield ""
+        yield f"Not judged for want of facts, {len(unknown)} times: {', '.join(sorted({f.rule for f in unknown}))}."
+
+
+def _sources(diagnosis: Diagnosis) -> Iterator[str]:
+    yield from _title("Sources")
+    header = ("source", "collector", "polls", "failed", "gaps", "clock offset", "time in polls", "last failure")
+    rows = [
+        [
+            s.name,
+            s.kind,
+            str(s.polls),
+            str(s.failures),
+            str(s.gaps),
+            "-" if s.clock_offset_seconds is None else f"{s.clock_offset_seconds:+.1f} s",
+            f"{s.cost_seconds:.1f} s",
+            s.last_failure or "-",
+        ]
+        for s in diagnosis.sources
+    ]
+    yield from _table(header, rows)
+    yield ""
+    run = diagnosis.run
+    yield f"Recording {run.id}, judged by sanpath {run.tool_version}, rules {run.rulebook_version}."
+
+
+def _title(text: str) -> Iterator[str]:
+    yield ""
+    yield f"## {_safe(text)}"
+    yield ""
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from _title(title)
+        yield from (f"- {_safe(line)}" for line in lines)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + " --- |" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(_safe(cell) for cell in row) + " |"
+
+
+def _safe(text: str) -> str:
+    """Names come from devices: no markup, no HTML, no line ends of theirs."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words.printable(text))

@@ -1,0 +1,26 @@
+"""One plain line about a run that is under way."""
+
+from __future__ import annotations
+
+from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.units import bandwidth, duration, iops
+from sanpath.views import words
+
+
+def line(diagnosis: Diagnosis) -> str:
+    """Newest step, what it does, what limits it so far, and sources that fail."""
+    said = [f"step {words.printable(diagnosis.steps[-1].name)}"] if diagnosis.steps else []
+    measured = [step for step in diagnosis.steps if step.directions]
+    if not measured:
+        said.append("waiting for I/O")
+    else:
+        step = measured[-1]
+        for direction, result in step.directions.items():
+            latency = duration(result.latency_seconds.mean)
+            said.append(f"{direction} {iops(result.ops_per_second)}, {bandwidth(result.bytes_per_second)}, {latency}")
+        limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
+        said.append(f"so far {step.verdict.kind}{': ' if limits else ''}{', '.join(limits)}")
+    failing = [source.name for source in diagnosis.sources if source.failures]
+    if failing:
+        said.append(f"failing: {', '.join(words.printable(name) for name in failing)}")
+    return "sanpath: " + "; ".join(said)

@@ -1,0 +1,140 @@
+"""The report for a terminal: verdict first, then why, what to do, and what could not be seen."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sanpath.verdict.model import Diagnosis, LatencyBudget
+from sanpath.verdict.units import duration
+from sanpath.views import words
+
+_BAR = 24
+
+
+def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
+    """The report as text. `width`: columns, None for the terminal's."""
+    console = Console(file=io.StringIO(), width=width, force_terminal=colour, highlight=False, markup=False)
+    console.print(_report(diagnosis))
+    assert isinstance(console.file, io.StringIO)  # noqa: S101 - made three lines above
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+
+
+def _report(diagnosis: Diagnosis) -> RenderableType:
+    verdict = diagnosis.verdict
+    title = f"{words.KINDS[verdict.kind]}   grade {verdict.grade}: {words.GRADES[verdict.grade]}"
+    parts: list[RenderableType] = [
+        Text(title, style="bold red" if verdict.kind == "bottleneck" else "bold"),
+        Text(words.printable(verdict.headline)),
+    ]
+    if verdict.from_step:
+        parts.append(
+            Text(f"Told from step {words.printable(verdict.from_step)}, the one with the highest throughput.", "dim")
+        )
+    because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
+    step = words.deciding_step(diagnosis)
+    parts += _section("Because", because or (list(step.verdict.because) if step else []))
+    if step is not None:
+        for budget in words.budgets_of(diagnosis, step.name):
+            parts += _budget(budget)
+    parts += _section("Knee", [text] if (text := words.knee_text(diagnosis)) else [])
+    parts += _do_next(diagnosis)
+    parts += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    if verdict.decide_with:
+        parts += _section("What would decide", [verdict.decide_with])
+    parts += _steps(diagnosis)
+    parts += _findings(diagnosis)
+    cleared = [f"{words.short(c.entity)} up to {words.up_to(dict(c.up_to))}: {c.because}" for c in diagnosis.cleared]
+    parts += _section("Cleared", cleared)
+    unseen = [f"{words.printable(u.what)}: {words.printable(u.why)} - {u.consequence}" for u in diagnosis.unobserved]
+    parts += _section("Not seen", unseen)
+    parts += _section("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    parts += _sources(diagnosis)
+    return Group(*parts)
+
+
+def _section(title: str, lines: list[str]) -> list[RenderableType]:
+    if not lines:
+        return []
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for line in lines:
+        table.add_row(Text("  -"), Text(words.printable(line)))
+    return [Text(f"\n{title}", style="bold"), table]
+
+
+def _budget(budget: LatencyBudget) -> list[RenderableType]:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    total = budget.total_seconds
+    for part in budget.parts:
+        seconds = words.middle(part.seconds)
+        table.add_row(
+            Text(f"  {part.layer}"),
+            Text(duration(seconds), justify="right"),
+            Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
+            Text(words.part_text(part)),
+        )
+    rest = words.middle(budget.unexplained_seconds)
+    shown = words.bar(abs(rest) / total, _BAR)
+    table.add_row(
+        Text("  rest"), Text(duration(rest), justify="right"), Text(shown), Text("not explained by any source")
+    )
+    title = f"\nWhere {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
+    return [Text(title, style="bold"), table]
+
+
+def _do_next(diagnosis: Diagnosis) -> list[RenderableType]:
+    remedies = words.remedies(diagnosis)
+    if not remedies:
+        return []
+    lines: list[RenderableType] = [Text("\nDo next", style="bold")]
+    for place, (finding, number) in enumerate(remedies, start=1):
+        fix = finding.fix[number]
+        lines.append(Text(f"  {place} {fix.platform} ({words.DISRUPTION[fix.disruption]})"))
+        lines += [Padding(Text(f"$ {command}", style="bold"), (0, 0, 0, 6)) for command in fix.commands]
+        lines.append(Padding(Text(fix.scope, style="dim"), (0, 0, 0, 4)))
+    return lines
+
+
+def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
+    table = Table(*words.STEP_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
+    for column in table.columns[2:7]:
+        column.justify = "right"
+    for step in diagnosis.steps:
+        for row in words.step_cells(step):
+            table.add_row(*(Text(cell) for cell in row))
+    notes = [f"{words.printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
+    return [Text("\nSteps", style="bold"), table, *_section("Not valid for", notes)]
+
+
+def _findings(diagnosis: Diagnosis) -> list[RenderableType]:
+    lines = []
+    for finding in words.hits(diagnosis):
+        gain = f" Mending it: {finding.gain}." if finding.gain else ""
+        lines.append(f"{finding.role.upper()} {finding.rule}: {words.printable(finding.summary)}.{gain}")
+    unknown = sorted({f.rule for f in words.not_judged(diagnosis)})
+    if unknown:
+        number = len(words.not_judged(diagnosis))
+        lines.append(f"not judged for want of facts, {number} times: {', '.join(unknown)}")
+    return _section("Findings", lines)
+
+
+def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
+    table = Table(
+        "source", "collector", "polls", "failed", "gaps", "clock", "time in polls", box=None, header_style="bold"
+    )
+    for source in diagnosis.sources:
+        offset = source.clock_offset_seconds
+        table.add_row(
+            Text(words.printable(source.name)),
+            source.kind,
+            str(source.polls),
+            str(source.failures),
+            str(source.gaps),
+            "-" if offset is None else f"{offset:+.1f} s",
+            f"{source.cost_seconds:.1f} s",
+        )
+    return [Text("\nSources", style="bold"), table] if diagnosis.sources else []

@@ -1,0 +1,60 @@
+"""The topology as a tree for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import io_paths, machine_of, targets_of
+from sanpath.views.words import printable
+
+
+def as_json(topology: Topology) -> str:
+    """Entities, links with their evidence, I/O paths and joins that were not found."""
+    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    content = {
+        "entities": [
+            {"id": e.id, "kind": e.kind, "ids": dict(e.ids), "attributes": dict(e.attributes), "known_as": e.known_as}
+            for e in sorted(topology.entities.values(), key=lambda e: e.id)
+        ],
+        "links": [
+            {"relation": k.relation, "from": k.from_entity, "to": k.to_entity, "evidence": k.evidence}
+            for k in topology.links
+        ],
+        "io_paths": [
+            {
+                "load": p.load,
+                "host": p.host,
+                "hba": p.hba,
+                "cables": [c.id for c in p.cables],
+                "array_port": p.array_port,
+            }
+            for load in loads
+            for p in io_paths(topology, load)
+        ],
+        "unjoined": [{"what": u.what, "why": u.why} for u in topology.unjoined],
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def as_tree(topology: Topology) -> str:
+    """Each load with its paths and volumes, then every join with its evidence, then what was not joined."""
+    lines: list[str] = []
+    for load in topology.of_kind("load"):
+        machine = machine_of(topology, load.id)
+        if machine is None:
+            continue
+        lines.append(f"{load.id} on {machine}")
+        for path in io_paths(topology, load.id):
+            lines.append(f"  {path.hba}")
+            lines += [f"    {cable.switch_port}" for cable in path.cables]
+            lines.append(f"      {path.array_port}")
+        lines += [f"  volume {volume}" for volume in sorted(targets_of(topology, load.id)[1])]
+    lines.append("")
+    lines.append("joins")
+    for link in sorted(topology.links, key=lambda k: (k.relation, k.from_entity)):
+        lines.append(f"  {link.from_entity} {link.relation} {link.to_entity}   [{'; '.join(link.evidence)}]")
+    lines.append("")
+    lines.append("not joined" if topology.unjoined else "everything that a source named was joined")
+    lines += [f"  {u.what}: {u.why}" for u in topology.unjoined]
+    return "".join(f"{printable(line)}\n" for line in lines)

@@ -1,0 +1,156 @@
+"""What the text and the Markdown report say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.rulebook.model import SEVERITIES, Finding
+from sanpath.verdict.model import BudgetPart, Diagnosis, LatencyBudget, StepResult
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+
+KINDS = {
+    "bottleneck": "BOTTLENECK",
+    "concurrency_limited": "TOO LITTLE IN FLIGHT",
+    "demand_limited": "THE LOAD ASKS FOR NO MORE",
+    "generator_limited": "THE LOAD GENERATOR IS THE LIMIT",
+    "configured_cap": "A CONFIGURED LIMIT",
+    "healthy": "HEALTHY",
+    "cannot_tell": "CANNOT TELL",
+}
+
+GRADES = {
+    "A": "direct evidence, confirmed by a second plane or another step",
+    "B": "direct evidence",
+    "C": "thin evidence",
+}
+
+DISRUPTION = {
+    "none": "no outage",
+    "path": "one path bounces",
+    "vm": "the VM is off or restarts",
+    "host": "the host restarts",
+    "outage": "outage or purchase",
+}
+
+
+def printable(text: str) -> str:
+    """Names come from devices: control characters would reach the reader's terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def short(entity: str) -> str:
+    """An entity as people say it: without its kind, a link as its two ends."""
+    return printable(entity.partition(":")[2] or entity).replace("--", " - ")
+
+
+def deciding_step(diagnosis: Diagnosis) -> StepResult | None:
+    """The step that the verdict is from."""
+    return next((s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step), None)
+
+
+def budgets_of(diagnosis: Diagnosis, step: str) -> list[LatencyBudget]:
+    """The latency budgets of a step, the direction with the higher latency first."""
+    return sorted((b for b in diagnosis.latency_budget if b.step == step), key=lambda b: -b.total_seconds)
+
+
+def middle(interval: tuple[float, float]) -> float:
+    """Mid-point of an interval."""
+    return (interval[0] + interval[1]) / 2
+
+
+def part_text(part: BudgetPart) -> str:
+    """What a part of the budget is, and what it is booked to."""
+    booked = f"; held there by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
+    return f"{printable(part.what)}{booked}"
+
+
+def hits(diagnosis: Diagnosis) -> list[Finding]:
+    """Findings that hold."""
+    return [finding for finding in diagnosis.findings if finding.outcome == "hit"]
+
+
+def not_judged(diagnosis: Diagnosis) -> list[Finding]:
+    """Findings that could not be judged."""
+    return [finding for finding in diagnosis.findings if finding.outcome == "unknown"]
+
+
+def remedies(diagnosis: Diagnosis) -> list[tuple[Finding, int]]:
+    """(finding, number of its fix) of the most severe cause, what needs no outage first; one of a kind."""
+    cost = list(DISRUPTION)
+    causes = [finding for finding in hits(diagnosis) if finding.role in ("cause", "culprit")]
+    found: dict[tuple[str, int], tuple[Finding, int]] = {}
+    for finding in causes:
+        if SEVERITIES.index(finding.severity) == min(SEVERITIES.index(f.severity) for f in causes):
+            for number in range(len(finding.fix)):
+                found.setdefault((finding.rule, number), (finding, number))
+    return sorted(found.values(), key=lambda r: cost.index(r[0].fix[r[1]].disruption))
+
+
+def next_text(diagnosis: Diagnosis) -> str | None:
+    """What comes after the bottleneck. None: nothing says."""
+    following = diagnosis.verdict.next
+    if following is None:
+        return None
+    low, high = following.predicted_ops_per_second
+    fast, slow = following.predicted_latency_seconds
+    limit = f"{short(following.entity)} {following.change}".strip()
+    return (
+        f"with the bottleneck and all coincident links relieved, {limit} limits next: "
+        f"{iops(low)} to {iops(high)}, {duration(fast)} to {duration(slow)} at the same number in flight"
+    )
+
+
+def knee_text(diagnosis: Diagnosis) -> str | None:
+    """From how many I/Os in flight on more load buys only latency. None: no bottleneck."""
+    verdict = diagnosis.verdict
+    if verdict.knee_in_flight is not None:
+        return f"{count(verdict.knee_in_flight)} in flight fill it; more buys only latency"
+    if verdict.knee_below is not None:
+        fewest = count(verdict.knee_below)
+        return f"below {fewest} in flight, the fewest tested; the latency without a queue is not known"
+    return None
+
+
+def step_cells(step: StepResult) -> list[list[str]]:
+    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, N/X, verdict."""
+    rows = []
+    for direction, result in step.directions.items():
+        in_flight = step.in_flight.measured
+        told = f"{count(step.in_flight.configured)}" if step.in_flight.configured else "?"
+        law = duration(in_flight / result.ops_per_second) if in_flight and len(step.directions) == 1 else "-"
+        rows.append(
+            [
+                printable(step.name),
+                direction,
+                f"{count(in_flight)} of {told}" if in_flight is not None else "?",
+                iops(result.ops_per_second).removesuffix(" IOPS"),
+                bandwidth(result.bytes_per_second),
+                duration(result.latency_seconds.mean),
+                law,
+                f"{step.verdict.kind} {step.verdict.grade}",
+            ]
+        )
+    return rows or [[printable(step.name), "-", "-", "-", "-", "-", "-", f"{step.verdict.kind} {step.verdict.grade}"]]
+
+
+STEP_HEADER: Sequence[str] = ("step", "direction", "in flight", "IOPS", "payload", "latency", "N/X", "verdict")
+
+
+def up_to(limits: dict[str, float]) -> str:
+    """Up to which load something was cleared."""
+    words = []
+    if "bytes_per_second" in limits:
+        words.append(bandwidth(limits["bytes_per_second"]))
+    if "ops_per_second" in limits:
+        words.append(iops(limits["ops_per_second"]))
+    return ", ".join(words)
+
+
+def bar(share: float, width: int) -> str:
+    """A share of a whole as a bar."""
+    return "█" * round(max(0.0, min(1.0, share)) * width)
+
+
+def share_text(seconds: float, total: float) -> str:
+    """A part's time and its share of the whole."""
+    return f"{duration(seconds)}, {percent(seconds / total)}"

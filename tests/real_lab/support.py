@@ -1,0 +1,90 @@
+"""Runs lab.py as a person would, and looks at what it leaves on the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
+
+
+@dataclass(frozen=True)
+class RunningLab:
+    """A lab that is up. `load` is the command line that fio's own options may follow."""
+
+    config: Path
+    load: list[str]
+
+    @property
+    def folder(self) -> Path:
+        return self.config.parent
+
+
+def skip_unless_labs_can_be_built() -> None:
+    from real_lab.requirements import missing
+
+    if lacking := missing():
+        pytest.skip("; ".join(lacking))
+
+
+def lab_command(*arguments: str) -> list[str]:
+    return [sys.executable, str(EXAMPLE / "lab.py"), *arguments]
+
+
+def lab_environment() -> dict[str, str]:
+    """Modules are found where pytest finds them, installed or not."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def run_lab(*arguments: str) -> str:
+    done = subprocess.run(
+        lab_command(*arguments), env=lab_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def bring_up(folder: Path) -> RunningLab:
+    answer = json.loads(run_lab("up", "--case", "slow-port", "--folder", str(folder)))
+    return RunningLab(config=Path(answer["config"]), load=answer["load"])
+
+
+def lab_name(folder: Path) -> str:
+    return str(json.loads((folder / "state.json").read_text())["lab"])
+
+
+def left_of(lab: str) -> list[str]:
+    """Namespaces, interfaces and processes of a lab, asked from the system and not from the lab's own code."""
+    namespaces = _names("/run/netns", lab)
+    interfaces = _names("/sys/class/net", lab)
+    return namespaces + interfaces + [str(process) for process in processes_of(lab)]
+
+
+def processes_of(lab: str) -> list[int]:
+    mark = f"SANPATH_REAL_LAB={lab}".encode()
+    return [number for number in _process_ids() if mark in _proc(number, "environ").split(b"\0")]
+
+
+def command_line(process: int) -> str:
+    return _proc(process, "cmdline").replace(b"\0", b" ").decode()
+
+
+def _names(folder: str, begin: str) -> list[str]:
+    return [entry.name for entry in Path(folder).glob(f"{begin}*")]
+
+
+def _process_ids() -> list[int]:
+    return [int(name) for name in _names("/proc", "[0-9]") if name.isdigit()]
+
+
+def _proc(process: int, what: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/{what}").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,91 @@
+"""`sanpath rules`: what a user sees and the exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli.rules import app
+
+ROOT = Path(__file__).parents[2]
+LINK_FULL = ROOT / "rules/sanpath_rules/fabric/link-full.yaml"
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_list_shows_every_rule() -> None:
+    code, out, _ = run("list")
+    assert code == 0
+    for rule_id in ("link-full", "speed-held-by-one-end", "host-array-gap"):
+        assert rule_id in out
+
+
+def test_show_prints_condition_limits_and_commands_that_can_be_copied() -> None:
+    code, out, _ = run("show", "link-full")
+    assert code == 0
+    assert "full_share = 0.95" in out
+    assert "$ esxcli storage nmp psp roundrobin deviceconfig set --type=iops --iops=1 --device naa.X\n" in out
+
+
+def test_unknown_rule_is_one_line_and_exit_2() -> None:
+    assert run("show", "link-fulll") == (2, "", "no rule is called 'link-fulll'; did you mean 'link-full'?\n")
+
+
+def test_built_in_tests_pass() -> None:
+    code, out, _ = run("test")
+    assert code == 0
+    assert out.endswith(" 0 failed\n")
+
+
+def write(folder: Path, rule_id: str, *replaced: tuple[str, str]) -> Path:
+    text = LINK_FULL.read_text(encoding="utf-8").replace("id: link-full", f"id: {rule_id}")
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = folder / f"{rule_id}.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_failing_test_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    file = write(tmp_path, "ours", ("utilisation: 0.977", "utilisation: 0.5"))
+    code, out, _ = run("test", str(file))
+    assert code == 1
+    assert out.splitlines() == [
+        "ours: published 4GFC test, 415.2 of 425 MB/s in every window: expected hit, got clear",
+        "1 rules, 8 tests, 1 failed",
+    ]
+
+
+def test_broken_rule_file_is_exit_2_with_file_line_and_caret(tmp_path: Path) -> None:
+    file = write(tmp_path, "ours", ("when: on_loaded_path and utilisation", "when: on_loaded_path and utill"))
+    code, out, err = run("test", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0] == f"{file}:7: no fact is called 'utill'; did you mean 'utilisation'?"
+    assert err.splitlines()[2].strip() == "^^^^^"
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("show", "ours")])
+def test_markup_in_a_rule_of_ones_own_is_printed_as_it_is(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write(tmp_path, "ours", ("title: A link of the loaded path is full", 'title: "[/red]full[b]"'))
+    code, out, _ = run(*arguments, "--rules", str(tmp_path))
+    assert code == 0
+    assert "[/red]full[b]" in out
+
+
+def test_missing_folder_is_exit_2(tmp_path: Path) -> None:
+    code, _, err = run("list", "--rules", str(tmp_path / "nowhere"))
+    assert (code, err) == (2, f"{tmp_path / 'nowhere'}: no such file or folder\n")
+
+
+def test_importing_the_command_imports_nothing_heavy() -> None:
+    code = "import sys, sanpath.cli.rules; print({'duckdb', 'pydantic', 'yaml', 'rich.table'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
