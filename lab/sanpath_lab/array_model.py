@@ -166,9 +166,7 @@ class SimulatedArray:
 
     def _send_small(self, sequence: Sequence, exchange: Exchange) -> float:
         route = exchange.route
-        return self._fabric.send_small(
-            sequence, route.target_cable.towards_switch, route.initiator_cable.from_switch
-        )
+        return self._fabric.send_small(sequence, route.target_cable.towards_switch, route.initiator_cable.from_switch)
 
     def _book(self, exchange: Exchange, san_seconds: float) -> None:
         route = exchange.route

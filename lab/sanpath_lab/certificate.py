@@ -63,9 +63,7 @@ def server_context(ca_file: Path, address: str = "127.0.0.1") -> ssl.SSLContext:
     ca = (
         _builder(authority, authority, ca_key.public_key(), ca_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(
-            x509.KeyUsage(**(_NO_USAGE | {"key_cert_sign": True, "crl_sign": True})), critical=True
-        )
+        .add_extension(x509.KeyUsage(**(_NO_USAGE | {"key_cert_sign": True, "crl_sign": True})), critical=True)
         .sign(ca_key, hashes.SHA256())
     )
     certificate = (

@@ -84,8 +84,6 @@ class Fabric:
             max(second_finish, last_frame_forwarded), self._delivered, exchange, sequence, second, arrived
         )
 
-    def _delivered(
-        self, exchange: Exchange, sequence: Sequence, second: LinkDirection, arrived: Arrived
-    ) -> None:
+    def _delivered(self, exchange: Exchange, sequence: Sequence, second: LinkDirection, arrived: Arrived) -> None:
         second.count(sequence)
         arrived(exchange)

@@ -43,9 +43,7 @@ class Sequence:
     wire_bytes: int
 
     def __add__(self, other: Sequence) -> Sequence:
-        return Sequence(
-            self.frames + other.frames, self.octets + other.octets, self.wire_bytes + other.wire_bytes
-        )
+        return Sequence(self.frames + other.frames, self.octets + other.octets, self.wire_bytes + other.wire_bytes)
 
 
 @lru_cache(maxsize=256)

@@ -60,9 +60,7 @@ def _job(status: Json, number: int) -> Json:
     job = status["jobs"][number]
     ramping = status["jobs"][0]["phase"] == "ramp"
     started = job["phase"] != "waiting"
-    thread_ms = (
-        round((job["runtime_seconds"] if started else status["elapsed_seconds"]) * 1000) * job["threads"]
-    )
+    thread_ms = round((job["runtime_seconds"] if started else status["elapsed_seconds"]) * 1000) * job["threads"]
     directions = {
         direction: _direction(status, job if direction == status["direction"] else None)
         for direction in ("read", "write", "trim")

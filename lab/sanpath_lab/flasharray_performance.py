@@ -38,9 +38,7 @@ def _bytes_per_op(ops_per_second: float, bytes_per_second: float) -> int:
     return round(bytes_per_second / ops_per_second) if ops_per_second else 0
 
 
-def _direction(
-    sample: DirectionSample, one: Literal["read", "write"], many: Literal["reads", "writes"]
-) -> Item:
+def _direction(sample: DirectionSample, one: Literal["read", "write"], many: Literal["reads", "writes"]) -> Item:
     return {
         f"{one}_bytes_per_sec": round(sample.bytes_per_second),
         f"{many}_per_sec": round(sample.ops_per_second),
@@ -87,8 +85,7 @@ def arrays_performance(state: ArrayState, since_ms: int | None, until_ms: int | 
 def volumes_performance(state: ArrayState) -> list[Item]:
     """GET /volumes/performance."""
     return [
-        {**_performance(state.volume_sample(volume.name), volume.name), "id": volume.id}
-        for volume in state.volumes
+        {**_performance(state.volume_sample(volume.name), volume.name), "id": volume.id} for volume in state.volumes
     ]
 
 

@@ -46,8 +46,7 @@ class SimulatedArrayState:
         made, volume, host = scenario.array, scenario.volume, scenario.host
         self.identity = ArrayIdentity(made.name, made.id, made.version, made.model)
         self.ports = [
-            ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper())
-            for port in made.ports
+            ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper()) for port in made.ports
         ]
         wwns = tuple(hba.wwpn.replace(":", "").upper() for hba in host.hbas)
         self.hosts = [ArrayHost(host.name, wwns=wwns, personality="esxi")]

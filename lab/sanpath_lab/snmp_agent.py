@@ -56,9 +56,7 @@ class SnmpAgent:
         udp_socket.bind((host, 0))
         self.address: tuple[str, int] = udp_socket.getsockname()
         self._engine = engine.SnmpEngine()
-        config.add_transport(
-            self._engine, udp.DOMAIN_NAME, udp.UdpTransport().open_server_mode(sock=udp_socket)
-        )
+        config.add_transport(self._engine, udp.DOMAIN_NAME, udp.UdpTransport().open_server_mode(sock=udp_socket))
         config.add_v1_system(self._engine, "reader", community)
         snmp_context = context.SnmpContext(self._engine)
         snmp_context.unregister_context_name(b"")

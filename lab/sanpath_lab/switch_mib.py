@@ -124,6 +124,4 @@ def switch_objects(simulation: Simulation) -> ObjectTree:
         _port(number, cables.get(f"fc1/{number}"), aliases.get(f"fc1/{number}", ""), scenario.switch.gigabit)
         for number in range(1, scenario.switch.port_count + 1)
     )
-    return ObjectTree(
-        dict(chain.from_iterable(objects.items() for objects in (_system(scenario, uptime), *ports)))
-    )
+    return ObjectTree(dict(chain.from_iterable(objects.items() for objects in (_system(scenario, uptime), *ports))))

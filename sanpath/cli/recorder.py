@@ -60,8 +60,10 @@ def record(request: RunRequest, progress: Callable[[], None]) -> tuple[int, bool
         while (code := process.poll()) is None:
             time.sleep(0.1)
             if time.monotonic() >= due:
+                began = time.monotonic()
                 _guarded(progress)
-                due = time.monotonic() + PROGRESS_SECONDS
+                # A long recording takes long to judge: never more than a tenth of the time.
+                due = time.monotonic() + max(PROGRESS_SECONDS, 10 * (time.monotonic() - began))
     if code == 0 and interrupted.count:
         print("sanpath: interrupted; this is what was recorded until then", file=sys.stderr)
     return code, interrupted.count > 0

@@ -33,10 +33,13 @@ class Session:
         if code == UsageError.exit_code:
             return code  # The recorder has said what to change.
         if code and not interrupted:
-            print(f"sanpath: the recorder ended with code {code}; this is what it had recorded", file=sys.stderr)
+            print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
+            print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         found = diagnosis_of(self._request.folder, self._rules)
         self.report_file.write_text(rendered(found, Format.markdown), encoding="utf-8")
         typer.echo(rendered(found, self._form), nl=False)
+        if found.run.load_exit_code and not interrupted:
+            print(f"sanpath: the load command ended with exit code {found.run.load_exit_code}", file=sys.stderr)
         where = f"recording {self._request.folder}, report {self.report_file}"
         typer.echo(f"\n{where}", err=self._form is Format.json)
         return exit_code(found, self._fail_on, interrupted)

@@ -164,6 +164,7 @@ def _row(
         "step": step.name,
         "direction": direction,
         "side": port.cable.side,
+        "technology": port.technology,
         "windows": len(rates),
         "utilisation": mean / capacity if mean is not None and capacity else None,
         "utilisation_p95": used[min(len(used) - 1, int(0.95 * len(used)))] if used else None,

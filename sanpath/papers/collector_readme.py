@@ -76,9 +76,7 @@ def _type(field: FieldInfo) -> str:
         named = next(part for part in typing.get_args(named) if part is not types.NoneType)
     if named is SecretStr:
         return _SECRET
-    return (
-        _TYPES.get(named, getattr(named, "__name__", str(named))) if isinstance(named, type) else str(named)
-    )
+    return _TYPES.get(named, getattr(named, "__name__", str(named))) if isinstance(named, type) else str(named)
 
 
 def _default(field: FieldInfo) -> str:
@@ -104,9 +102,7 @@ def _metric_table(kind: str, columns: dict[str, list[str]]) -> str:
     for name, widths in columns.items():
         width = " or ".join(dict.fromkeys(filter(None, widths)))
         metric = known[name]
-        rows.append(
-            (f"`{name}`", f"{metric.kind}, {width}" if width else metric.kind, metric.unit, metric.meaning)
-        )
+        rows.append((f"`{name}`", f"{metric.kind}, {width}" if width else metric.kind, metric.unit, metric.meaning))
     return _table(("metric", "kind", "unit", "meaning"), rows)
 
 

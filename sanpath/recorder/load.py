@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sanpath.errors import UsageError
-from sanpath.model import Event
+from sanpath.model import Event, Poll, Rows
 from sanpath.plugin import Clock, LoadReader, WrappedCommand
 from sanpath.recorder.sink import Sink
 
@@ -22,19 +22,22 @@ TERMINATE_SECONDS = 2.0
 
 
 class Load:
-    """One load command. Its output goes straight into files of the recording, so it never waits for a reader."""
+    """One load command. Its output goes straight into files of `folder`, so it never waits for a reader."""
 
     def __init__(
         self, command: WrappedCommand, reader: LoadReader | None, source: str, folder: Path, clock: Clock, sink: Sink
     ):
         self._command, self._reader, self._source, self._clock, self._sink = command, reader, source, clock, sink
-        self._output, self._errors = folder / "load" / "output", folder / "load" / "errors"
+        self._output, self._errors = folder / "output", folder / "errors"
+        self._stale: int | None = None
         self.exit_code: int | None = None
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         """Start it in a process group of its own. Raises UsageError when it cannot be started."""
         self._output.parent.mkdir(parents=True, exist_ok=True)
+        # A file of an earlier run under the name that the generator will write to is not its output.
+        self._stale = _changed(self._followed)
         with self._output.open("wb") as out, self._errors.open("wb") as err:
             try:
                 self._process = await asyncio.create_subprocess_exec(
@@ -52,13 +55,12 @@ class Load:
         """Read until it has ended. Returns its exit code, 128 + n after signal n."""
         assert self._process is not None, "start() comes first"  # noqa: S101 - a misuse by the recorder itself
         wait = asyncio.ensure_future(self._process.wait())
-        followed = Path(self._command.output_file) if self._command.output_file else self._output
         with self._errors.open("rb") as errors:
             output: BinaryIO | None = None
             while True:
                 ended = wait.done()
-                if output is None and followed.exists():
-                    output = followed.open("rb")
+                if output is None and _changed(self._followed) != self._stale:
+                    output = self._followed.open("rb")
                 self._read(output, errors)
                 if ended:
                     break
@@ -72,10 +74,14 @@ class Load:
             for item in self._reader.finish(self._clock.now_us()):
                 self._sink.take(self._source, self._clock.now_us(), item)
             self._show(self._reader.passthrough())
-        if self._command.output_file and followed.exists():
-            self._output.with_name("output-file").write_bytes(followed.read_bytes())
+        if output is not None and self._command.output_file:
+            self._output.with_name("output-file").write_bytes(self._followed.read_bytes())
         self._event("load-ended", {"exit_code": self.exit_code})
         return self.exit_code
+
+    @property
+    def _followed(self) -> Path:
+        return Path(self._command.output_file) if self._command.output_file else self._output
 
     async def interrupt(self) -> None:
         """End it and its children: as Ctrl-C would, then harder."""
@@ -104,8 +110,13 @@ class Load:
         added = output.read() if output is not None else b""
         if added and self._reader is not None:
             seen = self._clock.now_us()
+            rows = 0
             for item in self._reader.feed(added, seen):
                 self._sink.take(self._source, seen, item)
+                rows += len(item.entity) if isinstance(item, Rows) else 0
+            if rows:
+                now = self._clock.now_us()
+                self._sink.take(self._source, seen, Poll(self._source, seen, seen, now, "ok", rows=rows))
             self._show(self._reader.passthrough())
         elif added:
             self._show(added)
@@ -119,6 +130,13 @@ class Load:
     def _event(self, name: str, detail: dict[str, str | int | float | bool | None]) -> None:
         now = self._clock.now_us()
         self._sink.take(self._source, now, Event(now, name, detail))
+
+
+def _changed(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def without_credentials(argv: tuple[str, ...]) -> list[str]:

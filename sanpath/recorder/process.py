@@ -111,7 +111,8 @@ class Recorder:
         if self._stop.is_set():
             return None
         command, reader, name = self._wrapped()
-        self._load = Load(command, reader, name, self._request.folder, self._clock, self._sink)
+        output = self._request.folder / "load" / self._writer.name
+        self._load = Load(command, reader, name, output, self._clock, self._sink)
         await self._load.start()
         following = asyncio.create_task(self._load.follow())
         await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))

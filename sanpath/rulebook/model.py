@@ -56,6 +56,9 @@ class Fix(_Part):
     )
     verify: Text = Field(description="how to see that it worked")
     undo: Text = Field(description="how to go back")
+    only_if: Mapping[Name, FactValue] = Field(
+        default={}, description="facts of the entity that this remedy is for, e.g. technology: fibre_channel"
+    )
 
 
 class RuleTest(_Part):

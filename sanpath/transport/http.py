@@ -71,9 +71,7 @@ class AiohttpSession:
         except aiohttp.ClientConnectorCertificateError as error:
             raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
         except aiohttp.ClientSSLError as error:
-            raise CollectorError(
-                Failure.MISCONFIGURED, f"{self._server} does not speak TLS as asked"
-            ) from error
+            raise CollectorError(Failure.MISCONFIGURED, f"{self._server} does not speak TLS as asked") from error
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
@@ -102,9 +100,7 @@ class AiohttpSession:
         try:
             context = ssl.create_default_context(cafile=self._ca_file)
         except OSError as error:  # ssl.SSLError, no such file and no permission alike
-            raise CollectorError(
-                Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read"
-            ) from error
+            raise CollectorError(Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read") from error
         if not self._verify_tls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

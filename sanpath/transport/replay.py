@@ -119,9 +119,7 @@ class ReplaySnmp:
     def _next(self, oid: Oid) -> VarBind:
         place = self._place.get(oid)
         if place is None:
-            place = next(
-                (p - 1 for p, (known, _) in enumerate(self._bindings) if known > oid), len(self._bindings)
-            )
+            place = next((p - 1 for p, (known, _) in enumerate(self._bindings) if known > oid), len(self._bindings))
         return self._bindings[place + 1] if place + 1 < len(self._bindings) else (oid, None)
 
     def _ask(self) -> None:
@@ -161,8 +159,7 @@ class ReplayHttp:
         fitting = [
             answer
             for answer in self._answers
-            if (answer.method, answer.path) == (method, path)
-            and answer.query.items() <= (params or {}).items()
+            if (answer.method, answer.path) == (method, path) and answer.query.items() <= (params or {}).items()
         ]
         if not fitting:
             return HttpReply(404, {}, b'{"errors": [{"message": "not recorded"}]}')

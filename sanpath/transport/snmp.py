@@ -90,9 +90,7 @@ class PysnmpSession:
             raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {problem}")
         if status:
             place = format_oid(oids[(int(index) - 1) % len(oids)])
-            raise CollectorError(
-                Failure.UNREADABLE, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}"
-            )
+            raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}")
         return [(tuple(oid), _decoded(value)) for oid, value in bindings]
 
 

@@ -13,9 +13,7 @@ Bulk = Callable[[Sequence[Oid], int], Awaitable[Sequence[VarBind]]]
 
 _ANSWER_BYTES = 1_400  # an Ethernet frame's worth: agents drop or fragment larger UDP answers
 _HEADER_BYTES = 60  # message, community and PDU header
-_BINDING_BYTES = (
-    32  # ifXEntry OID with a five-octet ifIndex (17) and a full Counter64 (11), with its sequence
-)
+_BINDING_BYTES = 32  # ifXEntry OID with a five-octet ifIndex (17) and a full Counter64 (11), with its sequence
 _MAX_REPETITIONS = 25
 
 
@@ -54,9 +52,7 @@ async def walk_columns(
         seen = now_us()
         whole = len(answer) - len(answer) % len(running)
         if not whole:
-            raise CollectorError(
-                Failure.UNREADABLE, f"agent answered {len(answer)} of {len(running)} columns"
-            )
+            raise CollectorError(Failure.UNREADABLE, f"agent answered {len(answer)} of {len(running)} columns")
         reached: dict[Oid, Oid] = {}
         ended: set[Oid] = set()
         for number, (oid, value) in enumerate(answer[:whole]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sanpath.facts.table import FactTable
+from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
-from sanpath.rulebook.model import Finding, Rule
+from sanpath.rulebook.model import Finding, Fix, Rule
 from sanpath.rulebook.policy import Policy
 from sanpath.verdict.judgement import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
@@ -26,7 +26,11 @@ def findings(
 ) -> list[Finding]:
     """What the rules say: hits before unknowns, causes before the rest."""
     limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
-    found = [_in_context(f, limiting, verdict) for f in group(rules, judge(rules, tables, policy)).findings]
+    table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
+    found = [
+        _in_context(f, table[f.rule].select(entity=f.entity, direction=f.direction), limiting, verdict)
+        for f in group(rules, judge(rules, tables, policy)).findings
+    ]
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -39,7 +43,16 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
     ]
 
 
-def _in_context(finding: Finding, limiting: set[tuple[str, str]], verdict: Verdict) -> Finding:
+def _fits(fix: Fix, rows: Sequence[FactRow]) -> bool:
+    """Whether a remedy is for this entity; what is not known does not speak against it."""
+    return all(row.get(fact) in (None, value) for row in rows for fact, value in fix.only_if.items())
+
+
+def _in_context(
+    finding: Finding, rows: Sequence[FactRow], limiting: set[tuple[str, str]], verdict: Verdict
+) -> Finding:
+    """`rows`: facts of the finding's entity and direction."""
+    finding = replace(finding, fix=tuple(f for f in finding.fix if _fits(f, rows)))
     limits = (finding.entity, finding.direction) in limiting
     if finding.outcome != "hit" or not limits:
         return finding

@@ -49,7 +49,12 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
     yield from _title(f"Where {duration(budget.total_seconds)} go ({budget.direction}, step {budget.step})")
     total = budget.total_seconds
     rows = [
-        [p.layer, duration(words.middle(p.seconds)), percent(words.middle(p.seconds) / total), words.part_text(p)]
+        [
+            words.LAYERS[p.layer],
+            duration(words.middle(p.seconds)),
+            percent(words.middle(p.seconds) / total),
+            words.part_text(p),
+        ]
         for p in budget.parts
     ]
     rest = words.middle(budget.unexplained_seconds)

@@ -72,7 +72,7 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     for part in budget.parts:
         seconds = words.middle(part.seconds)
         table.add_row(
-            Text(f"  {part.layer}"),
+            Text(f"  {words.LAYERS[part.layer]}"),
             Text(duration(seconds), justify="right"),
             Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
             Text(words.part_text(part)),

@@ -18,6 +18,15 @@ KINDS = {
     "cannot_tell": "CANNOT TELL",
 }
 
+LAYERS = {
+    "load": "load",
+    "guest": "guest",
+    "host": "host",
+    "fabric": "fabric",
+    "array_front": "array front end",
+    "array_back": "array back end",
+}
+
 GRADES = {
     "A": "direct evidence, confirmed by a second plane or another step",
     "B": "direct evidence",
@@ -96,7 +105,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
         f"with the bottleneck and all coincident links relieved, {limit} limits next: "
-        f"{iops(low)} to {iops(high)}, {duration(fast)} to {duration(slow)} at the same number in flight"
+        f"{iops(low)} to {iops(high)}, {duration(fast)} to {duration(slow)} at the same number in flight; "
+        "the low end is what the rest of the path was seen to bear, beyond it is untested"
     )
 
 

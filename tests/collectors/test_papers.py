@@ -50,8 +50,7 @@ def test_readme_shows_configuration_and_metrics_of_the_collector() -> None:
     sections = render(registry.spec("flasharray"))
     assert "| `verify_tls` | true or false | `true` |" in sections["configuration"]
     assert (
-        "| `api_token` | `env:NAME`, `file:PATH` or `keyring:SERVICE/USER` | required |"
-        in sections["configuration"]
+        "| `api_token` | `env:NAME`, `file:PATH` or `keyring:SERVICE/USER` | required |" in sections["configuration"]
     )
     assert "| `san_seconds_read` | gauge | seconds |" in sections["metrics"]
     assert "readonly" in sections["rights"]

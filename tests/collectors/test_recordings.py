@@ -79,9 +79,7 @@ def test_brocade_with_32_bit_counters() -> None:
     assert len(ports) == 45  # 46 interfaces but for the loopback
     assert sum(p.attributes["technology"] == "fibre_channel" for p in ports.values()) == 40
     assert ports["1073741841"].label == "0/17"
-    assert ports["1073741841"].ids == {
-        "name": ("0/17",)
-    }  # its ifPhysAddress "75008" is a port address in digits
+    assert ports["1073741841"].ids == {"name": ("0/17",)}  # its ifPhysAddress "75008" is a port address in digits
     up = sample(items, "1073741841")
     assert (up["bytes_rx_total"], up["bits"]) == (2_154_461_320, 32)
     assert (up["link_up"], up["link_speed_bits_per_second"]) == (1, 8000)
@@ -116,9 +114,7 @@ def test_cisco_with_both_widths_and_virtual_ports() -> None:
     assert (row["bytes_rx_total"], row["bytes_tx_total"]) == (2_751_237_502_995_668, 135_539_219_354_144)
     assert (row["discards_rx_total"], row["bits"]) == (263, 64)
     assert ports["503317964"].attributes["alias"] == "server 2/7, VHBA vHBA0"
-    assert (
-        sample(items, "503317964")["link_speed_bits_per_second"] is None
-    )  # up, but a virtual port names speed 0
+    assert sample(items, "503317964")["link_speed_bits_per_second"] is None  # up, but a virtual port names speed 0
     supervisor = sample(items, "101191680")  # sup-fc0 is not in ifXTable
     assert (supervisor["bytes_rx_total"], supervisor["bits"]) == (388_475_805, 32)
     polled = {entity for rows in items if isinstance(rows, Rows) for entity in rows.entity}

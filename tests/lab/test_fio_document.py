@@ -102,16 +102,12 @@ def test_the_final_document_tells_the_published_story(documents: list[dict[str, 
 def test_parts_agree_with_one_another(documents: list[dict[str, Any]]) -> None:
     for job in documents[-1]["jobs"]:
         read = job["read"]
-        assert read["slat_ns"]["mean"] + read["clat_ns"]["mean"] == pytest.approx(
-            read["lat_ns"]["mean"], rel=1e-6
-        )
+        assert read["slat_ns"]["mean"] + read["clat_ns"]["mean"] == pytest.approx(read["lat_ns"]["mean"], rel=1e-6)
         assert sum(sum(job[f"latency_{unit}"].values()) for unit in ("ns", "us", "ms")) == pytest.approx(
             100, abs=1e-3
         )
         assert read["clat_ns"]["percentile"]["50.000000"] == pytest.approx(read["clat_ns"]["mean"], rel=0.03)
-        assert job["job_runtime"] == pytest.approx(
-            read["runtime"] * int(job["job options"]["numjobs"]), rel=0.02
-        )
+        assert job["job_runtime"] == pytest.approx(read["runtime"] * int(job["job options"]["numjobs"]), rel=0.02)
         assert job["usr_cpu"] + job["sys_cpu"] < 15
 
 
@@ -119,7 +115,5 @@ def test_the_guests_disk_sees_no_more_than_its_queue(documents: list[dict[str, A
     first, last = documents[-6]["disk_util"][0], documents[-3]["disk_util"][0]
     assert last["name"] == "sda"
     ios, ticks = last["read_ios"] - first["read_ios"], last["read_ticks"] - first["read_ticks"]
-    assert ticks / ios == pytest.approx(32 / 6290 * 1e3, rel=0.02), (
-        "5 ms at the device while fio waits 127 ms"
-    )
+    assert ticks / ios == pytest.approx(32 / 6290 * 1e3, rel=0.02), "5 ms at the device while fio waits 127 ms"
     assert last["in_queue"] - first["in_queue"] == pytest.approx(32 * 300, rel=0.02)

@@ -167,9 +167,7 @@ def test_without_times_the_newest_sample_alone(loaded: ArrayState, tmp_path: Pat
 
 def test_the_balance_shows_one_path_with_everything(loaded: ArrayState, tmp_path: Path) -> None:
     rows = ask(loaded, tmp_path, lambda client: client.items("hosts/performance/balance"))
-    fractions = {
-        (r["initiator"]["wwn"][-2:], r["target"]["name"]): r["fraction_relative_to_max"] for r in rows
-    }
+    fractions = {(r["initiator"]["wwn"][-2:], r["target"]["name"]): r["fraction_relative_to_max"] for r in rows}
     assert fractions == {
         ("02", "CT0.FC0"): 1.0,
         ("02", "CT1.FC0"): 0.0,

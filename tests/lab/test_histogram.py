@@ -7,9 +7,7 @@ import pytest
 from sanpath_lab.histogram import LatencyHistogram, bucket_of, middle_of
 
 
-@pytest.mark.parametrize(
-    "ns", [0, 1, 63, 64, 127, 128, 1_000, 348_000, 5_086_111, 127_134_117, 3_000_000_000]
-)
+@pytest.mark.parametrize("ns", [0, 1, 63, 64, 127, 128, 1_000, 348_000, 5_086_111, 127_134_117, 3_000_000_000])
 def test_a_bucket_is_never_further_than_1_6_percent_from_its_values(ns: int) -> None:
     assert abs(middle_of(bucket_of(ns)) - ns) <= ns / 64
 

@@ -153,9 +153,7 @@ def _can_connect(port: int) -> bool:
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT])
 def test_it_ends_and_leaves_neither_process_nor_port(lab: ServedLab, how: str | signal.Signals) -> None:
     load = lab.load()
-    array_port = int(
-        yaml.safe_load(Path(lab.ready["config"]).read_text())["sources"][1]["host"].split(":")[1]
-    )
+    array_port = int(yaml.safe_load(Path(lab.ready["config"]).read_text())["sources"][1]["host"].split(":")[1])
     assert _can_connect(array_port)
     if isinstance(how, signal.Signals):
         lab.process.send_signal(how)

@@ -125,9 +125,7 @@ def test_a_bulk_walk_gives_every_port_as_an_administrator_sees_it(simulation: Si
     assert bytes(found[f"{IF_X_ENTRY}.18.{FC1_1}"]) == b"fa1 CT0.FC0 52:4a:93:70:00:00:00:00"
     assert int(found[f"{IF_X_ENTRY}.15.{FC1_7}"]) == 4000
     assert int(found[f"{IF_ENTRY}.3.{FC1_7}"]) == 56
-    assert [int(found[f"{IF_ENTRY}.8.{port}"]) for port in (FC1_1, FC1_3)] == [1, 2], (
-        "up, and down without a cable"
-    )
+    assert [int(found[f"{IF_ENTRY}.8.{port}"]) for port in (FC1_1, FC1_3)] == [1, 2], "up, and down without a cable"
     assert len(bytes(found[f"{IF_ENTRY}.6.{FC1_1}"])) == 8, "the port's WWN"
 
 
@@ -143,9 +141,7 @@ def test_counters_and_uptime_advance_with_the_simulation(simulation: Simulation)
         return [before, await client.ask(get_cmd, *oids)]
 
     before, after = with_agent(simulation, use)
-    uptime, to_host, from_array, from_host = (
-        int(a) - int(b) for (_, a), (_, b) in zip(after, before, strict=True)
-    )
+    uptime, to_host, from_array, from_host = (int(a) - int(b) for (_, a), (_, b) in zip(after, before, strict=True))
     assert uptime == 50, "hundredths of a second"
     assert to_host / 0.5 == pytest.approx(0.985 * 425e6, rel=0.002), "a full 4GFC link"
     assert from_array == pytest.approx(to_host, rel=0.002)

@@ -43,9 +43,7 @@ def lab_environment() -> dict[str, str]:
 
 
 def run_lab(*arguments: str) -> str:
-    done = subprocess.run(
-        lab_command(*arguments), env=lab_environment(), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(lab_command(*arguments), env=lab_environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -48,9 +48,7 @@ class Switch:
 
     def _walk(self, oid: str) -> dict[str, str]:
         lines = self.ask("snmpbulkwalk", oid).stdout.splitlines()
-        return {
-            name.rpartition(".")[2]: value.strip('"') for name, _, value in (x.partition(" ") for x in lines)
-        }
+        return {name.rpartition(".")[2]: value.strip('"') for name, _, value in (x.partition(" ") for x in lines)}
 
 
 class Array:

@@ -56,9 +56,7 @@ def test_down_ends_a_load_that_is_running(slow_port_lab: RunningLab) -> None:
     assert not (slow_port_lab.folder / "secrets").exists()
 
 
-@pytest.mark.parametrize(
-    "moment", ["state.json", "array/CT0.ETH0.log", "agent/snmp.conf", "logs/front-end.log"]
-)
+@pytest.mark.parametrize("moment", ["state.json", "array/CT0.ETH0.log", "agent/snmp.conf", "logs/front-end.log"])
 def test_down_clears_what_a_killed_up_left(folder: Path, moment: str) -> None:
     building = subprocess.Popen(
         lab_command("up", "--case", "slow-port", "--folder", str(folder)),

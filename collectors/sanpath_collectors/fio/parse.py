@@ -28,7 +28,10 @@ from typing import Any
 Number = int | float | None
 
 SYNCHRONOUS = frozenset(
-    "sync psync vsync pvsync pvsync2 mmap splice ftruncate filecreate filestat filedelete libhdfs rados-sync".split()
+    (
+        *("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"),
+        *("filecreate", "filestat", "filedelete"),
+    )
 )
 """Engines that keep one I/O in flight a process whatever iodepth says (fio HOWTO, "I/O depth")."""
 

@@ -161,14 +161,10 @@ class FlashArray(Collector[FlashArrayConfig]):
 
     def _details(self) -> Mapping[str, Callable[[list[parse.Entry], int], Rows | None]]:
         return {
-            "volumes/performance": lambda items, seen: parse.performance(
-                VOLUME, items, self._connected, seen
-            ),
+            "volumes/performance": lambda items, seen: parse.performance(VOLUME, items, self._connected, seen),
             "hosts/performance": lambda items, seen: parse.performance(HOST, items, self._connected, seen),
             "hosts/performance/balance": parse.balance,
-            "network-interfaces/performance": lambda items, seen: parse.port_performance(
-                items, self._ports, seen
-            ),
+            "network-interfaces/performance": lambda items, seen: parse.port_performance(items, self._ports, seen),
         }
 
     async def _items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:

@@ -154,6 +154,4 @@ def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterato
 
 def _ids(**keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Join keys without blanks and repeats."""
-    return {
-        key: found for key, values in keys.items() if (found := tuple(dict.fromkeys(v for v in values if v)))
-    }
+    return {key: found for key, values in keys.items() if (found := tuple(dict.fromkeys(v for v in values if v)))}

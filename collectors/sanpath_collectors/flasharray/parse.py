@@ -103,9 +103,7 @@ def complaint(body: bytes) -> str:
         errors = document(body, "").get("errors")
     except CollectorError:
         return ""
-    messages = (
-        [str(e.get("message")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
-    )
+    messages = [str(e.get("message")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
     return "; ".join(messages)[:_EXCERPT_CHARACTERS]
 
 
@@ -153,9 +151,7 @@ def _counters(item: Entry) -> Entry:
 
 def balance(items: Iterable[Entry], seen: int) -> Rows | None:
     """I/Os by initiator and target port; an entity is "INITIATOR>TARGET PORT". Hosts without I/O have none."""
-    return _rows(
-        PATH, [item for item in items if _pair(item)], _pair, lambda item: item, BALANCE_FIELDS, seen
-    )
+    return _rows(PATH, [item for item in items if _pair(item)], _pair, lambda item: item, BALANCE_FIELDS, seen)
 
 
 def _pair(item: Entry) -> str:

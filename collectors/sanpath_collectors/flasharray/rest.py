@@ -41,9 +41,7 @@ class Rest:
         _raise_unless_ok(reply, "login")
         token = reply.headers.get("x-auth-token")
         if not token:
-            raise CollectorError(
-                Failure.UNREADABLE, "login answered without x-auth-token: is this a FlashArray?"
-            )
+            raise CollectorError(Failure.UNREADABLE, "login answered without x-auth-token: is this a FlashArray?")
         self._session = {"x-auth-token": token}
 
     async def items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:

@@ -57,9 +57,7 @@ class SnmpIf(Collector[SnmpIfConfig]):
         elif not any(parse.has_64_bits(row) for row in rows.values()):
             unreadable.append("64-bit octet counters: the 32-bit ones wrap in 5 s on a full 8 Gb/s link")
         description = parse.text(system[parse.SYS_DESCR]).partition("\n")[0].strip()
-        return Check(
-            f"{self._switch}: {description}" if description else self._switch, None, tuple(unreadable)
-        )
+        return Check(f"{self._switch}: {description}" if description else self._switch, None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
         """The switch, its ports, and the logins that port descriptions tell of."""

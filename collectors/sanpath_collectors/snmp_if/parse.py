@@ -46,9 +46,7 @@ _STATE_COLUMNS = (IF_OPER_STATUS, IF_HIGH_SPEED, IF_IN_ERRORS, IF_OUT_ERRORS, IF
 
 # IANAifType-MIB
 _LOOPBACK, _FIBRE_CHANNEL = 24, 56
-_VIRTUAL = frozenset(
-    {53, 131, 135, 136, 161, 209}
-)  # propVirtual, tunnel, two VLANs, LAG, bridge: counted twice
+_VIRTUAL = frozenset({53, 131, 135, 136, 161, 209})  # propVirtual, tunnel, two VLANs, LAG, bridge: counted twice
 _UP, _TRUE = 1, 1  # ifOperStatus, TruthValue
 
 _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?![0-9a-fA-F])")
@@ -136,9 +134,7 @@ def samples(rows: Mapping[str, Row], skip: Collection[str], with_64: Collection[
     """
     watched = {index: row for index, row in rows.items() if index not in skip}
     wide = {index: row for index, row in watched.items() if index in with_64}
-    narrow = {
-        i: row for i, row in watched.items() if i not in wide and isinstance(row.get(IF_IN_OCTETS), int)
-    }
+    narrow = {i: row for i, row in watched.items() if i not in wide and isinstance(row.get(IF_IN_OCTETS), int)}
     for table, part, octets in (
         (SWITCH_PORT, wide, (IF_HC_IN_OCTETS, IF_HC_OUT_OCTETS)),
         (SWITCH_PORT_32, narrow, (IF_IN_OCTETS, IF_OUT_OCTETS)),

@@ -72,9 +72,7 @@ CASES = {
             name="slow-port",
             fabrics=(
                 Fabric(
-                    host_port=SwitchPort(
-                        "p-host", speed_megabits_per_second=400, rate_megabits_per_second=400
-                    ),
+                    host_port=SwitchPort("p-host", speed_megabits_per_second=400, rate_megabits_per_second=400),
                     array_port=SwitchPort("p-array"),
                 ),
             ),

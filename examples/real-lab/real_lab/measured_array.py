@@ -154,8 +154,7 @@ class MeasuredArray:
         window = range(newest - BALANCE_SECONDS + 1, newest + 1)
         counts = {
             port: sum(
-                log.served(second, "read").operations + log.served(second, "write").operations
-                for second in window
+                log.served(second, "read").operations + log.served(second, "write").operations for second in window
             )
             for port, log in self._logs.items()
         }

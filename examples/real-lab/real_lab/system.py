@@ -28,9 +28,7 @@ def run(*command: str, lab: str = "", environment: dict[str, str] | None = None)
     return done.stdout
 
 
-def start(
-    command: Sequence[str], *, lab: str, log_file: Path, environment: dict[str, str] | None = None
-) -> None:
+def start(command: Sequence[str], *, lab: str, log_file: Path, environment: dict[str, str] | None = None) -> None:
     """Start a process that outlives this one, in a session of its own, with its output in `log_file`."""
     with log_file.open("ab") as log:
         subprocess.run(  # noqa: S603 - the lab's own fixed commands
