@@ -7,7 +7,7 @@ there. Transfer time that an array books as SAN time belongs to the fabric.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -33,13 +33,12 @@ def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> Latenc
         parts.append(_part("load", layer, str(device["entity"]), waited, limiter, what, "difference"))
         below = number(device, "latency_seconds")
     inside = _array_parts(array, limiter) if array is not None else []
-    left = below - sum(_middle(part.seconds) for part in inside)
-    fabric = _fabric_part(facts, load, array, left, limiter)
-    if fabric is not None:
-        parts.append(fabric)
-        left -= _middle(fabric.seconds)
+    fabric = _fabric_part(facts, load, array, below - _sum(inside), limiter)
+    parts += [*([fabric] if fabric is not None else []), *inside]
+    # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
+    rest = load.latency_seconds - _sum(parts)
     lun = str(device["entity"]) if device is not None else str(array["entity"]) if array is not None else load.entity
-    return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, (*parts, *inside), (left, left))
+    return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), (rest, rest))
 
 
 def device_of(facts: Facts, load: LoadFacts) -> FactRow | None:
@@ -104,5 +103,5 @@ def _part(
     )
 
 
-def _middle(interval: Interval) -> float:
-    return (interval[0] + interval[1]) / 2
+def _sum(parts: Sequence[BudgetPart]) -> float:
+    return sum((part.seconds[0] + part.seconds[1]) / 2 for part in parts)

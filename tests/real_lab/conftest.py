@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,10 @@ from tests.real_lab.support import (
 sys.path.insert(0, str(EXAMPLE))
 
 
-@pytest.fixture
-def slow_port_lab(tmp_path: Path) -> Iterator[RunningLab]:
+@pytest.fixture(scope="module")
+def slow_port_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLab]:
     skip_unless_labs_can_be_built()
-    folder = tmp_path / "lab"
+    folder = tmp_path_factory.mktemp("slow-port") / "lab"
     try:
         yield bring_up(folder)
     finally:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
+
 from real_lab.agent import snmpd_configuration
 from real_lab.cases import CASES, Fabric, SwitchPort
 from real_lab.files import write_configuration, write_job

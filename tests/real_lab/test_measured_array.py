@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from real_lab.cases import CASES
 from real_lab.measured_array import MeasuredArray
 from real_lab.nbd_target import log_file

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from real_lab import network, state, system
 from real_lab.cases import CASES
 from real_lab.lifecycle import down, up

@@ -1,0 +1,44 @@
+# Everything a contributor needs. Each target sets itself up in .venv; only Python 3.11 or newer, pip and make are needed.
+PYTHON ?= python3
+RUN := .venv/bin/python
+SOURCES := sanpath collectors rules lab tests examples
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check papers wheel real-lab clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
+	.venv/bin/sanpath demo
+
+test: check ## Every check and test; prints what was skipped and why
+	$(RUN) -m pytest
+
+check: .venv/ready ## Style, types, and generated papers that are stale
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -m sanpath.papers --check
+
+papers: .venv/ready ## Write the generated papers: README tables, docs/, rule pages
+	$(RUN) -m sanpath.papers
+
+wheel: .venv/ready ## Build the wheel into dist/
+	rm -rf dist
+	$(RUN) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
+	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"
+
+clean: ## Remove what the targets made
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache
+
+# Debian's python3 has no ensurepip: then the pip outside installs into the environment.
+.venv/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "sanpath needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv 2>/dev/null || $(PYTHON) -m venv --without-pip .venv
+	$(PYTHON) -m pip --quiet --python $(RUN) install --require-hashes --requirement requirements.lock
+	$(PYTHON) -m pip --quiet --python $(RUN) install --no-deps --no-build-isolation --editable .
+	@touch $@

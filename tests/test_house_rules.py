@@ -1,0 +1,171 @@
+"""The house rules that a machine can keep: layout, direction of imports, size, declared metrics, clean files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sanpath import registry
+from sanpath.catalogue import load as catalogue
+
+ROOT = Path(__file__).parents[1]
+CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/sanpath_lab")
+
+# A part may import itself and what stands to the left of it.
+LAYERS = (
+    "errors",
+    "model",
+    "catalogue",
+    "plugin",
+    "registry",
+    "config",
+    "recording",
+    "topology",
+    "facts",
+    "rulebook",
+    "verdict",
+    "diagnose",
+    "views",
+    "transport",
+    "recorder",
+    "cli",
+    "papers",
+)
+# Beside the others: these are not for the parts on their right, but for those named.
+ONLY_FOR = {
+    "transport": {"transport", "recorder"},
+    "recorder": {"recorder", "cli"},
+    "views": {"views", "cli", "papers"},
+    "papers": {"papers"},
+}
+
+
+def modules(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found
+
+
+def part(module: str) -> str | None:
+    words = module.split(".")
+    return words[1] if words[0] == "sanpath" and len(words) > 1 and words[1] in LAYERS else None
+
+
+@pytest.mark.parametrize("path", list(modules("sanpath")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    mine = path.relative_to(ROOT / "sanpath").parts[0].removesuffix(".py")
+    if mine not in LAYERS:
+        return
+    for module in imports(path):
+        other = part(module)
+        if other is None:
+            continue
+        assert LAYERS.index(other) <= LAYERS.index(mine), f"{mine} must not import {module}"
+        assert mine in ONLY_FOR.get(other, {mine}), f"{mine} must not import {module}"
+
+
+def test_only_the_recording_opens_duckdb() -> None:
+    users = {
+        str(path.relative_to(ROOT)) for path in modules(*CODE) if "duckdb.connect" in path.read_text(encoding="utf-8")
+    }
+    assert users == {"sanpath/recording/duck.py"}
+
+
+def test_lab_and_analysis_share_nothing() -> None:
+    for path in modules("lab/sanpath_lab", "examples/real-lab"):
+        assert not any(name.split(".")[0].startswith("sanpath") and "lab" not in name for name in imports(path)), path
+    for path in modules("sanpath", "collectors/sanpath_collectors"):
+        assert not any(name.startswith("sanpath_lab") for name in imports(path)), path
+
+
+def test_collectors_import_only_what_they_may() -> None:
+    allowed = re.compile(r"sanpath\.(plugin|model|errors)\b|sanpath_collectors\b")
+    for path in modules("collectors/sanpath_collectors"):
+        for name in imports(path):
+            if name.startswith("sanpath"):
+                assert allowed.match(name), f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_the_engine_names_no_vendor() -> None:
+    vendors = re.compile(r"\b(brocade|cisco|mds|pure storage|purity|flasharray|netapp|emc|hitachi)\b", re.IGNORECASE)
+    for path in (*modules("sanpath"), *(ROOT / "sanpath").rglob("*.yaml")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            # The description of a rule field gives examples of platforms to whoever writes rules.
+            if "e.g." not in line:
+                assert not vendors.search(line), f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+
+
+def test_modules_stay_small() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules(*CODE)}
+    lengths = {path: length for path, length in lengths.items() if length > 0}
+    assert max(lengths.values()) <= 500, max(lengths, key=lambda p: lengths[p])
+    assert statistics.median(lengths.values()) < 120
+
+
+def test_plain_folders_have_no_package_file() -> None:
+    assert not (ROOT / "collectors" / "__init__.py").exists()
+    assert not (ROOT / "rules" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_collectors_declare_only_metrics_of_the_catalogue(name: str) -> None:
+    spec = registry.spec(name)
+    assert spec.name == name
+    for table in spec.tables:
+        assert table.kind in catalogue.kinds()
+        assert table.plane is None or table.plane in catalogue.planes()
+        for column in table.columns:
+            metric = catalogue.metrics()[table.kind].get(column.metric)
+            assert metric is not None, f"{name} emits {table.kind}.{column.metric}, which the catalogue does not know"
+            assert (metric.kind == "counter") == bool(column.bits), f"{table.kind}.{column.metric}"
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_collector_has_its_papers_and_a_case(name: str) -> None:
+    folder = ROOT / "collectors/sanpath_collectors" / name
+    assert (folder / "README.md").exists()
+    assert (folder / "parse.py").exists()
+    assert any((ROOT / "tests/collectors" / name).iterdir())
+
+
+def test_every_public_thing_is_documented_once() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "sanpath.papers", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_lock_files_hold_no_addresses() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert "index" not in lock.replace("--hash", "")
+    assert "--hash=sha256:" in lock
+
+
+def test_tracked_files_are_small_text() -> None:
+    for path in tracked():
+        assert path.stat().st_size < 1_000_000, path
+        assert path.suffix not in {".parquet", ".pyc", ".whl", ".sanpath"}, path
