@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from real_lab.cases import CASES, Case
 from real_lab.lifecycle import Lab, down, down_all, running, up
 from real_lab.requirements import missing
