@@ -6,7 +6,8 @@ A secret in it is a reference, never a value: env:NAME, file:PATH or keyring:SER
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,6 +24,7 @@ from sanpath.plugin import SourceConfig
 
 DEFAULT_NAME = "sanpath.yaml"
 _KEYS = ("sources", "topology")
+_TOPOLOGY_KEYS = ("things", "links")
 _JOIN_KEYS = ("wwpn", "naa", "nqn", "iqn", "mac", "ip", "serial")
 
 
@@ -39,7 +41,7 @@ class Config:
 @dataclass(frozen=True, slots=True)
 class _Document:
     path: Path
-    lines: Mapping[tuple[str | int, ...], int] = field(default_factory=dict)
+    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
     def error(self, where: Sequence[str | int], problem: str) -> ConfigError:
         """The mistake at a key, or at the nearest key above it that stands in the text."""
@@ -70,12 +72,17 @@ def load_config(path: Path | None) -> Config:
         raw = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise ConfigError(path, line, "", f"not valid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(path, None, "", f"not valid YAML: {error}") from error
-    lines: dict[tuple[str | int, ...], int] = {}
-    _note_lines(tree, (), lines)
-    return _check(_Document(path, lines), raw)
+        raise ConfigError(path, line, "", f"not valid YAML: {_without_values(error.problem)}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(path, None, "", f"not valid YAML: {_without_values(str(error))}") from error
+    document = _Document(path)
+    _note_lines(document, tree, ())
+    return _check(document, raw)
+
+
+def _without_values(problem: str | None) -> str:
+    """One line. YAML quotes the word it stumbled over (*alias, !tag): it may be a secret that was written down."""
+    return " ".join(re.sub(r"'[^']{3,}'", "'…'", problem or "").split())
 
 
 def _check(document: _Document, raw: Any) -> Config:
@@ -85,10 +92,13 @@ def _check(document: _Document, raw: Any) -> Config:
         raise document.error((), f"expected a mapping with the keys {' and '.join(_KEYS)}")
     for key in raw:
         if key not in _KEYS:
-            raise document.error((key,), f"unknown key; accepted: {', '.join(_KEYS)}")
+            raise document.error((str(key),), _unknown_key(str(key), _KEYS))
     topology = raw.get("topology") or {}
-    if not isinstance(topology, dict) or not topology.keys() <= {"things", "links"}:
-        raise document.error(("topology",), "accepted keys: things, links")
+    if not isinstance(topology, dict):
+        raise document.error(("topology",), f"expected a mapping with the keys {' and '.join(_TOPOLOGY_KEYS)}")
+    for key in topology:
+        if key not in _TOPOLOGY_KEYS:
+            raise document.error(("topology", str(key)), _unknown_key(str(key), _TOPOLOGY_KEYS))
     return Config(
         document.path,
         _sources(document, raw.get("sources") or []),
@@ -115,8 +125,11 @@ def _sources(document: _Document, raw: Any) -> tuple[SourceConfig, ...]:
 def _source(document: _Document, where: tuple[str | int, ...], body: dict[str, Any]) -> SourceConfig:
     name = body.get("collector")
     if not isinstance(name, str) or name not in registry.names():
-        accepted = ", ".join(registry.names())
-        raise document.error((*where, "collector"), f"no collector is called {name!r}; accepted: {accepted}")
+        accepted = registry.names()
+        raise document.error(
+            (*where, "collector"),
+            f"no collector is called {name!r}; {_near(str(name), accepted)}accepted: {', '.join(accepted)}",
+        )
     try:
         schema = registry.spec(name).config
     except UsageError as error:
@@ -132,13 +145,20 @@ def _source(document: _Document, where: tuple[str | int, ...], body: dict[str, A
 
 
 def _problem(error: Any, schema: type[SourceConfig]) -> str:
-    known = sorted(schema.model_fields)
     if error["type"] == "extra_forbidden":
-        near = get_close_matches(str(error["loc"][0]), known, n=1)
-        return f"unknown key; {f'did you mean {near[0]}? ' if near else ''}accepted: {', '.join(known)}"
+        return _unknown_key(str(error["loc"][0]), sorted(schema.model_fields))
     if error["type"] == "missing":
         return "is required"
     return str(error["msg"])
+
+
+def _unknown_key(key: str, accepted: Sequence[str]) -> str:
+    return f"unknown key; {_near(key, accepted)}accepted: {', '.join(accepted)}"
+
+
+def _near(word: str, accepted: Sequence[str]) -> str:
+    near = get_close_matches(word, accepted, n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def _resolve(
@@ -150,7 +170,10 @@ def _resolve(
         return value
     types = {declared.annotation, *get_args(declared.annotation)}
     if SecretStr in types:
-        return SecretStr(_secret(document, where, value))
+        secret = _secret(document, where, value)
+        if not secret:
+            raise document.error(where, "the secret that it refers to is empty")
+        return SecretStr(secret)
     if Path in types and isinstance(value, str):
         return document.path.parent / value
     return value
@@ -165,8 +188,8 @@ def _secret(document: _Document, where: tuple[str | int, ...], reference: Any) -
     if scheme == "file" and rest:
         try:
             return (document.path.parent / Path(rest).expanduser()).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise document.error(where, f"the file {rest} cannot be read: {error}") from error
+        except (OSError, UnicodeDecodeError, RuntimeError) as error:
+            raise document.error(where, f"the file {rest} cannot be read: {_reason(error)}") from error
     if scheme == "keyring" and "/" in rest:
         service, _, user = rest.partition("/")
         return _from_keyring(document, where, service, user)
@@ -174,12 +197,22 @@ def _secret(document: _Document, where: tuple[str | int, ...], reference: Any) -
     raise document.error(where, "must be a reference (env:NAME, file:PATH or keyring:SERVICE/USER), never the secret")
 
 
+def _reason(error: Exception) -> str:
+    """Why, without the bytes that could not be decoded: they may be those of a secret."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
 def _from_keyring(document: _Document, where: tuple[str | int, ...], service: str, user: str) -> str:
     try:
         import keyring  # an extra: most machines under test have no key ring
     except ImportError:
         raise document.error(where, "needs the package keyring (pip install keyring)") from None
-    found = keyring.get_password(service, user)
+    try:
+        found = keyring.get_password(service, user)
+    except Exception as error:  # each platform's key ring has errors of its own
+        raise document.error(where, f"the key ring cannot be read: {error}") from error
     if found is None:
         raise document.error(where, f"the key ring has no password for {service}/{user}")
     return str(found)
@@ -194,14 +227,26 @@ def _things(document: _Document, raw: Any) -> tuple[Thing, ...]:
         kind, local_id = _entity(document, where, str(name))
         if body is not None and not isinstance(body, dict):
             raise document.error(where, "expected a mapping of join keys and attributes")
-        body = body or {}
-        ids: dict[str, tuple[str, ...]] = {
-            key: tuple(str(v) for v in (body[key] if isinstance(body[key], list) else [body[key]]))
-            for key in body.keys() & set(_JOIN_KEYS)
-        }
-        attributes: dict[str, Scalar] = {key: body[key] for key in body if key not in _JOIN_KEYS}
-        things.append(Thing(kind, local_id, local_id, {**ids, "name": (local_id,)}, attributes))
+        ids: dict[str, tuple[str, ...]] = {"name": (local_id,)}
+        attributes: dict[str, Scalar] = {}
+        for key, value in (body or {}).items():
+            if key in _JOIN_KEYS:
+                ids[key] = _join_values(document, (*where, key), value)
+            elif value is None or isinstance(value, str | int | float):
+                attributes[str(key)] = value
+            else:
+                raise document.error((*where, str(key)), "expected a text, a number, true or false")
+        things.append(Thing(kind, local_id, local_id, ids, attributes))
     return tuple(things)
+
+
+def _join_values(document: _Document, where: tuple[str | int, ...], value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    for one in values:
+        if not isinstance(one, str):
+            # 21:00:00:24 is a number to base 60, 0012 one to base 8: the identifier itself is lost.
+            raise document.error(where, f"put it in quotes: YAML has read {one!r} instead of a text")
+    return tuple(values)
 
 
 def _ties(document: _Document, raw: Any) -> tuple[Tie, ...]:
@@ -230,14 +275,22 @@ def _entity(document: _Document, where: Sequence[str | int], text: str) -> tuple
     return kind, name
 
 
-def _note_lines(node: yaml.Node | None, at: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int]) -> None:
-    if node is None:
+def _note_lines(
+    document: _Document, node: yaml.Node | None, at: tuple[str | int, ...], above: tuple[yaml.Node, ...] = ()
+) -> None:
+    """Note the line of every key. Raises ConfigError for a key given twice, of which YAML would keep the last."""
+    if node is None or node in above:
         return
-    lines.setdefault(at, node.start_mark.line + 1)
+    document.lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            lines[(*at, key.value)] = key.start_mark.line + 1
-            _note_lines(value, (*at, key.value), lines)
+            line = key.start_mark.line + 1
+            if (here := (*at, key.value)) in document.lines:
+                raise ConfigError(
+                    document.path, line, ".".join(map(str, here)), f"given before, in line {document.lines[here]}"
+                )
+            document.lines[here] = line
+            _note_lines(document, value, here, (*above, node))
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
-            _note_lines(value, (*at, number), lines)
+            _note_lines(document, value, (*at, number), (*above, node))

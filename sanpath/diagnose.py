@@ -10,12 +10,15 @@ from datetime import UTC, datetime
 from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.loads import LoadFacts
+from sanpath.facts.pairs import array_side, operation_bytes, same_operations
+from sanpath.facts.table import number
 from sanpath.model import Poll, Step
 from sanpath.recording.read import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.policy import Policy
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import io_paths
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
 from sanpath.verdict.findings import findings, unjudged
@@ -100,11 +103,17 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         iso(step.end),
         step.origin,
         {f.direction: _direction(f) for f in loads},
-        InFlight(step.offered, sum(f.in_flight_measured for f in loads) if loads else None),
+        _in_flight(step, loads),
         windows,
-        tuple(_validity(step, windows, loads)),
+        tuple(_validity(facts, step, windows, loads)),
         _step_verdict(judgements),
     )
+
+
+def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:
+    if not loads:
+        return InFlight(step.offered, None)
+    return InFlight(loads[0].in_flight_configured, sum(f.in_flight_measured for f in loads))
 
 
 def _direction(load: LoadFacts) -> DirectionResult:
@@ -121,7 +130,7 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
     return StepVerdict(judged.kind, judged.grade, tuple(b for j in ordered for b in j.bottlenecks), judged.because)
 
 
-def _validity(step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
+def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
     said = []
     if windows < 4:
         said.append(f"too short: {windows} whole windows of the slowest source, at least 4 are needed")
@@ -132,6 +141,13 @@ def _validity(step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]
         said.append(
             f"more I/Os in flight ({measured:.0f}) than configured ({step.offered:.0f}): check units and joins"
         )
+    for load in loads:
+        row = array_side(facts.topology, load, facts.tables)
+        if row is not None and load.operation_bytes and not same_operations(load, row):
+            said.append(
+                f"comparing the {load.direction} latencies of load and array: an I/O is {load.operation_bytes:,.0f} "
+                f"bytes at the load and {operation_bytes(row):,.0f} at {row['entity']}"
+            )
     return said
 
 
@@ -165,7 +181,15 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
         good = [p for p in own if p.outcome == "ok"]
         bad = [p for p in own if p.outcome in ("failed", "partial")]
         late = [p for p in own if p.outcome == "skipped"]
-        if bad and not good:
+        if not own:
+            found.append(
+                Unobserved(
+                    f"source {declaration.name}",
+                    "no poll of it was recorded",
+                    f"what {declaration.name} knows may be missing",
+                )
+            )
+        elif bad and not good:
             found.append(
                 Unobserved(
                     f"source {declaration.name}", bad[-1].message, f"nothing that {declaration.name} knows was judged"
@@ -192,6 +216,20 @@ def _blind(facts: Facts) -> list[Unobserved]:
         found.append(
             Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
         )
+    for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
+        speed = row["negotiated_bits_per_second"]
+        why = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
+        found.append(
+            Unobserved(
+                f"{row['entity']} in step {row['step']}",
+                why if speed else "its speed is not known",
+                "how full it was is not known",
+            )
+        )
+    loads = {load.entity for load in facts.loads}
+    between = {link for load in loads for path in io_paths(facts.topology, load) for link in path.switch_links}
+    why = "links between switches are not judged"
+    found += [Unobserved(link, why, "it may be full") for link in sorted(between)]
     if facts.tables["link"].rows:
         why = "no source reports buffer credits or pause frames"
         found.append(Unobserved("credit stall", why, "a slow device elsewhere on the fabric would not be seen"))

@@ -2,7 +2,7 @@
 
 A collector reads one kind of source. It never sleeps, retries, writes files, keeps rates or knows other sources:
 the recorder owns the schedule, the deadline, retry and back-off, the threads and the recording. Its connections
-come from the context (`ctx.snmp`, `ctx.http`), so that a case folder can replay them.
+come from the context (`ctx.snmp`, `ctx.http`, `ctx.files`), so that a case folder can replay them.
 
 A folder `collectors/sanpath_collectors/<name>/` exports one object, COLLECTOR, from its `__init__.py`:
 
@@ -36,6 +36,7 @@ __all__ = [
     "Cost",
     "Event",
     "Failure",
+    "Files",
     "Http",
     "HttpReply",
     "Item",
@@ -45,6 +46,7 @@ __all__ = [
     "SecretStr",
     "Snmp",
     "SnmpCredentials",
+    "SnmpUser",
     "SnmpValue",
     "SourceConfig",
     "Spec",
@@ -58,7 +60,11 @@ API = 1
 
 
 class SourceConfig(BaseModel):
-    """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`."""
+    """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`.
+
+    `sanpath init` writes required keys into its example, and optional ones commented out. An optional key with
+    `examples` is written with the first of them: use it where one of several keys has to be given.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -99,14 +105,32 @@ SnmpValue = int | bytes | str | None
 
 
 @dataclass(frozen=True, slots=True)
+class SnmpUser:
+    """An SNMPv3 user with authentication and privacy (authPriv, RFC 3414).
+
+    `key_extension`: which draft makes an AES key longer than the digest; told apart only by md5, sha1 and sha224 with
+    aes256, and by md5 and sha1 with aes192. `context`: "" is the agent's default context.
+    """
+
+    name: str
+    auth_password: SecretStr
+    privacy_password: SecretStr
+    auth_protocol: Literal["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] = "sha256"
+    privacy_protocol: Literal["aes128", "aes192", "aes256"] = "aes128"
+    key_extension: Literal["blumenthal", "reeder"] = "blumenthal"
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SnmpCredentials:
-    """How to ask an agent. v2c: `community`."""
+    """How to ask an agent. `community`: by SNMP v2c; `user`: by SNMPv3. Exactly one of them is given."""
 
     host: str
     port: int
-    community: SecretStr
+    community: SecretStr | None = None
     timeout_seconds: float = 2.0
     retries: int = 1
+    user: SnmpUser | None = None
 
 
 class Snmp(Protocol):
@@ -157,6 +181,21 @@ class Http(Protocol):
         ...
 
 
+class Files(Protocol):
+    """The file system of the machine that sanpath runs on, for sources such as /proc and /sys.
+
+    Reading blocks: a collector that uses it runs in a thread.
+    """
+
+    async def read(self, path: str) -> bytes | None:
+        """A whole file by its absolute path; None where there is none, or none that this account can read."""
+        ...
+
+    async def list(self, path: str) -> list[str]:
+        """The names in a folder, sorted; none where there is no such folder, or none that this account can read."""
+        ...
+
+
 class Context(Protocol):
     """What the recorder lends a collector."""
 
@@ -177,6 +216,11 @@ class Context(Protocol):
         timeout_seconds: float = 5.0,
     ) -> Http:
         """An HTTP session; its cost is booked to this source."""
+        ...
+
+    @property
+    def files(self) -> Files:
+        """The file system of this machine; its cost is booked to this source, a request a file."""
         ...
 
 

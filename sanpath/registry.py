@@ -33,10 +33,9 @@ def spec(name: str) -> Spec:
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
         raise UsageError(f"no collector is called {name!r}; {hint}")
     try:
-        module = importlib.import_module(_module(name))
-    except ImportError as error:
-        raise UsageError(f"collector {name} cannot be loaded: {error}") from error
-    found: Spec = module.COLLECTOR
+        found: Spec = importlib.import_module(_module(name)).COLLECTOR
+    except Exception as error:  # whatever somebody else's module does when it is imported
+        raise UsageError(f"collector {name} cannot be loaded: {type(error).__name__}: {error}") from error
     if found.api != API:
         raise UsageError(f"collector {name} was written for plugin API {found.api}, this sanpath has {API}")
     return found
@@ -59,7 +58,10 @@ def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, ty
         return found, _load(found.load)
     program = PurePath(argv[0]).name.removesuffix(".exe")
     for name in names():
-        found = spec(name)
+        try:
+            found = spec(name)
+        except UsageError:
+            continue  # One that cannot be loaded is no reason to refuse a run that does not need it.
         if found.load is not None and program in found.commands:
             return found, _load(found.load)
     return None

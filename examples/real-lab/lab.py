@@ -47,9 +47,8 @@ def run_command(case: CaseName, folder: Folder) -> None:
     """Build the lab, record the load with sanpath, print its diagnosis, take the lab down."""
     recording = folder.resolve() / f"{case}.sanpath"
     with running(_case(case), folder) as lab:
-        recorded = _sanpath(*_recording_options(lab, recording))
-    diagnosed = _sanpath("diagnose", str(recording))
-    raise typer.Exit(recorded or diagnosed)
+        exit_code = _sanpath(*_recording_options(lab, recording))
+    raise typer.Exit(exit_code)
 
 
 def _recording_options(lab: Lab, recording: Path) -> list[str]:

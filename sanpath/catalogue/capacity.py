@@ -40,25 +40,25 @@ def full_ratio(technology: Technology, block_bytes: float | None) -> float:
 
     Frame model of capacities.yaml: a block is cut into frames, the last one shorter. `block_bytes` None: large.
     """
-    frames, counted, wire = _frames(technology, block_bytes)
-    return (counted * frames) / (wire * frames)
+    _, counted, wire = _bytes(technology, block_bytes)
+    return counted / wire
 
 
 def counted_per_payload(technology: Technology, block_bytes: float | None) -> float:
     """Bytes a port counts for one byte of payload, by the same frame model."""
-    frame = capacities()[technology]["frame"]
-    frames, counted, _ = _frames(technology, block_bytes)
-    payload = block_bytes or frame["payload"]
-    return counted * frames / payload
+    payload, counted, _ = _bytes(technology, block_bytes)
+    return counted / payload
 
 
-def _frames(technology: Technology, block_bytes: float | None) -> tuple[int, float, float]:
-    """Number of frames of a block, and mean counted and wire bytes of one."""
+def _bytes(technology: Technology, block_bytes: float | None) -> tuple[float, float, float]:
+    """Payload of a block, what a port counts for it, and what it takes on the wire."""
     frame = capacities()[technology]["frame"]
     payload = block_bytes or frame["payload"]
-    frames = max(1, math.ceil(payload / frame["payload"]))
-    counted = payload / frames + frame["header_and_crc"]
-    return frames, counted, counted + frame["delimiters_and_fill"]
+    frames = math.ceil(payload / frame["payload"])
+    counted = payload + frames * frame["header_and_crc"]
+    if block_bytes and frame["response"]:
+        frames, counted = frames + 1, counted + frame["response"] + frame["header_and_crc"]
+    return payload, counted, counted + frames * frame["delimiters_and_fill"]
 
 
 def _ethernet_name(bits_per_second: float) -> str:

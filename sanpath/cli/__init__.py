@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sanpath.cli import collectors, demo, diagnose, lab, report, rules, run, topology
+from sanpath.cli import check, collectors, demo, diagnose, init, lab, report, rules, run, topology, watch
 from sanpath.errors import ExitCode, SanpathError
 
 app = typer.Typer(
@@ -17,7 +17,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("init")(init.init)
+app.command("check")(check.check)
 app.command("run", context_settings={"ignore_unknown_options": False})(run.run)
+app.command("watch")(watch.watch)
 app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)
 app.command("topology")(topology.topology)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from sanpath.recorder.request import PYTHONPATH_BEFORE
+
 
 def python(module: str, *arguments: str) -> list[str]:
     """A command line for `python -m module`, safe from modules in the current directory (-P)."""
@@ -13,4 +15,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Ours, with our module search path: the child must find the same sanpath, installed or not."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONSAFEPATH": "1"}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        PYTHONPATH_BEFORE: os.environ.get("PYTHONPATH", ""),
+    }

@@ -19,8 +19,8 @@ def list_collectors() -> None:
     for name in registry.names():
         try:
             title = registry.spec(name).title
-        except (UsageError, AttributeError) as error:
-            title = f"cannot be loaded: {error}"
+        except UsageError as error:
+            title = str(error)
         typer.echo(f"{name:<{width}}  {title}")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import Format, FormatOption
+from sanpath.cli.options import Format, FormatOption, PlainOption
 
 SCENARIO = "four-gigabit-switch"
 
@@ -15,6 +15,7 @@ SCENARIO = "four-gigabit-switch"
 def demo(
     form: FormatOption = Format.text,
     scenario: Annotated[str, typer.Option("--scenario", help="See `sanpath lab list`.")] = SCENARIO,
+    plain: PlainOption = False,
 ) -> None:
     """Run a load test against a simulated SAN, into demo.sanpath here, and report on it."""
     import tempfile
@@ -27,7 +28,7 @@ def demo(
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
     with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
         request = RunRequest(folder=_free(Path.cwd()), config=lab.config, load=lab.load, load_reader="fio")
-        code = Session(request, form, FailOn.never, None).run()
+        code = Session(request, form, FailOn.never, None, plain).run()
     raise typer.Exit(code)
 
 

@@ -33,5 +33,6 @@ FailOnOption = Annotated[
     FailOn,
     typer.Option("--fail-on", help="Exit 1 when a finding has this severity or a higher one, 3 when in doubt."),
 ]
+PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, on a terminal too.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
 Recording = Annotated[Path, typer.Argument(metavar="RECORDING", help="A folder NAME.sanpath.")]

@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 
 def diagnosis_of(folder: Path, rules: Path | None = None) -> Diagnosis:
     """Diagnose a recording. Raises RecordingError, UsageError for a wrong rule file."""
+    import duckdb
+
     from sanpath.diagnose import diagnose
+    from sanpath.errors import RecordingError
     from sanpath.recording.read import Recording
     from sanpath.rulebook.load import load_rulebook
 
-    return diagnose(Recording(folder), load_rulebook(rules))
+    rulebook = load_rulebook(rules)
+    try:
+        return diagnose(Recording(folder), rulebook)
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        # The end of a damaged segment is looked at when it is opened; its inside only when it is used.
+        raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
 
 
 def rendered(diagnosis: Diagnosis, form: Format) -> str:

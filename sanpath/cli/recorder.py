@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from types import FrameType
+from functools import partial
+from typing import BinaryIO
 
 from sanpath.cli.child import environment, python
 from sanpath.recorder.request import ABORT, STOP, RunRequest
 
 PROGRESS_SECONDS = 5.0
+
+Screen = Callable[[Callable[[], bool], Callable[[], None]], None]
+"""Shows the run until it has ended (which its first argument tells) or is left; the second one interrupts the run."""
 
 
 class Interrupted:
@@ -23,25 +29,34 @@ class Interrupted:
         self._tell = tell
 
     def __enter__(self) -> Interrupted:
-        self._before = signal.signal(signal.SIGINT, self._hear)
+        self._before = signal.signal(signal.SIGINT, lambda *_: self.hear())
         return self
 
     def __exit__(self, *_: object) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def _hear(self, _number: int, _frame: FrameType | None) -> None:
+    def hear(self) -> None:
+        """One Ctrl-C."""
         self.count += 1
         self._tell(STOP if self.count == 1 else ABORT)
 
 
-def record(request: RunRequest, progress: Callable[[], None]) -> tuple[int, bool]:
+def record(request: RunRequest, progress: Callable[[], None], screen: Screen | None = None) -> tuple[int, bool]:
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
-    `progress` is called every few seconds; what it raises does not end the run: it only looks at the recording.
+    `screen` is shown first, if there is one; after it `progress` is called every few seconds. What they raise does
+    not end the run: they only look at the recording.
     The recorder has a session of its own: losing the terminal, or this process, does not end the test.
     """
+    # A file, not a pipe: what the recorder says must not write over the screen, nor wait for a screen that has died.
+    said = tempfile.TemporaryFile() if screen is not None else None  # noqa: SIM115 - open as long as the process
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        python("sanpath.recorder"), stdin=subprocess.PIPE, text=True, env=environment(), start_new_session=True
+        python("sanpath.recorder"),
+        stdin=subprocess.PIPE,
+        stderr=said,
+        text=True,
+        env=environment(),
+        start_new_session=True,
     )
     pipe = process.stdin
     if pipe is None:
@@ -56,21 +71,43 @@ def record(request: RunRequest, progress: Callable[[], None]) -> tuple[int, bool
 
     with Interrupted(tell) as interrupted:
         tell(request.model_dump_json())
+        if screen is not None:
+            _guarded(partial(screen, lambda: process.poll() is not None, interrupted.hear))
+            if process.poll() is None:
+                print("sanpath: the run goes on; Ctrl-C ends it", file=sys.stderr)
+        relay = Relay(said)
         due = time.monotonic() + PROGRESS_SECONDS
         while (code := process.poll()) is None:
             time.sleep(0.1)
+            relay.copy()
             if time.monotonic() >= due:
                 began = time.monotonic()
                 _guarded(progress)
                 # A long recording takes long to judge: never more than a tenth of the time.
                 due = time.monotonic() + max(PROGRESS_SECONDS, 10 * (time.monotonic() - began))
+        relay.copy()
     if code == 0 and interrupted.count:
         print("sanpath: interrupted; this is what was recorded until then", file=sys.stderr)
     return code, interrupted.count > 0
 
 
-def _guarded(progress: Callable[[], None]) -> None:
+class Relay:
+    """Copies what the recorder has said into a file to our standard error. None: it speaks for itself."""
+
+    def __init__(self, said: BinaryIO | None) -> None:
+        self._said, self._copied = said, 0
+
+    def copy(self) -> None:
+        """Whatever is new."""
+        # pread: the recorder writes at the file's own position, which it shares with us.
+        while self._said is not None and (more := os.pread(self._said.fileno(), 1 << 16, self._copied)):
+            self._copied += len(more)
+            sys.stderr.buffer.write(more)
+            sys.stderr.flush()
+
+
+def _guarded(show: Callable[[], None]) -> None:
     try:
-        progress()
+        show()
     except Exception as error:
-        print(f"sanpath: no progress line: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"sanpath: the run cannot be shown: {type(error).__name__}: {error}", file=sys.stderr)

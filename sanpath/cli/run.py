@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, RulesOption
+from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption
 
 
 def run(
@@ -27,6 +27,7 @@ def run(
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
+    plain: PlainOption = False,
 ) -> None:
     """Poll every source while a load test runs, then say where its bottleneck is, why, and what to do."""
     import time
@@ -46,4 +47,4 @@ def run(
         for_seconds=seconds,
         only_sources=tuple(name.strip() for name in only_sources.split(",") if name.strip()),
     )
-    raise typer.Exit(Session(request, form, fail_on, rules).run())
+    raise typer.Exit(Session(request, form, fail_on, rules, plain).run())

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import diagnosis_of, exit_code, rendered
-from sanpath.cli.recorder import record
+from sanpath.cli.recorder import Screen, record
 from sanpath.errors import SanpathError, UsageError
 from sanpath.recorder.request import RunRequest
+
+if TYPE_CHECKING:
+    from sanpath.verdict.model import Diagnosis
 
 
 class Session:
     """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md."""
 
-    def __init__(self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None) -> None:
-        self._request, self._form, self._fail_on, self._rules = request, form, fail_on, rules
+    def __init__(
+        self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None, plain: bool = False
+    ) -> None:
+        self._request, self._form, self._fail_on, self._rules, self._plain = request, form, fail_on, rules, plain
 
     @property
     def report_file(self) -> Path:
@@ -29,28 +36,45 @@ class Session:
     def run(self) -> int:
         """Record and report. Raises UsageError before anything is started or written."""
         self._check()
-        code, interrupted = record(self._request, self._progress)
+        code, interrupted = record(self._request, self._progress, self._screen())
         if code == UsageError.exit_code:
             return code  # The recorder has said what to change.
         if code and not interrupted:
             print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
             print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         found = diagnosis_of(self._request.folder, self._rules)
-        self.report_file.write_text(rendered(found, Format.markdown), encoding="utf-8")
+        report = self._report(found)
         typer.echo(rendered(found, self._form), nl=False)
         if found.run.load_exit_code and not interrupted:
             print(f"sanpath: the load command ended with exit code {found.run.load_exit_code}", file=sys.stderr)
-        where = f"recording {self._request.folder}, report {self.report_file}"
-        typer.echo(f"\n{where}", err=self._form is Format.json)
-        return exit_code(found, self._fail_on, interrupted)
+        typer.echo(f"\nrecording {self._request.folder}{report}", err=self._form is Format.json)
+        recorder_failed = bool(code) and not interrupted
+        return exit_code(found, self._fail_on, interrupted) or int(recorder_failed)
+
+    def _report(self, found: Diagnosis) -> str:
+        """Write the report; says where it is. The recording is what counts: without a report the run goes on."""
+        try:
+            self.report_file.write_text(rendered(found, Format.markdown), encoding="utf-8")
+        except OSError as error:
+            print(f"sanpath: {self.report_file}: cannot be written: {error.strerror}", file=sys.stderr)
+            return ""
+        return f", report {self.report_file}"
 
     def _check(self) -> None:
         from sanpath.config import load_config
         from sanpath.recorder.process import check_request
         from sanpath.rulebook.load import load_rulebook
 
-        load_rulebook(self._rules)
         check_request(self._request, load_config(self._request.config))
+        load_rulebook(self._rules)
+
+    def _screen(self) -> Screen | None:
+        """The live view, when a person looks at a terminal that can show it."""
+        from sanpath.cli import live
+
+        if self._plain or self._form is not Format.text or not live.fits():
+            return None
+        return partial(live.show, self._request.folder, self._rules)
 
     def _progress(self) -> None:
         from sanpath.views.progress import line

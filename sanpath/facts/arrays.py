@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import FactRow, number
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
@@ -20,17 +20,25 @@ def array_rows(
     """One row an entity of `kind` ("array" or "volume"), step and direction with I/O.
 
     `array_seconds` = service + queue: built from the parts, since the total's meaning changed between releases.
-    `growth` compares it with the step that had the fewest I/Os in flight in this direction, None for one step alone.
+    `growth` compares it with the step that had the fewest I/Os of the same kind in flight, None for one step alone.
     """
-    in_flight = {(f.step, f.direction): f.in_flight_measured for f in loads}
+    by_step = {(f.step, str(f.direction)): f for f in loads}
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads)]
     for row in rows:
-        peers = [r for r in rows if (r["entity"], r["direction"]) == (row["entity"], row["direction"])]
-        known = [r for r in peers if (str(r["step"]), str(r["direction"])) in in_flight and r["array_seconds"]]
+        load = by_step.get((str(row["step"]), str(row["direction"])))
+        peers = [
+            (other, number(r, "array_seconds"))
+            for r in rows
+            if r["entity"] == row["entity"]
+            and r["array_seconds"]
+            and (other := by_step.get((str(r["step"]), str(r["direction"])))) is not None
+            and load is not None
+            and load.comparable(other)
+        ]
         growth = None
-        if len(known) > 1 and row["array_seconds"] is not None:
-            calm = min(known, key=lambda r: in_flight[str(r["step"]), r["direction"]])  # type: ignore[index]
-            growth = float(row["array_seconds"]) / float(calm["array_seconds"] or 1)
+        if len(peers) > 1 and row["array_seconds"] is not None:
+            calm = min(peers, key=lambda peer: peer[0].in_flight_measured)
+            growth = number(row, "array_seconds") / calm[1]
         yield {**row, "growth": growth}
 
 
@@ -45,7 +53,7 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             continue
         load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)
         foreign = None
-        if load is not None and size:
+        if load is not None and size and load.bytes_per_second:
             foreign = max(0.0, 1 - load.bytes_per_second / size)
             foreign = 0.0 if foreign < _SHARED else foreign
         service, queue = (sample.means.get(f"{part}_seconds_{direction}") for part in ("service", "queue"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
 from sanpath.facts.arrays import array_rows
 from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
 from sanpath.facts.links import link_rows
@@ -43,12 +45,9 @@ class Facts:
 def compute(recording: Recording) -> Facts:
     """Read a recording and compute every fact of it."""
     topology = resolve(recording.inventory())
-    polls = recording.polls()
-    first = min((p.started for p in polls), default=recording.started_us)
-    last = max((p.ended for p in polls), default=recording.started_us)
-    steps = load_steps(recording.events(), first, last)
     connection = connect()
     try:
+        steps = load_steps(recording.events(), *_span(recording, connection))
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
         offsets = clock_offsets(recording, connection)
     finally:
@@ -63,3 +62,13 @@ def compute(recording: Recording) -> Facts:
     }
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
     return Facts(tuple(steps), topology, tables, loads, offsets)
+
+
+def _span(recording: Recording, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """The recorder's clock at the first and last thing that was recorded."""
+    moments = [moment for poll in recording.polls() for moment in (poll.started, poll.ended)]
+    for kind in recording.sample_kinds():
+        if recording.view(connection, kind):
+            seen = connection.execute(f'SELECT min(seen), max(seen) FROM "samples_{kind}"').fetchone()  # noqa: S608
+            moments += [moment for moment in seen or () if moment is not None]
+    return min(moments, default=recording.started_us), max(moments, default=recording.started_us)

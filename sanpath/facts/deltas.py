@@ -5,8 +5,8 @@ Rules of a counter (RFC 2578 section 7.1.6; what others got wrong is why they ar
 - a 32-bit counter fell and its difference modulo 2^32 stays below half the range: it wrapped once;
 - any other fall is a reset: the window is left out. A 64-bit counter never wraps.
 Agents answer from a cache. A poll round in which no counter of the whole agent has moved is no news: it is left out
-and its time goes to the window that ends with the next round that has news. Windows above line rate are merged the
-same way; dropping them would bias the mean low.
+and its time goes to the window that ends with the next round that has news; an agent without news for longer than any
+cache lasts is idle. Windows above line rate are merged the same way; dropping them would bias the mean low.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from sanpath.recording.read import Recording
 
 _ROUND_US = 300_000
 """Samples of one source that were seen closer together than this belong to one poll round."""
+_CACHE_US = 15_000_000
+"""Agents refresh their counters at least this often (net-snmp: 3 s, measured);
+without news for longer they are idle."""
 
 
 @dataclass(slots=True)
@@ -125,7 +128,13 @@ def _add_rates(
             FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM own)
             WINDOW one AS (PARTITION BY entity ORDER BY moment)
         ),
-        news AS (SELECT * FROM noted QUALIFY bool_or(moved) OVER (PARTITION BY round)),
+        rounds AS (SELECT round, bool_or(moved) AS moved, min(seen) AS seen FROM noted GROUP BY round),
+        told AS (
+            SELECT round FROM rounds
+            QUALIFY moved OR seen - max(seen) FILTER (WHERE moved) OVER (
+                ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= {_CACHE_US}
+        ),
+        news AS (SELECT * FROM noted WHERE round IN (SELECT round FROM told)),
         deltas AS (
             SELECT entity, lag(moment) OVER one AS began, moment AS ended, {deltas}
             FROM news WINDOW one AS (PARTITION BY entity ORDER BY moment)

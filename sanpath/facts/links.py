@@ -7,7 +7,7 @@ test's bytes. The shares are measured, so it holds for any path policy as long a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
@@ -16,12 +16,14 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import Cable, IoPath, cables, io_paths
+from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths
 
 FULL = 0.95
 """A window counts as full from this share of what a full link reads; the limit of the rule link-full."""
+_ABOVE_FULL = 1.01
+"""Windows above this share of what a full link reads are an artefact of the agent's cache or of late polls."""
 _ABOVE_LINE_RATE = 1.05
-"""Windows above it are an artefact of the agent's cache and merged with their neighbour."""
+"""A whole step above it is no artefact: then the agent names a wrong speed, and utilisation is not known."""
 _OVERHEAD_TOLERANCE = 1.02
 """Retransmissions, command and status frames: bytes of others are told only beyond this."""
 _LOADED = 0.01
@@ -38,19 +40,18 @@ class _Port:
     negotiated: float | None
     sample: StepSamples
 
-    def rates(self, direction: Direction) -> tuple[list[float], list[float]]:
-        """Bytes per second and length of each window, those above line rate merged with a neighbour."""
+    def windows(self, direction: Direction) -> list[tuple[float, float]]:
+        """Bytes per second and length of each window."""
         counter = f"bytes_{self.cable.counter(direction)}_total"
         told = zip(self.sample.rates.get(counter, ()), self.sample.seconds, strict=False)
-        limit = _ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity else float("inf")
-        return merged([(rate, seconds) for rate, seconds in told if rate is not None], limit)
+        return [(rate, seconds) for rate, seconds in told if rate is not None]
 
     def mean(self, direction: Direction) -> float | None:
         """Bytes per second over the step."""
         return self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
 
 
-def merged(windows: Sequence[tuple[float, float]], limit: float) -> tuple[list[float], list[float]]:
+def merged(windows: Sequence[tuple[float, float]], limit: float) -> list[tuple[float, float]]:
     """(rate, seconds) windows with each one above `limit` joined to its neighbours until it is not."""
     done: list[tuple[float, float]] = []
     for window in windows:
@@ -59,7 +60,7 @@ def merged(windows: Sequence[tuple[float, float]], limit: float) -> tuple[list[f
             before, length = done.pop()
             rate, seconds = (rate * seconds + before * length) / (seconds + length), seconds + length
         done.append((rate, seconds))
-    return [rate for rate, _ in done], [seconds for _, seconds in done]
+    return done
 
 
 def link_rows(
@@ -71,13 +72,47 @@ def link_rows(
     """One row a cable, step and direction."""
     known = cables(topology)
     paths = [path for load in sorted({f.entity for f in loads}) for path in io_paths(topology, load)]
+    mine = _cables_of_test(topology, loads, paths, known)
+    naa = _lun_identifier(topology, loads)
     for step in steps:
         ports = [p for cable in known if (p := _port(topology, cable, step, samples)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
-            shares = _shares(topology, ports, direction, paths, samples, step) if load else {}
+            told = _balance(topology, paths, samples, step)
+            shares = _shares(ports, direction, mine, told) if load else {}
             for port in ports:
-                yield _row(topology, port, step, direction, load, shares.get(port.cable.id), paths)
+                share = shares.get(port.cable.id)
+                row = _row(topology, port, step, direction, load, share, paths)
+                yield {**row, "on_loaded_path": _on_loaded_path(port, direction, load, share, mine), "naa": naa}
+
+
+def _cables_of_test(
+    topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], known: Sequence[Cable]
+) -> dict[str, set[str]]:
+    """Side → cables that the test's I/O can cross; empty: not known. Where no target port is known, the initiators of
+    the host are still those that its I/O leaves by."""
+    mine = {side: {c.id for path in paths for c in path.cables if c.side == side} for side in ("host", "array")}
+    own = {hba for load in {f.entity for f in loads} for hba in initiators_of(topology, load)}
+    mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
+    return mine
+
+
+def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
+    """The naa identifier of the LUN under test. None: not known, or there are several."""
+    luns = {lun for load in loads for lun in topology.related(load.entity, "targets", "lun")}
+    found = {naa for lun in luns for naa in topology.entities[lun].ids.get("naa", ())}
+    return found.pop() if len(found) == 1 else None
+
+
+def _on_loaded_path(
+    port: _Port, direction: Direction, load: LoadFacts | None, share: float | None, mine: Mapping[str, set[str]]
+) -> bool | None:
+    if load is None or share is not None:
+        return bool(share and share >= _LOADED)
+    possible = mine[port.cable.side]
+    if possible and port.cable.id not in possible:
+        return False
+    return False if possible and port.mean(direction) is not None else None
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> _Port | None:
@@ -86,26 +121,28 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Se
         if sample.step == step.name and (sample.source, sample.entity) in entity.known_as and sample.seconds:
             technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
             speed = sample.lasts.get("link_speed_bits_per_second")
-            return _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+            port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+            return replace(port, capacity=None) if _counts_too_much(port) else port
     return None
 
 
+def _counts_too_much(port: _Port) -> bool:
+    if port.capacity is None:
+        return False
+    busiest = max(port.mean(direction) or 0.0 for direction in DIRECTIONS)
+    return busiest > _ABOVE_LINE_RATE * port.capacity.data_bytes_per_second
+
+
 def _shares(
-    topology: Topology,
-    ports: Sequence[_Port],
-    direction: Direction,
-    paths: Sequence[IoPath],
-    samples: Mapping[str, Sequence[StepSamples]],
-    step: Step,
+    ports: Sequence[_Port], direction: Direction, mine: Mapping[str, set[str]], told: Mapping[str, float]
 ) -> dict[str, float]:
     """Cable → share of the test's bytes: by the bytes of the host's own ports, and on the array's side by what the
     array says of each initiator and target, else by the bytes of the target ports that the host can reach."""
     shares: dict[str, float] = {}
-    for side in ("host", "array"):
-        mine = {c.id for path in paths for c in path.cables if c.side == side}
-        sizes = {p.cable.id: p.mean(direction) or 0.0 for p in ports if p.cable.id in mine}
-        if side == "array" and (told := _balance(topology, paths, samples, step)):
-            sizes = {p.cable.id: told.get(p.cable.device, 0.0) for p in ports if p.cable.id in mine}
+    for side, possible in mine.items():
+        sizes = {p.cable.id: p.mean(direction) or 0.0 for p in ports if p.cable.id in possible}
+        if side == "array" and told:
+            sizes = {p.cable.id: told.get(p.cable.device, 0.0) for p in ports if p.cable.id in possible}
         total = sum(sizes.values())
         if total:
             shares |= {cable: size / total for cable, size in sizes.items()}
@@ -141,14 +178,15 @@ def _row(
     share: float | None,
     paths: Sequence[IoPath],
 ) -> FactRow:
-    rates, seconds = port.rates(direction)
     mean = port.mean(direction)
     full = full_ratio(port.technology, step.block_bytes)
     overhead = counted_per_payload(port.technology, step.block_bytes)
     capacity = port.capacity.data_bytes_per_second if port.capacity else None
-    used = sorted(rate / capacity for rate in rates) if capacity else []
+    windows = port.windows(direction)
+    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL * full * capacity)] if capacity else []
+    used = sorted(utilisation for utilisation, _ in judged)
     foreign = ceiling = None
-    if load is not None and share and mean is not None:
+    if load is not None and share and mean and load.bytes_per_second:
         test = share * load.bytes_per_second * overhead
         foreign = max(0.0, mean - test * _OVERHEAD_TOLERANCE)
         if capacity:
@@ -164,15 +202,15 @@ def _row(
         "step": step.name,
         "direction": direction,
         "side": port.cable.side,
+        "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
-        "windows": len(rates),
+        "windows": len(windows),
         "utilisation": mean / capacity if mean is not None and capacity else None,
         "utilisation_p95": used[min(len(used) - 1, int(0.95 * len(used)))] if used else None,
         "utilisation_max": used[-1] if used else None,
         "full_ratio": full,
-        "full_windows_ratio": sum(s for u, s in zip(_of(rates, capacity), seconds, strict=True) if u >= FULL * full)
-        / sum(seconds)
-        if used
+        "full_windows_ratio": sum(s for u, s in judged if u >= FULL * full) / sum(s for _, s in judged)
+        if judged
         else None,
         "bytes_per_second": mean,
         "capacity_bytes_per_second": capacity,
@@ -180,9 +218,6 @@ def _row(
         "share": share,
         "foreign_bytes_per_second": foreign,
         "ceiling_bytes_per_second": ceiling,
-        "on_loaded_path": None
-        if share is None and load is not None and mean is None
-        else bool(share and share >= _LOADED),
         "negotiated_bits_per_second": port.negotiated,
         "capable_low_bits_per_second": min(ends, default=None),
         "capable_high_bits_per_second": max(ends, default=None),
@@ -190,10 +225,6 @@ def _row(
         "path_capable_bits_per_second": _path_capable(topology, port.cable, paths),
         "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
     }
-
-
-def _of(rates: Sequence[float], capacity: float | None) -> list[float]:
-    return [rate / capacity for rate in rates] if capacity else []
 
 
 def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> float | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isclose
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
+
+SAME_SIZE = 0.05
+"""I/Os whose mean sizes differ by less are of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class LoadFacts:
     p99: float | None = None
     max: float | None = None
 
+    @property
+    def operation_bytes(self) -> float | None:
+        """Mean size of an I/O. None: the load counts no bytes."""
+        return self.bytes_per_second / self.ops_per_second or None
+
+    def comparable(self, other: LoadFacts) -> bool:
+        """Whether both are the same I/O but for its number: only then throughput and latency tell what more does."""
+        sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
+        return self.direction == other.direction and isclose(*sizes, rel_tol=SAME_SIZE)
+
     def row(self) -> FactRow:
         """As a row of the fact table `load`."""
         names = ("entity", "step", "direction", "windows", "ops_per_second", "bytes_per_second", "latency_seconds")
@@ -59,19 +73,25 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     operations = sum(job.rate(f"ops_{direction}_total") or 0 for job in active)
     waited = sum(job.rate(f"latency_seconds_{direction}_total") or 0 for job in active)
     alone = active[0].lasts if len(active) == 1 else {}
+    counted = sum(job.rate(f"bytes_{direction}_total") or 0 for job in active)
     return LoadFacts(
         _root(topology, active[0]),
         step.name,
         direction,
         min(job.windows for job in active),
         operations,
-        sum(job.rate(f"bytes_{direction}_total") or 0 for job in active),
+        counted or operations * (step.block_bytes or 0),
         waited / operations,
-        step.offered,
+        _offered(jobs) if step.offered is None else step.offered,
         waited,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
         *(alone.get(f"latency_seconds_{name}_{direction}") for name in ("p50", "p95", "p99", "max")),
     )
+
+
+def _offered(jobs: Sequence[StepSamples]) -> float | None:
+    # Jobs of a run without marks may have run one after the other: their sum would mean nothing.
+    return jobs[0].lasts.get("in_flight_configured") if len(jobs) == 1 else None
 
 
 def _root(topology: Topology, job: StepSamples) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactRow, FactTable
+from sanpath.facts.loads import SAME_SIZE, LoadFacts
+from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, targets_of
 
+SHARED = 0.05
+"""Beyond this share of others an array's average says nothing of the test's own I/Os."""
 _SAME = 0.05
 """The array as a whole stands for the volume when its bytes agree with the load's within this."""
 
@@ -21,15 +24,16 @@ def path_pair_rows(
         row = array_side(topology, load, tables)
         if row is None or row["array_seconds"] is None:
             continue
-        inside = float(row["array_seconds"]) + float(row["qos_limit_seconds"] or 0.0)
+        inside = number(row, "array_seconds") + number(row, "qos_limit_seconds")
+        same = same_operations(load, row)
         yield {
             "entity": f"{load.entity} > {row['entity']}",
             "step": load.step,
             "direction": load.direction,
             "windows": min(load.windows, int(row["windows"] or 0)),
             "load_seconds": load.latency_seconds,
-            "array_seconds": inside,
-            "gap_seconds": load.latency_seconds - inside,
+            "array_seconds": inside if same else None,
+            "gap_seconds": load.latency_seconds - inside if same else None,
             "foreign_ratio": row["foreign_ratio"],
             "bytes_ratio": load.bytes_per_second / float(row["bytes_per_second"])
             if row["bytes_per_second"]
@@ -47,7 +51,27 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     same = {"step": load.step, "direction": load.direction}
     for row in tables["array"].select(**same):
         size = row["bytes_per_second"]
-        if row["entity"] in arrays and size and abs(float(size) / load.bytes_per_second - 1) <= _SAME:
+        if row["entity"] in arrays and size and isclose(float(size), load.bytes_per_second, rel_tol=_SAME):
             return row
     rows = [row for row in tables["volume"].select(**same) if row["entity"] in volumes]
     return max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
+
+
+def same_operations(load: LoadFacts, row: FactRow) -> bool:
+    """Whether load and array count the same operations. Where I/Os are split or merged on the way their sizes
+    differ, and a time per operation of one side may not be subtracted from that of the other."""
+    if load.operation_bytes is None or not row["bytes_per_second"]:
+        return True
+    return isclose(load.operation_bytes, operation_bytes(row), rel_tol=SAME_SIZE)
+
+
+def operation_bytes(row: FactRow) -> float:
+    """Mean size of an I/O of an array's row."""
+    return number(row, "bytes_per_second") / number(row, "ops_per_second")
+
+
+def array_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
+    """The row, if its times may be subtracted from the load's: they are known, and of the test's own operations."""
+    if row is None or row["array_seconds"] is None or number(row, "foreign_ratio") > SHARED:
+        return None
+    return row if same_operations(load, row) else None

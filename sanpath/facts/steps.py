@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sanpath.model import Event, Step
 
@@ -19,23 +19,34 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
     `first_us` and `last_us` are the recorder's clock at the first and last poll; a step that has not ended (the run
     is under way, or was killed) ends at `last_us`.
     """
-    begun: dict[tuple[str, object], Event] = {}
-    settled: dict[tuple[str, object], int] = {}
-    ended: dict[tuple[str, object], int] = {}
+    marked: list[_Marks] = []
+    running: dict[tuple[str, object], _Marks] = {}
     for source, event in events:
         key = (source, event.detail.get("group"))
         if event.name == "step-begin":
-            begun[key] = event
-        elif event.name == "ramp-end":
-            settled[key] = event.seen
-        elif event.name == "step-end":
-            ended[key] = event.seen
-    if not begun:
+            running[key] = _Marks(event)
+            marked.append(running[key])
+        elif event.name == "ramp-end" and key in running:
+            running[key].settled = event.seen
+        elif event.name == "step-end" and key in running:
+            running.pop(key).ended = event.seen
+    if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
-    return _named_apart([_step(event, settled.get(key), ended.get(key, last_us)) for key, event in begun.items()])
+    return _named_apart([_step(marks, last_us) for marks in marked])
 
 
-def _step(begin: Event, settled: int | None, end: int) -> Step:
+@dataclass(slots=True)
+class _Marks:
+    """What a load said of one step; None: it has not said so (yet)."""
+
+    begin: Event
+    settled: int | None = None
+    ended: int | None = None
+
+
+def _step(marks: _Marks, last_us: int) -> Step:
+    begin, settled = marks.begin, marks.settled
+    end = max(begin.seen, last_us) if marks.ended is None else marks.ended
     if settled is None:
         settled = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
     offered, block = begin.detail.get("offered"), begin.detail.get("block_bytes")
@@ -44,7 +55,7 @@ def _step(begin: Event, settled: int | None, end: int) -> Step:
         min(settled, end),
         end,
         "marks",
-        tuple(str(begin.detail.get("loads", "")).split(",")),
+        tuple(filter(None, str(begin.detail.get("loads") or "").split(","))),
         float(offered) if isinstance(offered, int | float) else None,
         float(block) if isinstance(block, int | float) else None,
         bool(begin.detail.get("rate_limited")),

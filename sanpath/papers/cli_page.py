@@ -34,7 +34,8 @@ def _command(command: Any, name: str) -> Iterator[str]:
 def _parameter(parameter: Any) -> tuple[str, str, str]:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or parameter.name.upper()}`", "", getattr(parameter, "help", None) or ""
-    choices = getattr(parameter.type, "choices", None)
+    declared = getattr(parameter, "type_descriptor", None) or parameter.type  # typer 0.29 and newer; older ones
+    choices = getattr(declared, "choices", None)
     kind = f" {'|'.join(str(getattr(c, 'value', c)) for c in choices)}" if choices else ""
     default = parameter.default
     shown = "" if default in (None, "") else f"`{getattr(default, 'value', default)}`"

@@ -7,20 +7,15 @@ with --check it only says which ones are stale, and ends with 1 if any is.
 from __future__ import annotations
 
 import sys
-import types
-import typing
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from pydantic import SecretStr
-from pydantic.fields import FieldInfo
 
 import sanpath_collectors
 from sanpath import registry
 from sanpath.catalogue.load import metrics
+from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.plugin import Spec
 
-_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path"}
 _SECRET = "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"  # noqa: S105 - the forms of a reference
 
 
@@ -64,27 +59,16 @@ def _configuration(spec: Spec) -> str:
     if spec.config is None:
         return "None: it is chosen by the command after `sanpath run --`."
     rows = [
-        (f"`{name}`", _type(field), _default(field), field.description or "")
-        for name, field in spec.config.model_fields.items()
+        (f"`{key.name}`", _SECRET if key.type == SECRET else key.type, _default(key), key.meaning)
+        for key in keys_of(spec.config)
     ]
     return _table(("key", "type", "default", "meaning"), rows)
 
 
-def _type(field: FieldInfo) -> str:
-    named = field.annotation
-    if typing.get_origin(named) in {typing.Union, types.UnionType}:
-        named = next(part for part in typing.get_args(named) if part is not types.NoneType)
-    if named is SecretStr:
-        return _SECRET
-    return _TYPES.get(named, getattr(named, "__name__", str(named))) if isinstance(named, type) else str(named)
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
+def _default(key: ConfigKey) -> str:
+    if key.required:
         return "required"
-    if isinstance(field.default, bool):
-        return f"`{str(field.default).lower()}`"
-    return "" if field.default is None else f"`{field.default}`"
+    return f"`{key.default}`" if key.default else ""
 
 
 def _metrics(spec: Spec) -> str:

@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import resource
+import shutil
 import signal
 import sys
 import threading
@@ -36,11 +37,17 @@ FIRST_POLL_SECONDS = 12.0
 LINGER_SECONDS = 3.0
 """How long the sources are polled after the load: what an array says of the last second comes later."""
 END_SECONDS = 4.0
+"""How long a poll under way may take when the run ends, log-out included."""
+ABORT_SECONDS = 2.0
+POLL_SECONDS = 0.02
 
 
 def main() -> int:
     """Entry point of the process. Returns its exit code; errors are one line on standard error."""
-    request = RunRequest.model_validate_json(sys.stdin.readline())
+    asked = sys.stdin.readline()
+    if not asked:
+        return ExitCode.INTERRUPTED  # The screen went before it had asked for anything.
+    request = RunRequest.model_validate_json(asked)
     try:
         recorder = Recorder(request)
         with asyncio.Runner() as runner:
@@ -84,14 +91,11 @@ class Recorder:
             code = await self._until_end(sources)
         finally:
             self._stop.set()
-            if polling:
-                await asyncio.wait(polling, timeout=END_SECONDS)
-            for task in polling:
-                task.cancel()
+            await _ended(polling)
+            self._account_for_hung(sources)
             flushing.cancel()
-        self._account_for_hung(sources)
-        await self._sink.flush()
-        self.write_failure = self._sink.close()
+            await self._sink.flush()
+            self.write_failure = self._sink.close()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
             self._writer.end(
@@ -103,7 +107,7 @@ class Recorder:
             )
 
     async def _until_end(self, sources: list[Source]) -> int | None:
-        """Runs the load, or waits for the end. Returns the load's exit code, None without a load."""
+        """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""
         if not self._request.load:
             await _either(self._stop.wait(), _sleep(self._request.for_seconds))
             return None
@@ -116,12 +120,13 @@ class Recorder:
         await self._load.start()
         following = asyncio.create_task(self._load.follow())
         await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))
-        if not following.done():
+        ended_by_us = not following.done()
+        if ended_by_us:
             await self._load.interrupt()
         code = await following
-        if not self._stop.is_set():
+        if sources:
             await _either(self._stop.wait(), _sleep(LINGER_SECONDS))
-        return code
+        return None if ended_by_us else code
 
     def _wrapped(self) -> tuple[WrappedCommand, Any, str]:
         if self._reader is None:
@@ -139,17 +144,18 @@ class Recorder:
 
         return Source(config, lambda: made(config), context, self._clock, self._sink, made.runs_in == "thread")
 
-    def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None]]:
+    def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None] | threading.Thread]:
         start = self._clock.now_us()
-        tasks = []
+        started: list[asyncio.Task[None] | threading.Thread] = []
         for source in sources:
             if source.blocking:
-                threading.Thread(
-                    target=_run_in_thread, args=(source, start, self._stop, self._loop), name=source.name, daemon=True
-                ).start()
+                arguments = (source, start, self._stop, self._loop)
+                thread = threading.Thread(target=_run_in_thread, args=arguments, name=source.name, daemon=True)
+                thread.start()
+                started.append(thread)
             else:
-                tasks.append(asyncio.create_task(source.run(start, self._stop), name=source.name))
-        return tasks
+                started.append(asyncio.create_task(source.run(start, self._stop), name=source.name))
+        return started
 
     def _account_for_hung(self, sources: list[Source]) -> None:
         for source in sources:
@@ -182,7 +188,7 @@ class Recorder:
     def _abort(self) -> None:
         if load := getattr(self, "_load", None):
             load.kill()
-        self._writer.flush()
+        self._sink.flush_at_once(ABORT_SECONDS)
         os._exit(ExitCode.INTERRUPTED)
 
     def _write_header(self) -> None:
@@ -209,10 +215,11 @@ def check_request(request: RunRequest, config: Config) -> None:
     selected(config, request.only_sources)
     if request.load and (found := _reader(request)) is not None:
         found[1].wrap(request.load)
+    if request.load and shutil.which(request.load[0]) is None:
+        raise UsageError(f"{request.load[0]}: there is no such command, or it may not be executed")
     if not request.load and not config.sources:
         raise UsageError("nothing to record: name sources in sanpath.yaml, or a load command after --")
-    if request.folder.exists() and any(request.folder.iterdir()):
-        layout.create(request.folder)
+    layout.check(request.folder)
 
 
 def selected(config: Config, only: tuple[str, ...]) -> Config:
@@ -260,13 +267,24 @@ def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asynci
     asyncio.run(run())
 
 
+async def _ended(polling: list[asyncio.Task[None] | threading.Thread]) -> None:
+    """Until every source has ended, at most END_SECONDS; tasks that have not are cancelled, threads left to die."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            while not all(p.done() if isinstance(p, asyncio.Task) else not p.is_alive() for p in polling):
+                await asyncio.sleep(POLL_SECONDS)
+    for task in polling:
+        if isinstance(task, asyncio.Task):
+            task.cancel()
+
+
 async def _polled(sources: list[Source]) -> None:
     """Until every source has been polled once, at most FIRST_POLL_SECONDS."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FIRST_POLL_SECONDS):
             # Blocking sources live in other threads: asking is simpler than signalling across loops.
             while not all(source.polled.is_set() for source in sources):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(POLL_SECONDS)
 
 
 async def _sleep(seconds: float | None) -> None:

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict
 STOP = "stop"
 ABORT = "abort"
 
+PYTHONPATH_BEFORE = "SANPATH_PYTHONPATH"
+"""The variable in which the recorder gets PYTHONPATH as the person had it: the load command gets it back."""
+
 
 class RunRequest(BaseModel):
     """One run.

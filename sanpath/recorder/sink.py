@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import duckdb
 
@@ -20,13 +19,17 @@ FLUSH_ROWS = 20_000
 FULL_ROWS = 200_000
 """Rows that may wait. Above it no poll is started: a gap with a reason, instead of rows the device has paid for."""
 
+Taken = tuple[str, int, Item | Poll]
+
 
 class Sink:
-    """The recorder's end of the writer. `take` is safe from any thread; the rest belongs to the recorder's loop."""
+    """The recorder's end of the writer, made in the recorder's loop. Only `take` is safe from any thread."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._pending: list[Callable[[], None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._pending: list[Taken] = []
         self._rows = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._hurry = asyncio.Event()
@@ -39,22 +42,15 @@ class Sink:
 
     def take(self, source: str, seen: int, item: Item | Poll) -> None:
         """Take one thing to be recorded."""
-        match item:
-            case Rows():
-                action = partial(self._writer.samples, source, item)
-                self._rows += len(item.entity)
-            case Thing() | Tie():
-                action = partial(self._writer.inventory, source, seen, item)
-                self._rows += 1
-            case Event():
-                action = partial(self._writer.event, source, item)
-                self._rows += 1
-            case Poll():
-                action = partial(self._writer.poll, item)
-                self._rows += 1
-        self._pending.append(action)
-        if self._rows > FLUSH_ROWS:
-            self._hurry.set()
+        rows = len(item.entity) if isinstance(item, Rows) else 1
+        with self._lock:
+            self._pending.append((source, seen, item))
+            self._rows += rows
+            many = self._rows > FLUSH_ROWS
+        if many:
+            # A blocking source may come back from its SDK when the loop has ended.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._hurry.set)
 
     async def run(self) -> None:
         """Flush every few seconds until cancelled."""
@@ -66,25 +62,52 @@ class Sink:
 
     async def flush(self) -> None:
         """Write what waits. What cannot be written (disk full) waits on; it is said once."""
-        pending, self._pending, self._rows = self._pending, [], 0
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._apply, pending)
+            await self._loop.run_in_executor(self._thread, self._apply, self._swap())
         except (OSError, duckdb.Error) as error:
             if not self._failed:
-                print(
-                    f"sanpath: cannot write the recording, {self._writer.rows_waiting} rows wait: {error}",
-                    file=sys.stderr,
-                )
+                with contextlib.suppress(OSError):  # The terminal may have gone.
+                    print(
+                        f"sanpath: cannot write the recording, {self._writer.rows_waiting} rows wait: {error}",
+                        file=sys.stderr,
+                    )
             self._failed = str(error)
             return
         self._failed = ""
+
+    def flush_at_once(self, seconds: float) -> None:
+        """Write what waits, for at most `seconds`, while the loop stands still: for an end at once."""
+        with contextlib.suppress(OSError, duckdb.Error, TimeoutError):
+            self._thread.submit(self._apply, self._swap()).result(seconds)
 
     def close(self) -> str:
         """End the writer's thread. Returns why the last flush failed, "" if it did not."""
         self._thread.shutdown()
         return self._failed
 
-    def _apply(self, pending: list[Callable[[], None]]) -> None:
-        for action in pending:
-            action()
+    def _swap(self) -> list[Taken]:
+        with self._lock:
+            pending, self._pending, self._rows = self._pending, [], 0
+        return pending
+
+    def _apply(self, pending: list[Taken]) -> None:
+        for source, seen, item in pending:
+            try:
+                self._write(source, seen, item)
+            except Exception as error:  # a defect in one collector must not cost the rows of the others
+                message = f"could not be recorded: {type(error).__name__}: {error}"[:300]
+                self._writer.poll(Poll(source, seen, seen, seen, "failed", "defect", message))
         self._writer.flush()
+
+    def _write(self, source: str, seen: int, item: Item | Poll) -> None:
+        match item:
+            case Rows():
+                self._writer.samples(source, item)
+            case Thing() | Tie():
+                self._writer.inventory(source, seen, item)
+            case Event():
+                self._writer.event(source, item)
+            case Poll():
+                self._writer.poll(item)
+            case _:
+                raise TypeError(f"a collector yields no {type(item).__name__}")

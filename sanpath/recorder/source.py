@@ -67,7 +67,7 @@ class Source:
     def _next(self, start_us: int, every_us: int, number: int) -> int:
         """The next place on the grid, later while the source fails; what was missed is noted."""
         now = self._clock.now_us()
-        wait_us = min(BACK_OFF_SECONDS, 2.0 ** (self._failures - 1)) * 1e6 if self._failures else 0
+        wait_us = min(BACK_OFF_SECONDS, 2.0 ** min(self._failures - 1, 10)) * 1e6 if self._failures else 0
         following = max(number + 1, math.ceil((now + wait_us - start_us) / every_us))
         missed = following - number - 1
         if missed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,26 +41,30 @@ class Manifest:
 
 def create(folder: Path) -> Manifest:
     """Make a recording folder, or join one of this format. Raises UsageError when something else is in the way."""
-    if folder.exists() and any(folder.iterdir()):
-        try:
-            return read_manifest(folder)
-        except RecordingError as error:
-            raise UsageError(f"{error}; choose another folder with --into") from error
+    if (joined := check(folder)) is not None:
+        return joined
+    manifest = Manifest(uuid.uuid4().hex, FORMAT, __version__, datetime.now(UTC).isoformat(timespec="seconds"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        put(folder / "manifest.json", asdict(manifest))
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {error.strerror}") from error
-    manifest = Manifest(uuid.uuid4().hex, FORMAT, __version__, datetime.now(UTC).isoformat(timespec="seconds"))
-    put(
-        folder / "manifest.json",
-        {
-            "run_id": manifest.run_id,
-            "format": manifest.format,
-            "tool_version": manifest.tool_version,
-            "started": manifest.started,
-        },
-    )
     return manifest
+
+
+def check(folder: Path) -> Manifest | None:
+    """Whether one can record into a folder: None for a new or empty one, the manifest of a recording of this format.
+
+    Raises UsageError when something else is in the way.
+    """
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            return None
+        return read_manifest(folder)
+    except RecordingError as error:
+        raise UsageError(f"{error}; choose another folder with --into") from error
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; choose another folder with --into") from error
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -99,6 +103,11 @@ def segments(folder: Path, table: str) -> list[Segment]:
             continue
         kept.append(segment)
     return kept
+
+
+def foreign(folder: Path, table: str) -> list[Path]:
+    """Parquet files beside the segments of a table that are none."""
+    return [path for path in (folder / table).glob("*.parquet") if not _SEGMENT.match(path.name)]
 
 
 def sample_kinds(folder: Path) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+from pydantic import TypeAdapter
 
 from sanpath.model import Column, Event, Poll, Table, Thing, Tie
 from sanpath.recording import layout
@@ -39,22 +40,35 @@ class Ending:
     recorder_cpu_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a writer said at its start."""
+
+    started_us: int
+    load_command: list[str] = field(default_factory=list)
+    sources: tuple[Declaration, ...] = ()
+
+
+_HEADER, _ENDING = TypeAdapter(_Header), TypeAdapter(Ending)
+
+
 class Recording:
-    """One recording folder. `unreadable` names segments that were left out because they are damaged or foreign."""
+    """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
-        headers = [_json(path) for path in sorted((folder / "writers").glob("*.json")) if ".end." not in path.name]
-        self.load_command: list[str] = next((h["load_command"] for h in headers if h.get("load_command")), [])
-        self.started_us: int = min((int(h["started_us"]) for h in headers), default=0)
-        self.declarations = [_declaration(source) for h in headers for source in h.get("sources", [])]
+        started = [path for path in (folder / "writers").glob("*.json") if not path.name.endswith(".end.json")]
+        headers = self._said(started, _HEADER)
+        self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
+        self.started_us: int = min((h.started_us for h in headers), default=0)
+        self.writers: int = len(headers)
+        self.declarations = [source for h in headers for source in h.sources]
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
-        found = [_json(path) for path in sorted((self.folder / "writers").glob("*.end.json"))]
-        return [Ending(int(e["ended_us"]), e.get("load_exit_code"), float(e["recorder_cpu_seconds"])) for e in found]
+        return self._said((self.folder / "writers").glob("*.end.json"), _ENDING)
 
     def sample_kinds(self) -> list[str]:
         """Entity kinds that have samples."""
@@ -128,7 +142,9 @@ class Recording:
     def _over_segments(self, table: str, read: Callable[[list[str]], T], empty: T) -> T:
         """Read the segments of a table together; list again when some vanish, leave out what is damaged."""
         for _ in range(_ATTEMPTS):
-            paths = [str(s.path) for s in layout.segments(self.folder, table) if s.path.name not in self.unreadable]
+            self.unreadable |= {self._named(path) for path in layout.foreign(self.folder, table)}
+            segments = layout.segments(self.folder, table)
+            paths = [str(s.path) for s in segments if self._named(s.path) not in self.unreadable]
             if not paths:
                 return empty
             try:
@@ -142,26 +158,22 @@ class Recording:
         try:
             for path in paths:
                 try:
-                    connection.execute("SELECT count(source) FROM read_parquet($file)", {"file": path}).fetchall()
+                    # Every column is read: a segment may be damaged inside with its end intact.
+                    connection.execute("SELECT source, * FROM read_parquet($file)", {"file": path}).fetchall()
                 except duckdb.Error:
-                    self.unreadable.add(Path(path).name)
+                    self.unreadable.add(self._named(Path(path)))
         finally:
             connection.close()
 
+    def _named(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
-def _json(path: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return loaded
-
-
-def _declaration(raw: dict[str, Any]) -> Declaration:
-    tables = tuple(
-        Table(
-            table["kind"],
-            tuple(Column(c["metric"], c["bits"], c["scale"]) for c in table["columns"]),
-            table["rollup"],
-            table["plane"],
-        )
-        for table in raw["tables"]
-    )
-    return Declaration(raw["name"], raw["collector"], float(raw["every_seconds"]), tables)
+    def _said(self, paths: Iterable[Path], form: TypeAdapter[T]) -> list[T]:
+        """What writers said, in the order of their names."""
+        found = []
+        for path in sorted(paths):
+            try:
+                found.append(form.validate_json(path.read_bytes()))
+            except (OSError, ValueError):
+                self.unreadable.add(self._named(path))
+        return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,7 @@ from sanpath.recording.duck import connect
 _COPY = "COPY (SELECT * FROM flush) TO '{}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480)"
 
 
-@dataclass(slots=True)
-class _Samples:
-    """Rows of one kind and one set of columns that wait for the next flush."""
-
-    counters: frozenset[str]
-    columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
-    rows: int = 0
+_Arrays = dict[str, NDArray[Any]]
 
 
 class Writer:
@@ -38,7 +31,8 @@ class Writer:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._connection = connect()
-        self._samples: dict[tuple[str, frozenset[str]], _Samples] = {}
+        # By kind and set of columns: the samples of each poll that wait for the next flush.
+        self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         self._sequence: dict[str, int] = {}
 
@@ -47,19 +41,26 @@ class Writer:
         layout.put(self.folder / "writers" / f"{self.name}.json", content)
 
     def samples(self, source: str, rows: Rows) -> None:
-        """Take the samples of one poll."""
-        names = frozenset(rows.values)
-        counters = frozenset(c.metric for c in rows.table.columns if c.bits)
-        block = self._samples.setdefault((rows.table.kind, names), _Samples(counters & names))
+        """Take the samples of one poll, all or none of them.
+
+        Raises ValueError, TypeError or OverflowError: undeclared columns, columns of different length, or values that
+        are no numbers of their column's type.
+        """
         count = len(rows.entity)
-        block.columns["source"].extend([source] * count)
-        block.columns["entity"].extend(rows.entity)
-        block.columns["seen"].extend(rows.seen)
-        block.columns["device_time"].extend(rows.device_time or [None] * count)
-        block.columns["covers_seconds"].extend(rows.covers_seconds or [None] * count)
-        for metric, values in rows.values.items():
-            block.columns[metric].extend(values)
-        block.rows += count
+        if undeclared := rows.values.keys() - {c.metric for c in rows.table.columns}:
+            raise ValueError(f"table {rows.table.kind} does not declare {', '.join(sorted(undeclared))}")
+        columns: dict[str, Sequence[Any]] = {
+            "source": [source] * count,
+            "entity": rows.entity,
+            "seen": rows.seen,
+            "device_time": rows.device_time or [None] * count,
+            "covers_seconds": rows.covers_seconds or [None] * count,
+            **rows.values,
+        }
+        if uneven := [name for name, values in columns.items() if len(values) != count]:
+            raise ValueError(f"{count} entities, but another number of values of {', '.join(uneven)}")
+        arrays = _arrays(columns, frozenset(c.metric for c in rows.table.columns if c.bits))
+        self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
 
     def inventory(self, source: str, seen: int, item: Thing | Tie) -> None:
@@ -67,7 +68,7 @@ class Writer:
         row: dict[str, Any] = {"source": source, "seen": seen}
         if isinstance(item, Thing):
             row |= {"kind": item.kind, "local_id": item.local_id, "label": item.label}
-            row |= {"ids": json.dumps(dict(item.ids)), "attributes": json.dumps(dict(item.attributes))}
+            row |= {"ids": _json(item.ids), "attributes": _json(item.attributes)}
             row |= dict.fromkeys(("relation", "from_kind", "from_id", "to_kind", "to_id", "evidence"))
         else:
             row |= dict.fromkeys(("kind", "local_id", "label", "ids", "attributes"))
@@ -77,8 +78,10 @@ class Writer:
         self._record("inventory", row)
 
     def event(self, source: str, event: Event) -> None:
-        """Take an event."""
-        detail = json.dumps(dict(event.detail))
+        """Take an event. Raises ValueError when its time is none."""
+        if not isinstance(event.seen, int) or abs(event.seen) >= 2**63:
+            raise ValueError(f"event {event.name}: {event.seen!r} is no time in microseconds")
+        detail = _json(event.detail)
         self._record("events", {"source": source, "seen": event.seen, "name": event.name, "detail": detail})
 
     def poll(self, poll: Poll) -> None:
@@ -89,8 +92,7 @@ class Writer:
         """Write what waits. Raises OSError (disk full) with nothing lost: the rows wait on."""
         for key in list(self._samples):
             kind, _ = key
-            block = self._samples[key]
-            self._segment(f"samples/{kind}", _arrays(block.columns, block.counters))
+            self._segment(f"samples/{kind}", _joined(self._samples[key]))
             del self._samples[key]
         for table in list(self._records):
             self._segment(table, _arrays(self._records[table], frozenset()))
@@ -112,7 +114,7 @@ class Writer:
             self._records[table][column].append(value)
         self.rows_waiting += 1
 
-    def _segment(self, table: str, arrays: dict[str, NDArray[Any]]) -> None:
+    def _segment(self, table: str, arrays: _Arrays) -> None:
         folder = self.folder / table
         folder.mkdir(parents=True, exist_ok=True)
         number = self._sequence.get(table, 0) + 1
@@ -127,7 +129,20 @@ class Writer:
         self._sequence[table] = number
 
 
-def _arrays(columns: dict[str, list[Any]], counters: frozenset[str]) -> dict[str, NDArray[Any]]:
+def _json(mapping: Mapping[str, Any]) -> str:
+    return json.dumps(dict(mapping), ensure_ascii=False)
+
+
+def _joined(polls: Sequence[_Arrays]) -> _Arrays:
+    return {
+        name: np.concatenate([poll[name] for poll in polls])
+        if name in _TEXTS
+        else np.ma.concatenate([poll[name] for poll in polls])  # type: ignore[no-untyped-call] # numpy's stubs
+        for name in polls[0]
+    }
+
+
+def _arrays(columns: Mapping[str, Sequence[Any]], counters: frozenset[str]) -> _Arrays:
     return {name: _array(name, values, name in counters) for name, values in columns.items()}
 
 
@@ -141,9 +156,19 @@ _TEXTS = frozenset(
 
 
 def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
-    """Counters keep all 64 bits; gauges are doubles; None is masked."""
+    """Counters keep all 64 bits; gauges are doubles; None and what is no finite number are masked."""
     if name in _TEXTS:
-        return np.array(values, dtype=object)
+        return np.array([_text(value) for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
-    missing = [value is None for value in values]
-    return np.ma.masked_array(np.array([0 if v is None else v for v in values], dtype=dtype), mask=missing)
+    numbers = np.array([0 if v is None else v for v in values], dtype=dtype)
+    if numbers.ndim != 1:
+        raise ValueError(f"{name}: lists instead of numbers")
+    return np.ma.masked_array(numbers, mask=[v is None for v in values] | ~np.isfinite(numbers))
+
+
+def _text(value: object) -> str | None:
+    """Devices name things in broken encodings: half a surrogate pair cannot be written as UTF-8."""
+    if value is None:
+        return None
+    text = str(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

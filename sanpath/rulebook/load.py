@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from sanpath.catalogue import load as catalogue
 from sanpath.errors import UsageError
-from sanpath.rulebook import summary
+from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.document import Document, DocumentError, Place, parse
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
@@ -138,6 +138,14 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         summary.check(rule.summary, {"entity", *kinds, *rule.limits}, numbers)
     except ValueError as error:
         yield ("summary",), f"summary: {error}"
+    for position, fix in enumerate(rule.fix):
+        try:
+            remedy.check((*fix.commands, fix.verify, fix.undo), kinds)
+        except ValueError as error:
+            yield ("fix", position, "commands"), str(error)
+        for name, value in fix.only_if.items():
+            if name not in kinds or not is_kind(value, kinds[name]):
+                yield ("fix", position, "only_if", name), f"no fact is called {name!r}, or it is of another kind"
     yield from _test_problems(rule, kinds)
 
 

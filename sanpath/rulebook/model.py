@@ -49,7 +49,9 @@ class Fix(_Part):
     """One way to mend it. sanpath prints it and never applies it."""
 
     platform: Text = Field(description="what it is for, e.g. ESXi, Linux, Cisco MDS; any")
-    commands: tuple[Text, ...] = Field(description="what to type; empty when there is nothing to type")
+    commands: tuple[Text, ...] = Field(
+        description="what to type, <name> standing for a fact of the entity; empty when there is nothing to type"
+    )
     scope: Text = Field(description="what is changed, and for whom")
     disruption: Disruption = Field(
         description="what is interrupted: none, one path, the virtual machine, the host, or it needs an outage"

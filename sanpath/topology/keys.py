@@ -12,7 +12,8 @@ TRUST = ("wwpn", "nqn", "iqn", "naa", "serial", "mac", "ip", "name")
 def normalise(kind: str, value: str) -> str | None:
     """The comparable form of a key. None: not a key of this kind (a WWPN of zeros, an address that is none).
 
-    wwpn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID "3…".
+    wwpn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID "3…" and
+    from "0x…".
     """
     text = value.strip()
     match kind:
@@ -21,10 +22,9 @@ def normalise(kind: str, value: str) -> str | None:
             wanted = 16 if kind == "wwpn" else 12
             return digits if len(digits) == wanted and set(digits) != {"0"} else None
         case "naa":
-            digits = text.lower().removeprefix("naa.")
-            if re.fullmatch(r"3[0-9a-f]{32}", digits):
-                digits = digits[1:]
-            return f"naa.{digits}" if re.fullmatch(r"[0-9a-f]{16}|[0-9a-f]{32}", digits) else None
+            digits = text.lower().removeprefix("naa.").removeprefix("0x")
+            match = re.fullmatch(r"3?([0-9a-f]{16}|[0-9a-f]{32})", digits)
+            return f"naa.{match[1]}" if match else None
         case "ip":
             try:
                 return str(ipaddress.ip_address(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -34,7 +35,8 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class IoPath:
-    """One way from an initiator to a target port. `cables` in the order host to array; `exact`: named by the load."""
+    """One way from an initiator to a target port. `cables` in the order host to array, `switch_links` those between
+    switches."""
 
     load: str
     host: str
@@ -42,6 +44,7 @@ class IoPath:
     cables: tuple[Cable, ...]
     array_port: str
     array: str
+    switch_links: tuple[str, ...] = ()
 
 
 def cables(topology: Topology) -> list[Cable]:
@@ -73,6 +76,12 @@ def host_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(machine, "runs_on", "host")), None)
 
 
+def initiators_of(topology: Topology, load: str) -> list[str]:
+    """The initiator ports of the host a load runs on."""
+    host = host_of(topology, load)
+    return topology.related(host, "attached_to", "hba") if host is not None else []
+
+
 def targets_of(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     """Target ports and volumes that a load addresses, as far as it or its LUNs say so; empty: not known."""
     ports, volumes = set(), set()
@@ -100,7 +109,7 @@ def io_paths(topology: Topology, load: str) -> list[IoPath]:
     by_ends = {frozenset((c.switch_port, c.device)): c for c in cables(topology)}
     fabric = _fabric(topology, by_ends)
     found = []
-    for hba in topology.related(host, "attached_to", "hba"):
+    for hba in initiators_of(topology, load):
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
             if (ports and port.id not in ports) or (arrays and array not in arrays):
@@ -111,8 +120,15 @@ def io_paths(topology: Topology, load: str) -> list[IoPath]:
             if len(nodes) - 1 > _HOPS:
                 continue
             used = [by_ends[ends] for pair in pairwise(nodes) if (ends := frozenset(pair)) in by_ends]
-            found.append(IoPath(load, host, hba, tuple(used), port.id, array))
+            between = tuple(_switch_links(topology, nodes))
+            found.append(IoPath(load, host, hba, tuple(used), port.id, array, between))
     return found
+
+
+def _switch_links(topology: Topology, nodes: Sequence[str]) -> Iterator[str]:
+    for pair in pairwise(nodes):
+        if all(topology.entities[node].kind == "switch_port" for node in pair):
+            yield f"link:{'--'.join(topology.entities[node].label for node in pair)}"
 
 
 def _fabric(topology: Topology, by_ends: dict[frozenset[str], Cable]) -> nx.Graph[str]:

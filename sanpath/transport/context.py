@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.plugin import Clock, Cost, Http, Snmp, SnmpCredentials
+from sanpath.plugin import Clock, Cost, Files, Http, Snmp, SnmpCredentials
 
 
 class LiveContext:
@@ -19,7 +19,7 @@ class LiveContext:
         return self._clock
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """An SNMP v2c session; sessions of one event loop share an engine and a socket."""
+        """An SNMP session; sessions of one event loop and one user share an engine and a socket."""
         from sanpath.transport.snmp import PysnmpSession
 
         return PysnmpSession(credentials, self._clock, self.cost)
@@ -35,3 +35,10 @@ class LiveContext:
         from sanpath.transport.http import AiohttpSession
 
         return AiohttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds)
+
+    @property
+    def files(self) -> Files:
+        """The file system of this machine."""
+        from sanpath.transport.files import FolderFiles
+
+        return FolderFiles([Path("/")], self.cost)

@@ -1,4 +1,7 @@
-"""One pysnmp engine an event loop, shared by its sessions: each would cost 40 ms and a socket of its own."""
+"""One pysnmp engine an event loop and user, shared by its sessions: each would cost 40 ms and a socket of its own.
+
+An engine knows a user by name alone: two switches whose users are namesakes with different passwords need two.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,52 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sanpath.plugin import Cost
+from sanpath.plugin import Cost, SnmpUser
 
 Address = tuple[str, int]
 _ANSWER_ARRIVED = "rfc3412.receiveMessage:response"
+_REPORT_ARRIVED = "rfc3412.prepareDataElements:internal"
 
 
 class SharedEngine:
-    """A pysnmp SnmpEngine that books the bytes of every answer to the session that asked its address."""
+    """A pysnmp SnmpEngine that books the bytes of every answer to the session that asked its address.
 
-    def __init__(self) -> None:
+    `reported`: agents that have sent a report, as they do to the first request of an SNMPv3 session.
+    """
+
+    def __init__(self, user: SnmpUser | None) -> None:
         from pysnmp.hlapi.v3arch.asyncio import SnmpEngine
 
+        self.user = user
         self.snmp = SnmpEngine()
         self.costs: dict[Address, Cost] = {}
+        self.reported: set[Address] = set()
         self.sessions = 0
         self.snmp.observer.register_observer(self._answer_arrived, _ANSWER_ARRIVED)
+        self.snmp.observer.register_observer(self._report_arrived, _REPORT_ARRIVED)
 
     def _answer_arrived(self, _engine: Any, _point: str, variables: dict[str, Any], _context: Any) -> None:
-        host, port = variables["transportAddress"][:2]
-        if cost := self.costs.get((str(host), int(port))):
+        if cost := self.costs.get(_address(variables)):
             cost.bytes_in += len(variables["wholeMsg"])
 
+    def _report_arrived(self, _engine: Any, _point: str, variables: dict[str, Any], _context: Any) -> None:
+        self.reported.add(_address(variables))
 
-_engines: WeakKeyDictionary[asyncio.AbstractEventLoop, SharedEngine] = WeakKeyDictionary()
+
+def _address(variables: dict[str, Any]) -> Address:
+    host, port = variables["transportAddress"][:2]
+    return str(host), int(port)
 
 
-def acquire() -> SharedEngine:
-    """The running loop's engine; made when its first session asks."""
-    loop = asyncio.get_running_loop()
-    engine = _engines.get(loop)
+_engines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[SnmpUser | None, SharedEngine]] = WeakKeyDictionary()
+
+
+def acquire(user: SnmpUser | None = None) -> SharedEngine:
+    """The running loop's engine of an SNMPv3 user, None: of all v2c sessions; made when its first session asks."""
+    here = _engines.setdefault(asyncio.get_running_loop(), {})
+    engine = here.get(user)
     if engine is None:
-        engine = _engines[loop] = SharedEngine()
+        engine = here[user] = SharedEngine(user)
     engine.sessions += 1
     return engine
 
@@ -46,5 +63,5 @@ def release(engine: SharedEngine) -> None:
     """Give the engine back; its socket is closed with the last session."""
     engine.sessions -= 1
     if engine.sessions == 0:
-        _engines.pop(asyncio.get_running_loop(), None)
+        _engines.get(asyncio.get_running_loop(), {}).pop(engine.user, None)
         engine.snmp.close_dispatcher()

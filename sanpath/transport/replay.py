@@ -5,6 +5,8 @@ A case's `replies` folder holds
     NAME.snmprec or NAME.snmprec.bz2   one state of the agent, `OID|TAG|VALUE` lines (the format of snmpsim);
                                        with several files, sorted by name, each `advance` moves to the next
     http.yaml                          the server's answers, in the order in which they are to be used
+    NAME.files/proc/..., /sys/...      files of the machine; with several folders, sorted by name, each `advance`
+                                       moves to the next, which holds only what differs from those before it
 
 An entry of http.yaml: `request` ("GET /api/x"), and optionally `query` (parameters it must carry), `needs` (headers
 it must carry, else 401), `status` (200), `headers`, and the body: `json` (any value), `text`, or `file` (a file
@@ -28,12 +30,14 @@ from sanpath.plugin import (
     CollectorError,
     Cost,
     Failure,
+    Files,
     Http,
     HttpReply,
     Snmp,
     SnmpCredentials,
     SnmpValue,
 )
+from sanpath.transport.files import FolderFiles
 from sanpath.transport.walk import Oid, VarBind, parse_oid, walk_columns
 
 _INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64
@@ -197,6 +201,7 @@ class ReplayContext:
         self._clock, self._folder = clock, folder
         self.cost = Cost()
         self._agents: list[ReplaySnmp] = []
+        self._file_states = 1
 
     @property
     def clock(self) -> Clock:
@@ -204,7 +209,8 @@ class ReplayContext:
         return self._clock
 
     def advance(self) -> None:
-        """Let every agent move on to its next recorded state."""
+        """Let every agent, and the machine's files, move on to their next recorded state."""
+        self._file_states += 1
         for agent in self._agents:
             agent.advance()
 
@@ -224,3 +230,8 @@ class ReplayContext:
     ) -> Http:
         """The recorded server."""
         return ReplayHttp(self._folder, self.cost)
+
+    @property
+    def files(self) -> Files:
+        """The recorded files, as they are now."""
+        return FolderFiles(sorted(self._folder.glob("*.files"))[: self._file_states], self.cost)

@@ -1,4 +1,4 @@
-"""An SNMP v2c session over pysnmp: numeric OIDs, no MIB files, bounded requests."""
+"""An SNMP session over pysnmp: numeric OIDs, no MIB files, bounded requests."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from sanpath.plugin import Clock, CollectorError, Cost, Failure, SnmpCredentials, SnmpValue
 from sanpath.transport import engine as shared
+from sanpath.transport.access import auth_data, refusal, silence, undecrypted
 from sanpath.transport.walk import Oid, VarBind, format_oid, parse_oid, walk_columns
 
 _SCALARS_PER_GET = 20
-_V2C = 1  # SNMP message processing model, RFC 3411
+_REFUSALS = (6, 16)  # noAccess and authorizationError, RFC 3416
 
 
 class PysnmpSession:
@@ -20,6 +21,7 @@ class PysnmpSession:
         self._credentials, self._clock, self._cost = credentials, clock, cost
         self._engine: shared.SharedEngine | None = None
         self._target: Any = None
+        self._answered = False
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
         """Scalars by full OID; None where the agent has no such object. Raises CollectorError."""
@@ -40,6 +42,7 @@ class PysnmpSession:
         """Free the socket, when no other session of this loop uses it."""
         if self._engine is not None:
             self._engine.costs.pop(self._target.transport_address, None)
+            self._engine.reported.discard(self._target.transport_address)
             shared.release(self._engine)
             self._engine = self._target = None
 
@@ -59,7 +62,7 @@ class PysnmpSession:
                 self._target = await UdpTransportTarget.create((who.host, who.port), who.timeout_seconds, 0)
             except (PySnmpError, OSError) as error:
                 raise CollectorError(Failure.UNREACHABLE, f"no IPv4 address for host {who.host!r}") from error
-            self._engine = shared.acquire()
+            self._engine = shared.acquire(who.user)
             self._engine.costs[self._target.transport_address] = self._cost
         return self._engine
 
@@ -67,17 +70,18 @@ class PysnmpSession:
         self, command: Callable[..., Any], arguments: tuple[int, ...], oids: Sequence[Oid]
     ) -> Sequence[VarBind]:
         """One PDU, repeated after silence as often as the credentials say."""
-        from pysnmp.hlapi.v3arch.asyncio import CommunityData, ContextData, ObjectIdentity, ObjectType
+        from pysnmp.hlapi.v3arch.asyncio import ContextData, ObjectIdentity, ObjectType
         from pysnmp.proto.errind import RequestTimedOut
 
         engine, who = await self._connect(), self._credentials
+        context = ContextData(contextName=who.user.context.encode() if who.user else b"")
         for _ in range(1 + who.retries):
             self._cost.requests += 1
             problem, status, index, bindings = await command(
                 engine.snmp,
-                CommunityData(who.community.get_secret_value(), mpModel=_V2C),
+                auth_data(who),
                 self._target,
-                ContextData(),
+                context,
                 *arguments,
                 *(ObjectType(ObjectIdentity(oid)) for oid in oids),
                 lookupMib=False,
@@ -85,22 +89,24 @@ class PysnmpSession:
             if not isinstance(problem, RequestTimedOut):
                 break
         else:
-            raise CollectorError(Failure.UNREACHABLE, silence(who))
+            raise self._unanswered(engine)
+        self._answered = True
+        if refused := refusal(who, problem):
+            raise CollectorError(Failure.REFUSED, refused)
         if problem:
             raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {problem}")
         if status:
             place = format_oid(oids[(int(index) - 1) % len(oids)])
-            raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}")
+            failure = Failure.REFUSED if int(status) in _REFUSALS else Failure.UNREADABLE
+            raise CollectorError(failure, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}")
         return [(tuple(oid), _decoded(value)) for oid, value in bindings]
 
-
-def silence(who: SnmpCredentials) -> str:
-    """What no answer means: an SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1)."""
-    tries = 1 + who.retries
-    return (
-        f"{who.host}:{who.port} gave no SNMP answer in {tries} x {who.timeout_seconds:g} s: down, filtered, "
-        "or a wrong community (v2c agents stay silent to it)"
-    )
+    def _unanswered(self, engine: shared.SharedEngine) -> CollectorError:
+        """An agent that has named its SNMPv3 engine and has never answered since is there, but cannot read us."""
+        who = self._credentials
+        if who.user and not self._answered and self._target.transport_address in engine.reported:
+            return CollectorError(Failure.REFUSED, undecrypted(who, who.user))
+        return CollectorError(Failure.UNREACHABLE, silence(who))
 
 
 def _decoded(value: Any) -> SnmpValue:

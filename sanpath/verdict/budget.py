@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import machine_of
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
@@ -23,15 +23,14 @@ _SAME = 0.05
 def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> LatencyBudget:
     """The budget of one step and direction. `limiter`: the saturated element, whose waits are booked to it."""
     device = device_of(facts, load)
-    array = array_side(facts.topology, load, facts.tables)
+    array = array_time(load, array_side(facts.topology, load, facts.tables))
     parts: list[BudgetPart] = []
-    below = load.latency_seconds
+    below = below_queue(load, device)
     if device is not None:
-        waited = max(0.0, below - number(device, "latency_seconds"))
-        layer = _load_layer(facts, load)
+        waited = max(0.0, load.latency_seconds - below)
+        layer = load_layer(facts, load)
         what = f"waits in the {layer}'s queue above {device['entity']}"
         parts.append(_part("load", layer, str(device["entity"]), waited, limiter, what, "difference"))
-        below = number(device, "latency_seconds")
     inside = _array_parts(array, limiter) if array is not None else []
     fabric = _fabric_part(facts, load, array, below - _sum(inside), limiter)
     parts += [*([fabric] if fabric is not None else []), *inside]
@@ -39,6 +38,11 @@ def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> Latenc
     rest = load.latency_seconds - _sum(parts)
     lun = str(device["entity"]) if device is not None else str(array["entity"]) if array is not None else load.entity
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), (rest, rest))
+
+
+def below_queue(load: LoadFacts, device: FactRow | None) -> float:
+    """Latency below the queue of the operating system; that of the load where no block device is observed."""
+    return number(device, "latency_seconds") if device is not None else load.latency_seconds
 
 
 def device_of(facts: Facts, load: LoadFacts) -> FactRow | None:
@@ -74,22 +78,24 @@ def _fabric_part(
 ) -> BudgetPart | None:
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
-    entity = limiter or (str(busiest["entity"]) if busiest else None)
+    full = limiter if limiter is not None and limiter.startswith("link:") else None
+    entity = full or (str(busiest["entity"]) if busiest else None)
     if entity is None or array is None:
         return None
     if (san := array["san_seconds"]) is not None:
         what = "transfer over the fabric, by the array's clock"
-        return _part("wire", "fabric", entity, float(san), limiter, what, "measured")
-    if limiter is not None and limiter.startswith("link:"):
+        return _part("wire", "fabric", entity, float(san), full, what, "measured")
+    if full is not None:
         what = "between the load and the array's clock: waits for the full link"
-        return _part("wire", "fabric", entity, max(0.0, left), limiter, what, "difference")
+        return _part("wire", "fabric", entity, max(0.0, left), full, what, "difference")
     wire = wire_seconds(facts, load)
     if wire is None:
         return None
     return _part("wire", "fabric", entity, min(wire, max(0.0, left)), None, "transfer time of a block", "measured")
 
 
-def _load_layer(facts: Facts, load: LoadFacts) -> str:
+def load_layer(facts: Facts, load: LoadFacts) -> str:
+    """The layer that a load's own block device belongs to."""
     machine = machine_of(facts.topology, load.entity)
     return "guest" if machine is not None and facts.topology.entities[machine].kind == "vm" else "host"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.judgement import BUSY, Judgement
+from sanpath.verdict.evidence import BUSY, array_dominates, flat_beyond, flat_over_load
+from sanpath.verdict.judgement import WINDOWS, Judgement
 from sanpath.verdict.model import Cleared
 from sanpath.verdict.units import duration, percent
 
@@ -25,15 +26,17 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
     found: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for judged in judgements:
         row = array_side(facts.topology, judged.load, facts.tables)
-        if row is not None and row["array_seconds"] is not None:
+        if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
             found.setdefault(str(row["entity"]), []).append((row, judged))
     cleared = []
     for entity, seen in found.items():
-        calm = [(r, j) for r, j in seen if (number(r, "growth") or 1.0) < _CALM and number(r, "windows") >= 1]
+        calm = [(r, j) for r, j in seen if (number(r, "growth") or 1.0) < _CALM and not _suspect(facts, j, r)]
         if entity in limiters or len(calm) < len(seen):
             continue
         # With one step alone nothing says how its time grows: then it must be a small part of the latency.
-        if len(seen) == 1 and number(calm[0][0], "array_seconds") > calm[0][1].load.latency_seconds / 2:
+        row, judged = calm[0]
+        small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
+        if len(seen) == 1 and not small:
             continue
         times = [number(r, "array_seconds") for r, _ in calm]
         cleared.append(
@@ -50,10 +53,19 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
     return cleared
 
 
+def _suspect(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Where throughput does not follow the load and most of the time passes in the array, it may have been full at
+    the lowest load already: that its time has not grown since proves nothing."""
+    if judged.limiter is not None and judged.limiter.startswith("lun:"):
+        return False
+    flat = flat_over_load(facts, judged.load) is not None or flat_beyond(facts, judged.load) is not None
+    return flat and array_dominates(facts, judged.load, row)
+
+
 def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
     rows: dict[str, list[FactRow]] = {}
     for row in facts.tables["link"]:
-        if row["utilisation_max"] is not None:
+        if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)
     return [
         Cleared(

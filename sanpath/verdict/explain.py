@@ -6,23 +6,33 @@ from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import number
-from sanpath.verdict.judgement import FLAT, Judgement
+from sanpath.verdict.evidence import FLAT
+from sanpath.verdict.judgement import Judgement
 from sanpath.verdict.model import Cleared
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 
-def headline(facts: Facts, judged: Judgement, same: Sequence[Judgement], cleared: Sequence[Cleared]) -> str:
-    """One sentence that a person can say."""
+def headline(
+    facts: Facts,
+    judged: Judgement,
+    same: Sequence[Judgement],
+    beside: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+) -> str:
+    """One sentence that a person can say. `same`: judgements of the same I/O in every step; `beside`: the other
+    direction of this step, where it is full as well."""
     load = judged.load
     in_flight = count(load.in_flight_measured)
     law = f"{duration(load.latency_seconds)} is {in_flight} in flight / {iops(load.ops_per_second)}"
     match judged.kind:
         case "bottleneck":
-            return _bottleneck_headline(facts, judged, same, cleared, law)
+            return _bottleneck_headline(facts, judged, same, beside, cleared, law)
         case "concurrency_limited":
-            return f"Nothing is full; the test keeps too little in flight: {law}. {_first(judged)}."
+            return f"Nothing is full; the test keeps too little in flight: {law}; {_first(judged)}."
         case "demand_limited":
             return f"The load asked for no more than {iops(load.ops_per_second)}: {_first(judged)}."
+        case "configured_cap":
+            return f"A configured limit holds {iops(load.ops_per_second)}: {_first(judged)}."
         case "generator_limited":
             return f"The load generator is the limit: {_first(judged)}."
         case _:
@@ -30,13 +40,20 @@ def headline(facts: Facts, judged: Judgement, same: Sequence[Judgement], cleared
 
 
 def _bottleneck_headline(
-    facts: Facts, judged: Judgement, same: Sequence[Judgement], cleared: Sequence[Cleared], law: str
+    facts: Facts,
+    judged: Judgement,
+    same: Sequence[Judgement],
+    beside: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+    law: str,
 ) -> str:
     load, bottleneck = judged.load, judged.bottlenecks[0]
     calm = min(same, key=lambda j: j.load.in_flight_measured).load
     latency = f"your latency is your own queue, {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
         latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
+    if bottleneck.kind == "lun":
+        return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         at = f"{load.direction} direction at {iops(load.ops_per_second)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."
@@ -50,6 +67,9 @@ def _bottleneck_headline(
     if bottleneck.coincident:
         others = ", ".join(c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident)
         said += f", and so is {others}"
+    for other in beside:
+        where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
+        said += f"; in the {other.load.direction} direction {where} is full as well"
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
     cleared_text = f"; {array.entity} is cleared up to {bandwidth(up_to)}" if array is not None and up_to else ""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
-from sanpath.rulebook.model import Finding, Fix, Rule
+from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.policy import Policy
+from sanpath.rulebook.remedy import fitting
 from sanpath.verdict.judgement import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
 from sanpath.verdict.units import iops
@@ -43,16 +44,11 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
     ]
 
 
-def _fits(fix: Fix, rows: Sequence[FactRow]) -> bool:
-    """Whether a remedy is for this entity; what is not known does not speak against it."""
-    return all(row.get(fact) in (None, value) for row in rows for fact, value in fix.only_if.items())
-
-
 def _in_context(
     finding: Finding, rows: Sequence[FactRow], limiting: set[tuple[str, str]], verdict: Verdict
 ) -> Finding:
     """`rows`: facts of the finding's entity and direction."""
-    finding = replace(finding, fix=tuple(f for f in finding.fix if _fits(f, rows)))
+    finding = replace(finding, fix=fitting(finding.fix, rows))
     limits = (finding.entity, finding.direction) in limiting
     if finding.outcome != "hit" or not limits:
         return finding

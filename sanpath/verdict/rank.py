@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.catalogue.capacity import link_capacity
+from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.facts.compute import Facts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import wire_seconds
+from sanpath.verdict.evidence import flat_beyond
 from sanpath.verdict.explain import headline
 from sanpath.verdict.judgement import Judgement
 from sanpath.verdict.model import R0, Cleared, Next, Verdict
@@ -31,17 +32,17 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
             "cannot_tell", "C", "", why, (), None, None, R0(None, None), None, "run a load that sanpath reads"
         )
     judged = deciding(judgements)
-    r0 = unloaded(judgements, judged)
+    r0 = unloaded(facts, judgements, judged)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
-    same = [j for j in judgements if j.load.direction == judged.load.direction]
+    same = [j for j in judgements if j.load.comparable(judged.load)]
     fewest = min(j.load.in_flight_measured for j in same)
     below = fewest if judged.limiter and knee is None else None
     return Verdict(
         judged.kind,
         judged.grade,
         judged.load.step,
-        headline(facts, judged, same, cleared),
-        judged.bottlenecks,
+        headline(facts, judged, same, _beside(judgements, judged), cleared),
+        tuple(b for j in (judged, *_beside(judgements, judged)) for b in j.bottlenecks),
         knee,
         below,
         r0,
@@ -50,11 +51,16 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
     )
 
 
-def unloaded(judgements: Sequence[Judgement], judged: Judgement) -> R0:
+def _beside(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:
+    """The other direction of the same step, where it is full as well: each has a limit of its own."""
+    return [j for j in judgements if j is not judged and j.load.step == judged.load.step and j.limiter is not None]
+
+
+def unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> R0:
     """Latency without a queue: that of the step with fewest I/Os in flight, if nothing was saturated in it."""
-    same = [j for j in judgements if j.load.direction == judged.load.direction]
+    same = [j for j in judgements if j.load.comparable(judged.load)]
     calm = min(same, key=lambda j: j.load.in_flight_measured)
-    if calm.limiter is not None:
+    if calm.limiter is not None or flat_beyond(facts, calm.load) is not None:
         return R0(None, None)
     return R0(calm.load.latency_seconds, calm.load.step)
 
@@ -66,21 +72,21 @@ def what_next(facts: Facts, judged: Judgement, r0: R0) -> Next | None:
     and N / R0. None: nothing says what the links could do otherwise.
     """
     load, limiter = judged.load, judged.limiter
-    if limiter is None or not limiter.startswith("link:"):
+    size = load.operation_bytes
+    if limiter is None or not limiter.startswith("link:") or size is None:
         return None
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     ceilings: list[tuple[float, str, str]] = []
     for row in rows:
-        ceiling = number(row, "ceiling_bytes_per_second")
+        ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
         change = ""
         if row["entity"] == limiter or row["entity"] in judged.bottlenecks[0].coincident:
             faster = _relieved(row)
             if faster is None:
                 return None
-            ceiling, change = ceiling * faster[0], f"at {faster[1]}"
+            ceiling, change = ceiling * _gain(row, faster), f"at {faster.name}"
         ceilings.append((ceiling, str(row["entity"]), change))
     ceiling, entity, change = min(ceilings)
-    size = load.bytes_per_second / load.ops_per_second
     high = ceiling / size
     floor = r0.seconds or _floor(facts, judged)
     if floor:
@@ -90,20 +96,26 @@ def what_next(facts: Facts, judged: Judgement, r0: R0) -> Next | None:
     return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
 
 
-def _relieved(row: FactRow) -> tuple[float, str] | None:
-    """How many times more the link carries at the speed its path's ends can do, and the name of that speed."""
+def _gain(row: FactRow, faster: Capacity) -> float:
+    """How many times more of the test the link carries at another speed; what others send over it stays."""
+    full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
+    now = number(row, "capacity_bytes_per_second") * full - foreign
+    return (faster.data_bytes_per_second * full - foreign) / now if now > 0 else 1.0
+
+
+def _relieved(row: FactRow) -> Capacity | None:
+    """The speed that both ends of the path can do. None: not known, or not faster than now."""
     able = row["path_capable_bits_per_second"]
     now = number(row, "capacity_bytes_per_second")
     if not isinstance(able, int | float) or not now:
         return None
     faster = link_capacity("fibre_channel" if str(row["speed"]).endswith("GFC") else "ethernet", float(able))
-    if faster is None or faster.data_bytes_per_second <= now:
-        return None
-    return faster.data_bytes_per_second / now, faster.name
+    return faster if faster is not None and faster.data_bytes_per_second > now else None
 
 
 def _floor(facts: Facts, judged: Judgement) -> float | None:
-    array, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts, judged.load)
-    if array is None or array["array_seconds"] is None or wire is None:
+    array = array_time(judged.load, array_side(facts.topology, judged.load, facts.tables))
+    wire = wire_seconds(facts, judged.load)
+    if array is None or wire is None:
         return None
     return number(array, "array_seconds") + wire

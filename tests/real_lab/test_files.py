@@ -4,10 +4,11 @@ import configparser
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import yaml
 
 from real_lab.agent import snmpd_configuration
-from real_lab.cases import CASES, Fabric, SwitchPort
+from real_lab.cases import CASES, Case, Fabric, SwitchPort
 from real_lab.files import write_configuration, write_job
 from real_lab.nbd_target import nbdkit_command
 from real_lab.state import State
@@ -16,14 +17,14 @@ SLOW_PORT = CASES["slow-port"]
 SECOND_FABRIC = Fabric(SwitchPort("q-host"), SwitchPort("q-array"))
 
 
-def job_of(folder: Path, *fabrics: Fabric) -> configparser.ConfigParser:
+def job_of(case: Case, folder: Path) -> configparser.ConfigParser:
     job = configparser.ConfigParser(allow_no_value=True)
-    job.read(write_job(replace(SLOW_PORT, fabrics=fabrics), folder))
+    job.read(write_job(case, folder))
     return job
 
 
 def test_a_step_begins_when_the_one_before_has_ended_and_rested(tmp_path: Path) -> None:
-    job = job_of(tmp_path, *SLOW_PORT.fabrics)
+    job = job_of(SLOW_PORT, tmp_path)
     assert job.sections() == ["global", "depth-2", "depth-16", "depth-64"]
     begins = [int(job[step]["startdelay"]) for step in job.sections()[1:]]
     busy = int(job["global"]["ramp_time"]) + int(job["global"]["runtime"])
@@ -32,7 +33,7 @@ def test_a_step_begins_when_the_one_before_has_ended_and_rested(tmp_path: Path) 
 
 
 def test_two_loaded_fabrics_are_two_jobs_of_one_step(tmp_path: Path) -> None:
-    job = job_of(tmp_path, *SLOW_PORT.fabrics, SECOND_FABRIC)
+    job = job_of(replace(SLOW_PORT, fabrics=(*SLOW_PORT.fabrics, SECOND_FABRIC)), tmp_path)
     first, second = job["depth-2-eth0"], job["depth-2-eth1"]
     assert ("stonewall" in first, "stonewall" in second) == (True, False)
     assert (first["uri"], second["uri"]) == ("nbd://10.213.1.2:10809", "nbd://10.213.2.2:10809")
@@ -55,7 +56,16 @@ def test_the_agent_reports_the_speed_of_the_case_at_the_interface_that_has_it() 
     assert "rwcommunity sets-up 127.0.0.1 " in text
 
 
-def test_the_log_filter_sees_the_delay_of_the_others() -> None:
-    command = nbdkit_command(SLOW_PORT.array, "10.213.1.2", Path("F"))
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_the_log_filter_sees_the_delay_of_the_others(case: Case) -> None:
+    command = nbdkit_command(case.array, "10.213.1.2", Path("F"))
     filters = [word for word in command if word.startswith("--filter=")]
-    assert filters == ["--filter=log", "--filter=delay"]
+    assert filters == ["--filter=log", *(f"--filter={name}" for name in case.array.filters)]
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_no_load_takes_longer_than_40_seconds(case: Case, tmp_path: Path) -> None:
+    job = job_of(case, tmp_path)
+    *_, last = job.sections()
+    begins, ramp, runtime = job[last]["startdelay"], job["global"]["ramp_time"], job["global"]["runtime"]
+    assert int(begins) + int(ramp) + int(runtime) <= 40

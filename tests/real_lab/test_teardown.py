@@ -38,6 +38,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         run_lab("down", "--folder", str(folder))
 
 
+@pytest.fixture
+def slow_port_lab(folder: Path) -> RunningLab:
+    """A lab for one test alone, since each takes it down."""
+    return bring_up(folder)
+
+
 def wait_for(happened: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not happened():

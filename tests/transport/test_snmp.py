@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Failure, Snmp, SnmpCredentials
 from sanpath.transport.context import LiveContext
+from tests.transport.snmpd import running
 
 IF_DESCR, IF_TYPE, IF_IN_OCTETS = (f"1.3.6.1.2.1.2.2.1.{column}" for column in (2, 3, 10))
 SYS_OBJECT_ID, SYS_NAME, SYS_UPTIME = "1.3.6.1.2.1.1.2.0", "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.3.0"
@@ -50,27 +51,11 @@ def ask(who: SnmpCredentials, question: Callable[[Snmp], Awaitable[T]]) -> tuple
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The UDP port of a net-snmp agent of our own."""
-    if not (shutil.which("snmpd") and shutil.which("snmpget")):
-        pytest.skip("net-snmp (snmpd, snmpget) is not installed")
-    folder = tmp_path_factory.mktemp("snmpd")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    conf = folder / "snmpd.conf"
-    conf.write_text(f"agentaddress udp:127.0.0.1:{port}\nrocommunity public 127.0.0.1\nsysName lab-switch\n")
-    environment = os.environ | {"MIBS": "", "SNMP_PERSISTENT_DIR": str(folder)}
-    command = ["snmpd", "-f", "-C", "-c", str(conf), "-Lf", str(folder / "log")]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(50):
-            if snmpget(port, SYS_NAME, check=False):
-                break
-        else:
-            pytest.fail(f"snmpd did not start: {(folder / 'log').read_text()}")
+    if not shutil.which("snmpget"):
+        pytest.skip("net-snmp (snmpget) is not installed")
+    configuration = "rocommunity public 127.0.0.1\nsysName lab-switch\n"
+    with running(tmp_path_factory.mktemp("snmpd"), configuration) as port:
         yield port
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def snmpget(port: int, oid: str, check: bool = True) -> str:

@@ -49,16 +49,14 @@ class FioReader(LoadReader):
     def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
         """Ask for a JSON status every second beside the formats the user wants."""
         words = list(argv)
-        if any(word == "--client" or word.startswith("--client=") for word in words):
+        if _option(words, "client") is not None:
             raise UsageError("fio --client gives nothing before its end; start fio on the host that does the I/O")
-        formats = _option(words, "--output-format")
-        if formats is None:
-            words.append("--output-format=json")
-        elif not {"json", "json+"} & set(formats.split(",")):
-            words.append(f"--output-format={formats},json")
-        if _option(words, "--status-interval") is None:
+        formats = _option(words, "output-format") or ("terse" if "--minimal" in words else "")
+        if not {"json", "json+"} & set(formats.split(",")):
+            words.append(f"--output-format={formats},json" if formats else "--output-format=json")
+        if _option(words, "status-interval") is None:
             words.append("--status-interval=1")
-        return WrappedCommand(tuple(words), _option(words, "--output"))
+        return WrappedCommand(tuple(words), _option(words, "output"))
 
     def feed(self, added: bytes, seen: int) -> Iterable[Item]:
         """Samples of every status document that is complete now."""
@@ -166,11 +164,10 @@ def _rows(table: Table, rows: Mapping[str, Mapping[str, Number]], seen: int, tim
 
 
 def _option(words: Sequence[str], name: str) -> str | None:
-    """The value of `--name=value` or `--name value`; the last one wins, as in fio."""
+    """The value of `--name=value` or `--name value`, with one dash or two; the last one wins, as in fio."""
     found = None
     for number, word in enumerate(words):
-        if word.startswith(f"{name}="):
-            found = word.partition("=")[2]
-        elif word == name and number + 1 < len(words):
-            found = words[number + 1]
+        given, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and given == name:
+            found = value if equals else "".join(words[number + 1 : number + 2])
     return found

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -45,11 +46,14 @@ class Documents:
 
     def __init__(self) -> None:
         self._rest = ""
+        self._line_end_due = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, added: bytes) -> tuple[list[dict[str, Any]], str]:
         """Documents that are complete now, and the text that lies outside of documents."""
         self._rest += self._decoder.decode(added)
+        if self._line_end_due and self._rest:
+            self._rest, self._line_end_due = self._rest.removeprefix("\n"), False
         found: list[dict[str, Any]] = []
         text: list[str] = []
         while True:
@@ -61,10 +65,11 @@ class Documents:
                 break
             text.append(self._rest[:start])
             self._rest = self._rest[start:]
-            end = _line_start(self._rest, "}")
+            length, end = len(self._rest), _line_start(self._rest, "}")
             if end is None:
                 break
             body, self._rest = self._rest[: end + 1], self._rest[end + 1 :].removeprefix("\n")
+            self._line_end_due = end + 1 == length
             document = _document(body)
             if document is None:
                 text.append(body)
@@ -129,22 +134,22 @@ def status(document: Mapping[str, Any]) -> Status:
     """A status document as numbers. Entries that are not what they should be are left out."""
     defaults = _options(document.get("global options"))
     entries = [entry for entry in document["jobs"] if isinstance(entry, dict) and isinstance(entry.get("read"), dict)]
-    twins = Counter((entry.get("groupid"), entry.get("jobname")) for entry in entries)
+    keys = [(_integer(entry.get("groupid"), 0), str(entry.get("jobname", "?"))) for entry in entries]
+    twins = Counter(keys)
     seen: Counter[str] = Counter()
     jobs = []
-    for entry in entries:
-        name = str(entry.get("jobname", "?"))
+    for entry, (group, name) in zip(entries, keys, strict=True):
         seen[name] += 1
-        alone = twins[(entry.get("groupid"), entry.get("jobname"))] == 1
+        alone = twins[group, name] == 1
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        jobs.append(_job(entry, unique, defaults | _options(entry.get("job options")), grouped=alone))
-    milliseconds = document.get("timestamp_ms")
+        jobs.append(_job(entry, unique, group, defaults | _options(entry.get("job options")), grouped=alone))
+    disks = document.get("disk_util")
     return Status(
-        int(milliseconds) * 1000 if isinstance(milliseconds, int) else None,
+        _microseconds(document.get("timestamp_ms")),
         tuple(jobs),
         {
             str(disk["name"]): _disk(disk)
-            for disk in document.get("disk_util") or []
+            for disk in (disks if isinstance(disks, list) else [])
             if isinstance(disk, dict) and "name" in disk
         },
     )
@@ -154,24 +159,24 @@ def _options(raw: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in raw.items()} if isinstance(raw, dict) else {}
 
 
-def _job(entry: Mapping[str, Any], name: str, options: Mapping[str, str], grouped: bool) -> JobStatus:
+def _job(entry: Mapping[str, Any], name: str, group: int, options: Mapping[str, str], grouped: bool) -> JobStatus:
     depth = 1 if options.get("ioengine", "psync") in SYNCHRONOUS else _integer(options.get("iodepth"), 1)
     # With group_reporting one entry stands for all processes of the job; without it each has an entry of its own,
     # and every one of them still says numjobs.
     processes = _integer(options.get("numjobs"), 1) if grouped else 1
     samples: dict[str, Number] = {}
     for direction in ("read", "write"):
-        samples |= _direction(entry.get(direction) or {}, direction)
+        samples |= _direction(_mapping(entry.get(direction)), direction)
     in_flight = depth * processes
     samples["in_flight_configured"] = in_flight
-    samples["cpu_ratio"] = float(entry.get("usr_cpu") or 0) + float(entry.get("sys_cpu") or 0)
+    samples["cpu_ratio"] = (_number(entry.get("usr_cpu")) or 0) + (_number(entry.get("sys_cpu")) or 0)
     return JobStatus(
         name,
-        _integer(entry.get("groupid"), 0),
+        group,
         options,
         in_flight,
         size_bytes(options.get("bs")),
-        max(_integer((entry.get(direction) or {}).get("runtime"), 0) for direction in ("read", "write")),
+        max(_integer(_mapping(entry.get(direction)).get("runtime"), 0) for direction in ("read", "write")),
         _integer(entry.get("error"), 0),
         samples,
     )
@@ -179,15 +184,15 @@ def _job(entry: Mapping[str, Any], name: str, options: Mapping[str, str], groupe
 
 def _direction(body: Mapping[str, Any], direction: str) -> dict[str, Number]:
     # fio < 3.0 wrote "lat" in microseconds.
-    latency, scale = (body["lat_ns"], 1) if "lat_ns" in body else (body.get("lat") or {}, 1000)
-    completion = body.get("clat_ns") or body.get("clat") or {}
-    percentiles = latency.get("percentile") or completion.get("percentile") or {}
+    latency, scale = (_mapping(body["lat_ns"]), 1) if "lat_ns" in body else (_mapping(body.get("lat")), 1000)
+    completion = _mapping(body.get("clat_ns") or body.get("clat"))
+    percentiles = _mapping(latency.get("percentile") or completion.get("percentile"))
     operations = _integer(body.get("total_ios"), 0)
     count = _integer(latency.get("N"), operations)
     return {
         f"ops_{direction}_total": operations,
         f"bytes_{direction}_total": _integer(body.get("io_bytes"), 0),
-        f"latency_seconds_{direction}_total": round(float(latency.get("mean") or 0) * count * scale),
+        f"latency_seconds_{direction}_total": _integer((_number(latency.get("mean")) or 0.0) * count * scale, 0),
         f"latency_seconds_max_{direction}": _scaled(latency.get("max"), scale, count),
         f"latency_seconds_p50_{direction}": _scaled(percentiles.get("50.000000"), scale, count),
         f"latency_seconds_p95_{direction}": _scaled(percentiles.get("95.000000"), scale, count),
@@ -206,19 +211,40 @@ def _disk(body: Mapping[str, Any]) -> dict[str, Number]:
 
 
 def _scaled(value: Any, scale: int, count: int) -> Number:
-    return float(value) * scale if count and isinstance(value, int | float) else None
+    number = _number(value)
+    return number * scale if count and number is not None else None
 
 
 def _integer(value: Any, default: int) -> int:
+    """A count that fits a 64-bit counter; the default for anything else."""
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        number = round(value) if isinstance(value, float) else int(value)
+    except (TypeError, ValueError, OverflowError):
         return default
+    return number if 0 <= number < 2**64 else default
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; None for anything else, NaN included."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _microseconds(milliseconds: Any) -> int | None:
+    """A time that fits a recording's 64-bit clock."""
+    return milliseconds * 1000 if isinstance(milliseconds, int) and 0 <= milliseconds < 2**63 // 1000 else None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def size_bytes(text: str | None) -> float | None:
     """fio's block size: "64k" → 65536.0. None when it is not one size for both directions ("4k,8k", ranges)."""
-    match = re.fullmatch(r"(\d+)([kKmMgG]?)(?:i?[bB])?", (text or "4k").strip())
+    match = re.fullmatch(r"([0-9]{1,18})([kKmMgG]?)(?:i?[bB])?", (text or "4k").strip())
     if match is None:
         return None
     return int(match[1]) * 1024.0 ** " kmg".index(match[2].lower() or " ")

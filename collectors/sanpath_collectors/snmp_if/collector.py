@@ -13,7 +13,6 @@ from sanpath.plugin import (
     Failure,
     Item,
     Snmp,
-    SnmpCredentials,
     Thing,
     Tie,
 )
@@ -35,11 +34,11 @@ class SnmpIf(Collector[SnmpIfConfig]):
 
     def _agent(self, ctx: Context) -> Snmp:
         if self._snmp is None:
-            self._snmp = ctx.snmp(SnmpCredentials(self.config.host, self.config.port, self.config.community))
+            self._snmp = ctx.snmp(self.config.credentials())
         return self._snmp
 
     async def open(self, ctx: Context) -> None:
-        """Ask for the name: the first proof that host and community are right. Leaves nothing open otherwise."""
+        """Ask for the name: the first proof that host and credentials are right. Leaves nothing open otherwise."""
         try:
             system = await self._agent(ctx).get([parse.SYS_NAME])
         except BaseException:
@@ -48,7 +47,7 @@ class SnmpIf(Collector[SnmpIfConfig]):
         self._switch = parse.text(system[parse.SYS_NAME]) or self.config.name
 
     async def check(self, ctx: Context) -> Check:
-        """Name and description; which counters the community may see."""
+        """Name and description; which counters the account may see."""
         system = await self._agent(ctx).get([parse.SYS_DESCR])
         rows = await self._agent(ctx).columns([parse.IF_TYPE, parse.IF_HC_IN_OCTETS, parse.IF_NAME])
         unreadable = []

@@ -65,20 +65,52 @@ class Case:
     counter_cache_seconds: int | None
 
 
+_SLOW_MEGABITS = 400
+"""As slow as two busy cores can still fill."""
+
+_FAST_FABRIC = Fabric(SwitchPort("p-host"), SwitchPort("p-array"))
+_UNSATURATED_ARRAY = Array(filters=("delay",), parameters=("rdelay=2ms",))
+
+
+def _slow_host_port(name: str) -> SwitchPort:
+    return SwitchPort(name, speed_megabits_per_second=_SLOW_MEGABITS, rate_megabits_per_second=_SLOW_MEGABITS)
+
+
 CASES = {
     case.name: case
     for case in (
         Case(
             name="slow-port",
-            fabrics=(
-                Fabric(
-                    host_port=SwitchPort("p-host", speed_megabits_per_second=400, rate_megabits_per_second=400),
-                    array_port=SwitchPort("p-array"),
-                ),
-            ),
-            array=Array(filters=("delay",), parameters=("rdelay=2ms",)),
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=_UNSATURATED_ARRAY,
             load=Load(),
             counter_cache_seconds=1,
+        ),
+        Case(
+            name="saturated-array",
+            fabrics=(_FAST_FABRIC,),
+            # The delay keeps the lowest step below the rate: that step shows the latency without a queue.
+            array=Array(filters=("delay", "rate"), parameters=("rdelay=2ms", "rate=400M")),
+            load=Load(queue_depths=(1, 16, 64)),
+            counter_cache_seconds=1,
+        ),
+        Case(
+            name="too-little-concurrency",
+            fabrics=(_FAST_FABRIC,),
+            array=_UNSATURATED_ARRAY,
+            load=Load(queue_depths=(1, 2)),
+            counter_cache_seconds=1,
+        ),
+        Case(
+            name="one-of-two-links",
+            fabrics=(
+                Fabric(_slow_host_port("a-host"), SwitchPort("a-array")),
+                Fabric(_slow_host_port("b-host"), SwitchPort("b-array"), loaded=False),
+            ),
+            array=_UNSATURATED_ARRAY,
+            # Four whole windows of the agent's 3 s fit into a step wherever they begin.
+            load=Load(queue_depths=(2, 64), step_seconds=17),
+            counter_cache_seconds=None,
         ),
     )
 }

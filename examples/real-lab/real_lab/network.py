@@ -20,6 +20,9 @@ VETH_BITS_PER_SECOND = 10.0e9
 """What initiator and target ports are capable of: the speed a veth reports (Linux drivers/net/veth.c)."""
 
 TBF_BURST = "64kb"
+"""Below the largest packet that the kernel passes on as one: tbf cuts such packets up, so that the port counts the
+headers of every frame (measured: 50 MB/s; with 256kb only the payload's 47.8 MB/s, at the same throughput)."""
+
 TBF_LATENCY = "50ms"
 
 

@@ -1,0 +1,108 @@
+"""`sanpath init`: write an example configuration, with every key of every collector explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sanpath.config_keys import ConfigKey
+    from sanpath.plugin import SourceConfig, Spec
+
+_HEAD = """\
+# What sanpath reads, and what only people know. Fill it in, then: sanpath check, and sanpath run -- COMMAND
+# Delete the sources you do not have. What follows a # at once (#port: 161) is a key to be left out or changed.
+# A secret is a reference, never the secret: env:NAME, file:PATH or keyring:SERVICE/USER
+# A load command needs no entry here; sanpath reads the output of what stands after --
+
+sources:
+"""
+_TOPOLOGY = """
+# What no source tells: which host a load runs on, what its initiator ports are, what they could do. Names are
+# kind:name, the kinds and relations stand in docs/metrics.md.
+#topology:
+  #things:
+    #"hba:esx7/vmhba2":
+      #wwpn: "21:00:00:24:ff:00:00:01"
+      #capable_bits_per_second: 8.0e+9
+  #links:
+    #- load:fio runs_on host:esx7
+    #- hba:esx7/vmhba2 attached_to host:esx7
+"""
+_COLUMNS = 110
+
+
+def init(
+    into: Annotated[Path, typer.Option("--into", help="The file to write; it must not be there.")] = Path(
+        "sanpath.yaml"
+    ),
+    collector: Annotated[
+        list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this one; may be repeated.")
+    ] = None,
+) -> None:
+    """Write an example sanpath.yaml, to be filled in; nothing is overwritten."""
+    from sanpath.errors import UsageError
+
+    text = example(collector or [])
+    try:
+        with into.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{into} is there already; name another file with --into") from error
+    except OSError as error:
+        raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
+    typer.echo(f"{into} written: fill it in, then run sanpath check")
+
+
+def example(names: list[str]) -> str:
+    """The example for these collectors, for all of them when none is named. Raises UsageError for an unknown one."""
+    from sanpath import registry
+    from sanpath.errors import UsageError
+
+    parts = [_HEAD]
+    for name in dict.fromkeys(names) or registry.names():
+        spec = registry.spec(name)
+        if spec.config is not None:
+            parts.append("".join(f"{line}\n" for line in _source(spec, spec.config)))
+        elif names:
+            raise UsageError(f"{name} reads load commands (sanpath run -- …) and needs no configuration")
+    return "\n".join(parts) + _TOPOLOGY
+
+
+def _source(spec: Spec, schema: type[SourceConfig]) -> Iterator[str]:
+    from sanpath.config_keys import keys_of
+
+    yield from _comment("  # ", f"{spec.name}: {spec.title}")
+    for right in spec.rights:
+        yield from _comment("  # ", f"Needs: {right.name} ({right.why}).")
+    yield f"  - name: {spec.name}-1"
+    yield f"    collector: {spec.name}"
+    keys = [key for key in keys_of(schema) if key.name not in ("name", "collector")]
+    for key in sorted(keys, key=_may_be_left_out):
+        yield from _comment("    # ", key.meaning)
+        yield f"    {'#' if _may_be_left_out(key) else ''}{key.name}: {_value(spec, key)}"
+
+
+def _may_be_left_out(key: ConfigKey) -> bool:
+    return not (key.required or key.example)
+
+
+def _value(spec: Spec, key: ConfigKey) -> str:
+    from sanpath.config_keys import SECRET
+
+    if key.example or key.default:
+        return key.example or key.default
+    if key.type == SECRET:
+        return "env:" + f"{spec.name}_{key.name}".upper()
+    return {"number": "1", "whole number": "1", "true or false": "true", "list of text": "[change-me]"}.get(
+        key.type, "change-me"
+    )
+
+
+def _comment(prefix: str, text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, _COLUMNS, initial_indent=prefix, subsequent_indent=prefix)

@@ -1,0 +1,32 @@
+"""The live view over a recording, where there is a terminal for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def fits() -> bool:
+    """Whether keys can be read from the terminal and a screen drawn on it; a job in the background must not try."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if not all(stream is not None and stream.isatty() for stream in streams):
+        return False
+    return os.environ.get("TERM", "") not in ("", "dumb") and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+
+
+def show(
+    folder: Path,
+    rules: Path | None,
+    ended: Callable[[], bool] | None = None,
+    interrupt: Callable[[], None] | None = None,
+) -> None:
+    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves."""
+    from sanpath.cli.child import environment, python
+    from sanpath.views.live.app import LiveView
+    from sanpath.views.live.feed import ReaderProcess
+
+    command = python("sanpath.views.live.reader", *map(str, filter(None, (folder, rules))))
+    # Without the mouse, the terminal's own selecting and copying work as ever.
+    LiveView(ReaderProcess(command, environment()), ended, interrupt).run(mouse=False)

@@ -1,0 +1,52 @@
+"""Remedies for the entity at hand: their commands filled with its own names, others' left out.
+
+In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. What is not known, and
+what could mean something to a shell, stays as it is, for a person to fill in: a wrong port's command is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from sanpath.facts.table import FactRow, FactValue
+from sanpath.rulebook.model import Fix
+from sanpath.rulebook.text import did_you_mean
+
+_PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
+_HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
+
+
+def check(commands: Iterable[str], names: Collection[str]) -> None:
+    """Raise ValueError for a placeholder that no fact can fill."""
+    for command in commands:
+        for name in _PLACEHOLDER.findall(command):
+            if name not in names:
+                raise ValueError(f"no fact is called {name!r}{did_you_mean(name, names)}")
+
+
+def fitting(fixes: Sequence[Fix], rows: Sequence[FactRow]) -> tuple[Fix, ...]:
+    """The remedies that fit an entity with these rows of facts, filled with them. What is not known fits."""
+    facts = {name: value for row in rows for name, value in row.items() if value is not None}
+    return tuple(_filled(fix, facts) for fix in fixes if _fits(fix, facts))
+
+
+def _fits(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
+    return all(name not in facts or facts[name] == value for name, value in fix.only_if.items())
+
+
+def _filled(fix: Fix, facts: Mapping[str, FactValue]) -> Fix:
+    def fill(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0]), text)
+
+    return fix.model_copy(
+        update={
+            "commands": tuple(fill(command) for command in fix.commands),
+            "verify": fill(fix.verify),
+            "undo": fill(fix.undo),
+        }
+    )
+
+
+def _value(fact: FactValue, otherwise: str) -> str:
+    return fact if isinstance(fact, str) and _HARMLESS.fullmatch(fact) else otherwise

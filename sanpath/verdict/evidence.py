@@ -1,0 +1,113 @@
+"""What the facts of one step prove: a full link, flat throughput, an array that has slowed down, what nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.links import FULL
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.pairs import array_time
+from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import io_paths
+from sanpath.verdict.budget import below_queue, device_of
+from sanpath.verdict.units import percent
+
+FULL_WINDOWS = 0.9
+"""Share of the windows in which a saturated link is full."""
+BUSY = 0.8
+"""Below it an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
+GROWTH = 3.0
+"""Service and queue time that has grown by this over the lowest load, at flat throughput, is saturation: arrays
+publish no ceiling (reference: operational analysis, Denning and Buzen 1978)."""
+_CARRIED = 0.9
+"""Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
+FLAT = 0.05
+"""Throughput that changes less between two loads is flat."""
+
+
+def is_full(row: FactRow) -> bool:
+    """Whether a link row shows a saturated link: in the mean and in nearly every window."""
+    if row["utilisation"] is None or row["full_windows_ratio"] is None:
+        return False
+    limit = FULL * number(row, "full_ratio")
+    return number(row, "utilisation") >= limit and number(row, "full_windows_ratio") >= FULL_WINDOWS
+
+
+def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
+    """A step with at most half as many of the same I/Os in flight and the same throughput; None: there is none."""
+    for other in facts.loads:
+        if (
+            other.comparable(load)
+            and other.in_flight_measured <= load.in_flight_measured / 2
+            and abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
+        ):
+            return other
+    return None
+
+
+def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
+    """A step with at least twice as many of the same I/Os in flight and no more throughput; None: there is none."""
+    for other in facts.loads:
+        if (
+            other.comparable(load)
+            and other.in_flight_measured >= 2 * load.in_flight_measured
+            and other.ops_per_second <= load.ops_per_second * (1 + FLAT)
+        ):
+            return other
+    return None
+
+
+def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
+    """Parts of the loaded path that nothing was read of."""
+    found: list[str] = []
+    for side in ("host", "array"):
+        carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
+        if not carried:
+            found.append(f"the links at the {side}")
+        elif carried < _CARRIED * load.bytes_per_second:
+            share = percent(1 - carried / load.bytes_per_second)
+            found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
+    if not links:
+        found = ["the links of the loaded path"]
+    found += sorted({link for path in io_paths(facts.topology, load.entity) for link in path.switch_links})
+    if array is None or array["array_seconds"] is None:
+        found.append("the latency of the array")
+    return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
+
+
+def array_saturated(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow) -> bool:
+    """Whether the array is what limits: its own time is most of the latency and has grown at flat throughput, while
+    no link that was seen is near its limit."""
+    if array["growth"] is None or number(array, "growth") < GROWTH or not array_dominates(facts, load, array):
+        return False
+    upstream_free = all(number(row, "utilisation") < BUSY for row in links)
+    flat = flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
+    return upstream_free and flat
+
+
+def capped(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:
+    """Whether a QoS limit of the array is what limits: the wait for it is most of the latency below the queue of the
+    operating system. A link may be nearly full at the same time; it is not what I/Os wait for."""
+    row = array_time(load, array)
+    return row is not None and number(row, "qos_limit_seconds") >= below_queue(load, device_of(facts, load)) / 2
+
+
+def array_growth(array: FactRow | None) -> str:
+    """How the array's own time compares with that of the lowest load, as a clause."""
+    if array is None or array["growth"] is None:
+        return "how the array's own time grows is not known"
+    return f"the array's own time is {number(array, 'growth'):.1f} times that of the lowest load"
+
+
+def array_calm(load: LoadFacts, array: FactRow | None) -> bool:
+    """The array's own time is a small part of the latency and has not grown."""
+    if array_time(load, array) is None or array is None:
+        return False
+    return number(array, "array_seconds") < load.latency_seconds / 2 and (number(array, "growth") or 1) < GROWTH
+
+
+def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
+    """Whether the array's own time is at least half of the latency below the queue of the operating system. What is
+    less is no proof against it: most of the time passes where nobody looked."""
+    return number(array, "array_seconds") >= below_queue(load, device_of(facts, load)) / 2

@@ -1,0 +1,167 @@
+"""The Textual application: asks for looks, answers keys, and paints the screenful."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from sanpath.views.live.cursor import Cursor, Tab, next_direction
+from sanpath.views.live.feed import Feed
+from sanpath.views.live.look import Look
+from sanpath.views.live.screenful import screenful
+from sanpath.views.live.steady import Steady, told_by
+
+_END_SECONDS = 0.2
+"""How often the end of the run is asked for."""
+
+
+class LiveView(App[None]):
+    """The screen of a run or a recording. It ends with `q`, or when `ended` says so.
+
+    `interrupt`: what Ctrl-C does; None: it leaves, too. Losing this application ends nothing but the picture.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    CSS = "Canvas { width: 100%; height: 100%; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,ctrl+q", "quit", priority=True),
+        Binding("ctrl+c", "interrupt", priority=True),
+        Binding("ctrl+z", "suspend_process"),
+        Binding("p", "pause"),
+        Binding("s", "turn_to('steps')"),
+        Binding("f", "turn_to('findings')"),
+        Binding("o", "turn_to('sources')"),
+        Binding("question_mark,h", "turn_to('help')"),
+        Binding("d", "direction"),
+        Binding("up,k", "move(-1)"),
+        Binding("down,j", "move(1)"),
+        Binding("pageup", "move(-10)"),
+        Binding("pagedown,space", "move(10)"),
+        Binding("escape", "newest"),
+    ]
+
+    def __init__(
+        self, feed: Feed, ended: Callable[[], bool] | None = None, interrupt: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__()
+        self._feed, self._ended, self._interrupt = feed, ended, interrupt
+        self._look: Look | None = None
+        self._cursor, self._steady = Cursor(), Steady()
+        self._going = asyncio.Event()
+        self._going.set()
+
+    def compose(self) -> ComposeResult:
+        """One widget: a screenful is made as a whole, for the size that there is."""
+        yield Canvas(lambda width, height: screenful(self._look, self._cursor, self._steady, width, height))
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self.run_worker(self._watch())
+        if self._ended is not None:
+            self.set_interval(_END_SECONDS, self._leave_at_the_end)
+
+    async def on_unmount(self) -> None:
+        """No more looks."""
+        await self._feed.close()
+
+    async def _watch(self) -> None:
+        while True:
+            await self._going.wait()
+            look = await self._feed.look()
+            if not self._going.is_set():
+                continue  # Held still meanwhile: what follows begins with a look of its own.
+            self._show(look)
+            if look.ended:
+                return  # Nothing will change any more.
+            await asyncio.sleep(look.pause_seconds)
+
+    def _show(self, look: Look) -> None:
+        before = self._look
+        if look.diagnosis is None:
+            # What was known is still better than nothing.
+            self._look = replace(before, failure=look.failure) if before is not None else look
+        else:
+            self._look = look
+            if look.ended:
+                self._steady = Steady()  # Nothing follows that could confirm the last word.
+            if look.ended or before is None or before.newest != look.newest:
+                # The same rows judged twice are no second witness.
+                self._steady = self._steady.take(told_by(look.diagnosis, self._cursor))
+        self.query_one(Canvas).refresh()
+
+    def _leave_at_the_end(self) -> None:
+        if self._ended is not None and self._ended():
+            self.exit()
+
+    def _point(self, cursor: Cursor) -> None:
+        """Look elsewhere. Another step or direction is another verdict, not a change of it."""
+        if (cursor.step, cursor.direction) != (self._cursor.step, self._cursor.direction) and self._look is not None:
+            diagnosis = self._look.diagnosis
+            self._steady = Steady().take(told_by(diagnosis, cursor) if diagnosis is not None else None)
+        self._cursor = cursor
+        self.query_one(Canvas).refresh()
+
+    def action_interrupt(self) -> None:
+        """End the run, or leave what is none of ours."""
+        if self._interrupt is None:
+            self.exit()
+        else:
+            self._interrupt()
+
+    def action_pause(self) -> None:
+        """Hold the screen still, or go on."""
+        paused = not self._cursor.paused
+        self._point(replace(self._cursor, paused=paused))
+        if paused:
+            self._going.clear()
+        else:
+            self._going.set()
+
+    def action_turn_to(self, name: str) -> None:
+        """Turn to a page, from that page back to the overview."""
+        tab = Tab.overview if self._cursor.tab == name else Tab(name)
+        self._point(replace(self._cursor, tab=tab, offset=0))
+
+    def action_direction(self) -> None:
+        """Both directions, read only, write only."""
+        self._point(replace(self._cursor, direction=next_direction(self._cursor.direction)))
+
+    def action_move(self, rows: int) -> None:
+        """Choose a step on their page, scroll on another."""
+        if self._cursor.tab is Tab.steps:
+            self._point(replace(self._cursor, step=self._step_at(rows)))
+        elif self._cursor.tab is not Tab.overview:
+            self._point(replace(self._cursor, offset=max(0, self._cursor.offset + rows)))
+
+    def action_newest(self) -> None:
+        """Back to the overview of the newest step."""
+        self._point(replace(self._cursor, tab=Tab.overview, step=None, offset=0))
+
+    def _step_at(self, rows: int) -> str | None:
+        """The name of the step so many rows away from the one that is shown."""
+        if self._look is None or self._look.diagnosis is None or self._steady.shown is None:
+            return None
+        names = [step.name for step in self._look.diagnosis.steps if step.directions]
+        shown = self._steady.shown.step.name
+        here = names.index(shown) if shown in names else len(names) - 1
+        return names[max(0, min(len(names) - 1, here + rows))]
+
+
+class Canvas(Widget):
+    """Paints lines for its size."""
+
+    def __init__(self, paint: Callable[[int, int], list[Text]]) -> None:
+        super().__init__()
+        self._paint = paint
+
+    def render(self) -> Text:
+        """The lines, as they fit now."""
+        return Text("\n", no_wrap=True, overflow="crop").join(self._paint(self.size.width, self.size.height))

@@ -1,0 +1,123 @@
+"""Lines of text, and what to leave out when there is no room for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from sanpath.views import words
+
+LABEL = 8
+"""Columns of the word before a wrapped text."""
+NARROW = 40
+"""Below so many columns the words before texts are left out."""
+
+_CONSOLE = Console(width=80)
+Part = str | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines that belong together. `rank`: 1 gets room first. `least`: with fewer rows it is left out altogether.
+
+    `heading`: how many of the first lines always stay; of the others the last are kept with `newest`, else the first.
+    """
+
+    rank: int
+    least: int
+    lines: Sequence[Text]
+    heading: int = 1
+    newest: bool = False
+
+
+def fit(sections: Sequence[Section], height: int) -> list[Text]:
+    """The lines of sections in their order, at most `height`, room given by rank."""
+    left = height
+    rows = dict.fromkeys(range(len(sections)), 0)
+    by_rank = sorted(rows, key=lambda number: sections[number].rank)
+    for place, number in enumerate(by_rank):
+        wanted = min(sections[number].least, len(sections[number].lines))
+        # The first section is what the screen is for: a part of it is better than nothing.
+        rows[number] = min(wanted, left) if wanted <= left or place == 0 else 0
+        left -= rows[number]
+    for number in by_rank:
+        if rows[number]:
+            more = min(left, len(sections[number].lines) - rows[number])
+            rows[number] += more
+            left -= more
+    return [text for number, section in enumerate(sections) for text in _cropped(section, rows[number])]
+
+
+def _cropped(section: Section, rows: int) -> Sequence[Text]:
+    if rows >= len(section.lines) or rows <= section.heading:
+        return section.lines[:rows]
+    kept = rows - section.heading
+    head, body = section.lines[: section.heading], section.lines[section.heading :]
+    if section.newest:
+        return [*head, *body[-kept:]]
+    return [*head, *body[: kept - 1], body[kept - 1].copy().append(" …", "dim")]
+
+
+def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
+    """Two columns, the left one `width` columns wide."""
+    joined = []
+    for number in range(max(len(left), len(right))):
+        text = cut(left[number] if number < len(left) else Text(), width)
+        text.append(" " * (width - text.cell_len))
+        text.append(" │ ", "dim")
+        joined.append(text.append_text(right[number]) if number < len(right) else text)
+    return joined
+
+
+def line(*parts: Part) -> Text:
+    """One line from words, or (words, style). Names come from devices: nothing in them can change the layout."""
+    text = Text(no_wrap=True)
+    for part in parts:
+        content, style = (part, "") if isinstance(part, str) else part
+        text.append(words.printable(content), style)
+    return text
+
+
+def cut(text: Text, width: int) -> Text:
+    """A copy that is at most so wide."""
+    copy = text.copy()
+    copy.truncate(max(0, width), overflow="ellipsis")
+    return copy
+
+
+def wrapped(label: str, content: str, width: int, style: str = "", indent: int = LABEL) -> list[Text]:
+    """A text beside its label, on as many lines as it takes."""
+    indent = indent if width >= NARROW else 0
+    text = Text(words.printable(content), style)
+    lines = list(text.wrap(_CONSOLE, max(1, width - indent))) if content else []
+    heads = [label, *[""] * (len(lines) - 1)] if indent else [""] * len(lines)
+    return [line((f"{head:<{indent}}", "dim")).append_text(rest) for head, rest in zip(heads, lines, strict=False)]
+
+
+def bullet(content: str, width: int) -> list[Text]:
+    """A text in a list."""
+    return wrapped("-", content, width, indent=2)
+
+
+def title(content: str, width: int) -> Text:
+    """The first line of a section."""
+    text = cut(line(("─ ", "dim"), (content, "bold"), " "), width)
+    return text.append("─" * (width - text.cell_len), "dim")
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[Text]:
+    """Cells in columns as wide as they need to be; the columns in `right` are aligned on their right."""
+    widths = [max(cell_len(words.printable(cell)) for cell in column) for column in zip(*rows, strict=True)]
+    lines: list[Text] = []
+    for row in rows:
+        text = line()
+        for number, cell in enumerate(row):
+            cell_text = words.printable(cell)
+            space = " " * (widths[number] - cell_len(cell_text))
+            text.append(f"{space}{cell_text}  " if number in right else f"{cell_text}{space}  ")
+        lines.append(text)
+    return lines

@@ -1,0 +1,97 @@
+"""One reading of a recording: its diagnosis, and how fresh every source is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sanpath.diagnose import diagnose
+from sanpath.errors import SanpathError
+from sanpath.model import Poll
+from sanpath.recording.read import Recording
+from sanpath.rulebook.load import load_rulebook
+from sanpath.verdict.model import Diagnosis
+
+TICK_SECONDS = 2.0
+COST_RATIO = 10.0
+"""A long recording takes long to judge: a look may cost a tenth of the time, no more."""
+SILENT_SECONDS = 90.0
+"""Without news for so long the recorder has gone: the longest back-off of a failing source is 60 s."""
+
+_LATE_POLLS = 3.0
+_WRITTEN_SECONDS = 6.0
+"""The recorder writes every five seconds: what was polled since then cannot be seen yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old the last answer of a source is when a look is taken. `age_seconds` None: it has not answered yet.
+
+    `late`: an answer is overdue.
+    """
+
+    every_seconds: float
+    age_seconds: float | None
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one reading gave.
+
+    `taken` and `newest`: epoch seconds of the reading, and of the last poll that it saw (0: none). `diagnosis` None:
+    `failure` says why there is none. `ended`: every writer has ended as it should. `cost_seconds`: of the reading.
+    """
+
+    taken: float
+    diagnosis: Diagnosis | None
+    failure: str = ""
+    ended: bool = False
+    newest: float = 0.0
+    command: Sequence[str] = ()
+    freshness: Mapping[str, Freshness] = field(default_factory=dict)
+    cost_seconds: float = 0.0
+
+    @property
+    def silent(self) -> bool:
+        """Whether the recorder has gone without a word, as a killed one does."""
+        return not self.ended and self.newest > 0 and self.taken - self.newest > SILENT_SECONDS
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long to wait before the next look."""
+        return max(TICK_SECONDS, COST_RATIO * self.cost_seconds)
+
+
+def look(folder: Path, rules: Path | None = None) -> Look:
+    """Read and judge a recording, finished or growing. Whatever goes wrong is in `failure`: the next look may do."""
+    taken, began = time.time(), time.monotonic()
+    try:
+        recording = Recording(folder)
+        polls = recording.polls()
+        return Look(
+            taken,
+            diagnose(recording, load_rulebook(rules)),
+            ended=recording.writers > 0 and len(recording.endings()) >= recording.writers,
+            newest=max((poll.ended for poll in polls), default=0) / 1e6,
+            command=tuple(recording.load_command),
+            freshness=_freshness(recording, polls, taken),
+            cost_seconds=time.monotonic() - began,
+        )
+    except SanpathError as error:
+        failure = str(error)
+    except Exception as error:  # a defect in a rule or a view of the data must not end the view of the run
+        failure = f"{type(error).__name__}: {error}"
+    return Look(taken, None, failure, cost_seconds=time.monotonic() - began)
+
+
+def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dict[str, Freshness]:
+    answered = {poll.source: poll.ended / 1e6 for poll in polls if poll.outcome in ("ok", "partial")}
+    found = {}
+    for source in recording.declarations:
+        waited = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
+        late = waited > _LATE_POLLS * source.every_seconds + _WRITTEN_SECONDS
+        found[source.name] = Freshness(source.every_seconds, waited if source.name in answered else None, late)
+    return found

@@ -1,0 +1,176 @@
+"""The sections of the overview below the verdict: budget, elements, steps, what to do, what is not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
+from sanpath.verdict.units import bandwidth, duration, percent
+from sanpath.views import words
+from sanpath.views.live.cursor import Cursor
+from sanpath.views.live.layout import Section, bullet, cut, line, table, title, wrapped
+from sanpath.views.live.look import Look
+from sanpath.views.live.steady import Told
+
+_NAME = 32
+"""Columns of an element's name, where the screen has so many."""
+
+
+def budget(diagnosis: Diagnosis, told: Told, cursor: Cursor, width: int) -> Section:
+    """Where the latency of the step was spent, the direction with the higher latency unless one is chosen."""
+    found = words.budgets_of(diagnosis, told.step.name)
+    chosen = next((b for b in found if cursor.direction in (None, b.direction)), None)
+    if chosen is None:
+        return Section(3, 0, ())
+    others = "".join(f"; {b.direction} {duration(b.total_seconds)}: d" for b in found if b is not chosen)
+    head = f"where {duration(chosen.total_seconds)} go: {chosen.direction}, step {chosen.step}{others}"
+    rows = [title(head, width), *_budget_rows(chosen, width)]
+    return Section(3, len(rows), rows)  # Parts that do not sum to the whole would mislead.
+
+
+def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
+    bar = max(6, min(40, (width - 44) // 2))
+    rows = []
+    for part in shown.parts:
+        seconds = words.middle(part.seconds)
+        limited = bool(part.limited_by)
+        held = part.limited_by is not None and part.limited_by != part.entity
+        what = f"held by {words.short(part.limited_by or '')}: {part.what}" if held else part.what
+        rows.append((words.LAYERS[part.layer], seconds, what, "red" if limited else "cyan"))
+    rows.append(("rest", words.middle(shown.unexplained_seconds), "not explained by any source", "dim"))
+    lines = []
+    for layer, seconds, what, style in rows:
+        filled = words.bar(abs(seconds) / shown.total_seconds, bar)
+        text = line(f"{layer:<15}{duration(seconds):>8} ", (f"{filled:<{bar}} ", style), what)
+        lines.append(cut(text, width))
+    return lines
+
+
+def elements(diagnosis: Diagnosis, told: Told, width: int) -> Section:
+    """What is at its limit, and then what is cleared."""
+    bar = max(6, min(30, (width - 60) // 3))
+    name = max(8, min(_NAME, width // 3))
+    lines = [title("elements, busiest first", width)]
+    for b in sorted(told.bottlenecks, key=lambda b: -(b.utilisation or 0.0)):
+        busy = "?" if b.utilisation is None else percent(b.utilisation)
+        filled = words.bar(b.utilisation or 0.0, bar)
+        of = (
+            f"carries at most {bandwidth(b.ceiling_bytes_per_second)}"
+            if b.ceiling_bytes_per_second
+            else "at its limit"
+        )
+        lines.append(_element(b.entity, name, f"{b.direction:<6}{busy:>7} ", (f"{filled:<{bar}} ", "red"), of))
+        for other in b.coincident:
+            full = ("full too ", "red")
+            lines.append(_element(other, name, f"{b.direction:<6}        ", full, "relieve both or nothing moves"))
+    for cleared in diagnosis.cleared:
+        limits = words.up_to(dict(cleared.up_to))
+        up_to = f" up to {limits}: " if any(cleared.up_to.values()) else " "
+        lines.append(_element(cleared.entity, name, ("cleared", "green"), f"{up_to}{cleared.because}"))
+    return Section(4, 3, [cut(text, width) for text in lines] if len(lines) > 1 else ())
+
+
+def _element(entity: str, width: int, *parts: str | tuple[str, str]) -> Text:
+    text = cut(line(words.short(entity)), width)
+    text.append(" " * (width - text.cell_len + 1))
+    return text.append_text(line(*parts))
+
+
+def steps(shown_steps: Sequence[StepResult], told: Told | None, cursor: Cursor, width: int) -> Section:
+    """Steps, of which the newest are kept; the one that the verdict is of is marked."""
+    header = ["", *words.STEP_HEADER]
+    cells = []
+    for step in shown_steps:
+        mark = "►" if told is not None and step.name == told.step.name else " "
+        shown = [row for row in words.step_cells(step) if cursor.direction in (None, row[1]) or row[1] == "-"]
+        cells += [[mark, *row] for row in shown]
+    if width < 90:  # N/X is said in words above.
+        header, cells = _without(header, 7), [_without(row, 7) for row in cells]
+    lines = [cut(text, width) for text in table([header, *cells], right=range(3, len(header) - 1))]
+    lines[0].stylize("underline")
+    return Section(5, 3, lines, newest=True)
+
+
+def _without(row: Sequence[str], number: int) -> list[str]:
+    return [*row[:number], *row[number + 1 :]]
+
+
+def freshness(look: Look, width: int) -> Text:
+    """Every source with its age in one line, those in trouble first."""
+    accounts = {s.name: s for s in look.diagnosis.sources} if look.diagnosis else {}
+    good: list[str] = []
+    bad: list[str] = []
+    for name, source in look.freshness.items():
+        account = accounts.get(name)
+        failed = f", {account.failures} failed" if account is not None and account.failures else ""
+        age = "no answer yet" if source.age_seconds is None else f"{source.age_seconds:.0f} s"
+        if look.ended:
+            age = f"{account.polls} times" if account is not None else ""
+        late = source.late and not look.ended
+        said = f"{name} {age}{' LATE' if late else ''}{failed}"
+        (bad if late or failed else good).append(said)
+    text = line(("polled " if look.freshness else "no source is polled", "dim"))
+    for number, said in enumerate([*bad, *good]):
+        text.append_text(line("  " if number else "", (said, "bold red" if number < len(bad) else "")))
+    return cut(text, width)
+
+
+def sources(look: Look, diagnosis: Diagnosis, width: int) -> Section:
+    """What reading every source came to."""
+    rows = [["source", "collector", "each", "age", "polls", "failed", "gaps", "clock", "a poll"]]
+    for source in diagnosis.sources:
+        fresh = look.freshness.get(source.name)
+        age = fresh.age_seconds if fresh is not None and not look.ended else None
+        offset = source.clock_offset_seconds
+        rows.append(
+            [
+                source.name,
+                source.kind,
+                f"{fresh.every_seconds:g} s" if fresh is not None else "",
+                f"{age:.0f} s" if age is not None else "-",
+                f"{source.polls:,}",
+                f"{source.failures:,}",
+                f"{source.gaps:,}",
+                f"{offset:+.1f} s" if offset is not None else "-",
+                duration(source.cost_seconds / source.polls) if source.polls else "-",
+            ]
+        )
+    lines = [cut(text, width) for text in table(rows, right=range(2, 9))]
+    lines[0].stylize("underline")
+    return Section(7, 2, lines)
+
+
+def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
+    """What could not be seen."""
+    lines = [text for u in diagnosis.unobserved for text in bullet(f"{u.what}: {u.why}", width)]
+    return _listed("not seen", lines, width, rank)
+
+
+def do_next(diagnosis: Diagnosis, width: int) -> Section:
+    """What to do, with its commands."""
+    lines: list[Text] = []
+    for number, (finding, which) in enumerate(words.remedies(diagnosis), start=1):
+        fix = finding.fix[which]
+        lines += wrapped(f"{number}", f"{fix.platform} ({words.DISRUPTION[fix.disruption]})", width)
+        lines += [text for command in fix.commands for text in wrapped("  $", command, width, "bold")]
+    return _listed("do next", lines, width, rank=1)
+
+
+def next_limit(diagnosis: Diagnosis, width: int) -> Section:
+    """What limits once that is done."""
+    told = words.next_text(diagnosis)
+    return _listed("next limit", bullet(told, width) if told else [], width, rank=2)
+
+
+def findings(diagnosis: Diagnosis, width: int) -> Section:
+    """What rules found, one line each; causes come first."""
+    lines = [
+        cut(line(f"{f.role.upper():<7} ", f"{f.rule}  {words.short(f.entity)}"), width) for f in words.hits(diagnosis)
+    ]
+    return _listed("findings", lines, width, rank=4)
+
+
+def _listed(head: str, lines: Sequence[Text], width: int, rank: int) -> Section:
+    return Section(rank, 2, [title(head, width), *lines] if lines else ())

@@ -1,0 +1,89 @@
+"""The pages besides the overview: every step, finding and source, and the help; only lines in sight are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from rich.text import Text
+
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import words
+from sanpath.views.live.cursor import Cursor, Tab
+from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
+from sanpath.views.live.look import Look
+from sanpath.views.live.overview import sources, steps
+from sanpath.views.live.steady import Told
+
+HELP = (
+    ("q", "leave the view; a run that it shows goes on, with plain lines"),
+    ("Ctrl-C", "end the run, twice: at once; `sanpath watch` only leaves"),
+    ("p", "hold the screen still; the recording goes on"),
+    ("s f o", "every step, finding, source; the same key again: back"),
+    ("d", "both directions, read only, write only"),
+    ("up down", "scroll; on the page of steps: choose the step that the overview is of"),
+    ("Esc", "back to the overview of the newest step"),
+    ("", ""),
+    ("grade", "A: two kinds of evidence, B: direct evidence, C: thin evidence"),
+    ("windows", "whole intervals of the slowest source that lie in the step"),
+    ("R", "the law that holds in any test: latency = I/Os in flight / IOPS"),
+    ("held by", "a queue that is full because of an element below it"),
+    ("cleared", "what did not limit, as far as it was tried"),
+    ("LATE", "a source whose answer is overdue: what it shows may be old"),
+)
+
+
+def page(look: Look, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """The rows of a page that are in sight."""
+    if look.diagnosis is not None and cursor.tab is Tab.steps:
+        return _steps(look.diagnosis, told, cursor, width, height)
+    if look.diagnosis is not None and cursor.tab is Tab.findings:
+        body = _findings(look.diagnosis, width)
+    elif look.diagnosis is not None and cursor.tab is Tab.sources:
+        body = _sources(look.diagnosis, look, width)
+    else:
+        body = _help(width)
+    shown = list(islice(body, cursor.offset, cursor.offset + max(0, height - 1)))
+    more = f", from row {cursor.offset + 1}" if cursor.offset else ""
+    return [title(f"{cursor.tab}{more}", width), *(shown or [line("nothing more here")])]
+
+
+def _steps(diagnosis: Diagnosis, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """A window of the steps around the one that is chosen, and what it is not good for."""
+    notes = [text for note in told.step.valid for text in wrapped("not for", note, width)] if told is not None else []
+    names = [step.name for step in diagnosis.steps]
+    here = names.index(told.step.name) if told is not None and told.step.name in names else len(names) - 1
+    room = max(1, height - 2 - len(notes))
+    first = max(0, min(here - room // 2, len(names) - room))
+    rows = steps(diagnosis.steps[first : first + room], told, cursor, width).lines
+    return [title(f"{len(names)} steps: up and down choose one", width), *rows, *notes][:height]
+
+
+def _findings(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
+    for finding in words.hits(diagnosis):
+        yield from wrapped(finding.role.upper()[: LABEL - 1], f"{finding.rule}: {finding.summary}", width, "bold")
+        yield from wrapped("why", finding.why, width)
+        if finding.gain:
+            yield from wrapped("gain", finding.gain, width)
+        for fix in finding.fix:
+            yield from wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {fix.scope}", width)
+            for command in fix.commands:
+                yield from wrapped("  $", command, width)
+    for finding in words.not_judged(diagnosis):
+        yield from wrapped("unknown", f"{finding.rule}: {finding.summary}", width)
+
+
+def _sources(diagnosis: Diagnosis, look: Look, width: int) -> Iterator[Text]:
+    yield from sources(look, diagnosis, width).lines
+    for source in diagnosis.sources:
+        yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
+    for u in diagnosis.unobserved:
+        yield from wrapped("unseen", f"{u.what}: {u.why} - {u.consequence}", width)
+    for c in diagnosis.cleared:
+        limits = words.up_to(dict(c.up_to))
+        yield from wrapped("cleared", f"{words.short(c.entity)} up to {limits}: {c.because}", width)
+
+
+def _help(width: int) -> Iterator[Text]:
+    for word, meaning in HELP:
+        yield cut(line((f"{word:<9}", "bold"), meaning), width)

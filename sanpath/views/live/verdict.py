@@ -1,0 +1,82 @@
+"""The verdict on the screen: what limits, where, why, the law between latency and load, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from sanpath.verdict.model import Bottleneck, Diagnosis
+from sanpath.verdict.units import count, duration, iops
+from sanpath.views import words
+from sanpath.views.live.layout import NARROW, cut, line, wrapped
+from sanpath.views.live.steady import JUDGED_WINDOWS, Steady, Told
+
+_STYLES = {"bottleneck": "bold white on red", "cannot_tell": "bold black on yellow", "healthy": "bold white on green"}
+_OTHERWISE = "bold white on blue"
+
+
+def headline(steady: Steady, told: Told, width: int) -> Text:
+    """The verdict in one line; a narrow screen has room for its first words only."""
+    verdict = told.step.verdict
+    word = (words.KINDS[verdict.kind], _STYLES.get(verdict.kind, _OTHERWISE))
+    if width < NARROW:
+        return cut(line(word), width)
+    windows = f"{told.step.windows_used} windows"
+    if told.step.windows_used < JUDGED_WINDOWS:
+        windows += f", {JUDGED_WINDOWS} are needed"
+    text = line(word, f"  step {told.step.name}, grade {verdict.grade}, {windows}")
+    if steady.doubt is not None:
+        other = words.KINDS[steady.doubt.step.verdict.kind].lower()
+        text.append_text(line(("  changing? ", "yellow"), (other, "yellow")))
+    elif steady.before is not None:
+        other = words.KINDS[steady.before.step.verdict.kind].lower()
+        text.append_text(line((f"  before, in step {steady.before.step.name}: {other}", "dim")))
+    return cut(text, width)
+
+
+def reasons(told: Told, width: int) -> list[Text]:
+    """Where, why, and what latency and load have to do with each other."""
+    lines = [text for bottleneck in told.bottlenecks for text in _where(bottleneck, width)]
+    lines += wrapped("R", _law(told), width)
+    because = [told.bottlenecks[0].because] if told.bottlenecks else [told.step.verdict.because]
+    for number, sentence in enumerate(because[0]):
+        lines += wrapped("why" if number == 0 else "", sentence, width)
+    return lines
+
+
+def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
+    """The first thing to do about it."""
+    for finding, number in words.remedies(diagnosis)[:1]:
+        fix = finding.fix[number]
+        said = "; ".join(fix.commands) or fix.scope
+        return wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {said}", width)
+    return []
+
+
+def overturned_by(told: Told, width: int) -> list[Text]:
+    """What would be another verdict."""
+    first = [b.overturn_if[0] for b in told.bottlenecks if b.overturn_if]
+    return wrapped("flips", f"by {first[0]}", width) if first else []
+
+
+def _where(bottleneck: Bottleneck, width: int) -> Iterator[Text]:
+    together = " and ".join(words.short(entity) for entity in (bottleneck.entity, *bottleneck.coincident))
+    yield from wrapped("where", f"{together}, {bottleneck.direction}", width, "bold")
+    if bottleneck.culprit:
+        suffer = ", ".join(words.short(victim) for victim in bottleneck.victims)
+        yield from wrapped("", f"held up by {words.short(bottleneck.culprit)}; {suffer or 'others'} suffer", width)
+
+
+def _law(told: Told) -> str:
+    """Little's law of the step: what latency follows from the I/Os in flight and the throughput."""
+    results = told.step.directions
+    latencies = ", ".join(f"{name} {duration(result.latency_seconds.mean)}" for name, result in results.items())
+    in_flight = told.step.in_flight.measured
+    rate = sum(result.ops_per_second for result in results.values())
+    if not in_flight or not rate:
+        return latencies
+    of = told.step.in_flight.configured
+    filled = f" of {count(of)}" if of and abs(of - in_flight) > 0.05 * of else ""
+    law = f"{count(in_flight)}{filled} in flight / {iops(rate)}"
+    return f"{latencies} = {law}" if len(results) == 1 else f"{latencies}; {law} = {duration(in_flight / rate)}"

@@ -1,0 +1,124 @@
+"""The command line as such: help is quick, what does not exist is named with what does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.cli.child import environment
+from tests.recorder.processes import sanpath
+
+HEAVY = ("duckdb", "numpy", "networkx", "textual", "aiohttp", "pysnmp", "pyVmomi", "asyncssh")
+
+
+def commands() -> list[list[str]]:
+    """Every command and subcommand there is."""
+    found: list[list[str]] = []
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        found.append([name])
+        found += [[name, inner] for inner in getattr(command, "commands", {})]
+    return found
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)
+def test_every_command_has_help(command: list[str]) -> None:
+    result = CliRunner().invoke(app, [*command, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage:" in result.stdout
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], []], ids=" ".join)
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from sanpath.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    assert python(code, *arguments).stderr.splitlines()[-1] == "[]"
+
+
+def test_a_folder_among_the_collectors_is_listed_without_another_edit(tmp_path: Path) -> None:
+    (tmp_path / "brand_new").mkdir()
+    (tmp_path / "brand_new" / "__init__.py").write_text(
+        "from sanpath.plugin import Spec\n"
+        "COLLECTOR = Spec(name='brand_new', title='A device of tomorrow', tables=())\n"
+    )
+    code = (
+        "import sys, sanpath_collectors\n"
+        f"sanpath_collectors.__path__.append({str(tmp_path)!r})\n"
+        "from sanpath.cli import main\n"
+        "main()\n"
+    )
+    listed = python(code, "collectors", "list")
+    assert listed.returncode == 0, listed.stderr
+    assert "brand_new" in listed.stdout
+    assert "A device of tomorrow" in listed.stdout
+    assert "snmp_if" in listed.stdout
+    assert "brand_new: A device of tomorrow" in python(code, "collectors", "show", "brand_new").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["collectors", "show", "snmpif"], ["no collector is called 'snmpif'", "did you mean snmp_if?"]),
+        (["collectors", "show", "zzz"], ["no collector is called 'zzz'", "there are: ", "flasharray"]),
+        (["rules", "show", "link-ful"], ["no rule is called 'link-ful'", "did you mean 'link-full'?"]),
+        (["diagnose", "nowhere.sanpath"], ["nowhere.sanpath: there is no such recording"]),
+        (["report", "."], ["is not a sanpath recording"]),
+        (["run", "--load", "fio"], ["--load names the reader of a load command"]),
+        (["run", "--load", "snmp_if", "--", "true"], ["snmp_if does not read the output of load commands"]),
+        (["run", "--", "fio", "--client=h1", "job.fio"], ["fio --client gives nothing before its end"]),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_what_does_not_exist_is_one_line_and_exit_code_2(
+    tmp_path: Path, arguments: list[str], words: list[str]
+) -> None:
+    done = sanpath(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not [word for word in words if word not in done.stderr]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_of_a_newer_sanpath_is_not_touched(tmp_path: Path) -> None:
+    folder = tmp_path / "new.sanpath"
+    folder.mkdir()
+    manifest = {"run_id": "1", "format": 2, "tool_version": "9.1", "started": "2031-01-01"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    before = (folder / "manifest.json").read_bytes()
+    for words in (["run", "--into", "new.sanpath", "--", "true"], ["diagnose", "new.sanpath"]):
+        done = sanpath(*words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "written by sanpath 9.1 in format 2" in done.stderr
+        assert "install a newer sanpath" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert (folder / "manifest.json").read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("into", ["home", "home/thesis.txt"])
+def test_nothing_is_recorded_over_what_is_no_recording(tmp_path: Path, into: str) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.txt").write_text("mine")
+    done = sanpath("run", "--into", into, "--", "true", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "choose another folder with --into" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["thesis.txt"]
+    assert (tmp_path / "home" / "thesis.txt").read_text() == "mine"

@@ -1,0 +1,128 @@
+"""What `run` and `diagnose` end with: 130 interrupted, 4 the load failed, 1 findings, 3 cannot tell, 0; the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.cli.options import FailOn
+from sanpath.cli.output import diagnosis_of, exit_code
+from sanpath.model import Rows, Table
+from sanpath.recording import layout
+from sanpath.recording.write import Writer
+from sanpath.rulebook.model import Finding, Severity
+from sanpath.verdict.model import Diagnosis
+from sanpath_collectors.fio.tables import LOAD
+from tests.recorder.processes import sanpath
+
+
+def recording(folder: Path, load_exit_code: int) -> Path:
+    """A run in which nothing was seen: the verdict is that one cannot tell."""
+    layout.create(folder)
+    writer = Writer(folder, "host.1")
+    writer.header({"started_us": 1_800_000_000_000_000, "load_command": ["load"], "sources": []})
+    writer.end({"ended_us": 1_800_000_009_000_000, "load_exit_code": load_exit_code, "recorder_cpu_seconds": 0.1})
+    return folder
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Diagnosis:
+    return diagnosis_of(recording(tmp_path / "r.sanpath", 0))
+
+
+def finding(severity: Severity, outcome: str = "hit") -> Finding:
+    said = Finding("r", "t", "risk", severity, "lun:h/a", "read", ("s",), "hit", {}, "it is so", "because", ())
+    return said if outcome == "hit" else replace(said, outcome="unknown")
+
+
+def with_findings(diagnosis: Diagnosis, *findings: Finding) -> Diagnosis:
+    return replace(diagnosis, findings=findings)
+
+
+@pytest.mark.parametrize(
+    ("load_exit_code", "fail_on", "code"), [(0, None, 0), (0, "high", 3), (7, None, 4), (7, "info", 4)]
+)
+def test_diagnose_ends_with_what_was_found(
+    tmp_path: Path, load_exit_code: int, fail_on: str | None, code: int
+) -> None:
+    folder = recording(tmp_path / "r.sanpath", load_exit_code)
+    options = ["--fail-on", fail_on] if fail_on else []
+    result = CliRunner().invoke(app, ["diagnose", str(folder), "--format", "json", *options])
+    assert result.exit_code == code, result.output
+    assert json.loads(result.stdout)["run"]["load_exit_code"] == load_exit_code
+
+
+def test_run_ends_with_what_was_found(tmp_path: Path) -> None:
+    in_doubt = sanpath("run", "--into", "r.sanpath", "--fail-on", "critical", "--", "true", cwd=tmp_path)
+    assert in_doubt.returncode == 3, in_doubt.stderr
+    failed = sanpath("run", "--into", "s.sanpath", "--fail-on", "info", "--", "false", cwd=tmp_path)
+    assert failed.returncode == 4
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "code"),
+    [
+        ("high", FailOn.never, 0),
+        ("high", FailOn.info, 1),
+        ("high", FailOn.high, 1),
+        ("high", FailOn.critical, 3),
+        ("info", FailOn.info, 1),
+        ("info", FailOn.low, 3),
+        ("critical", FailOn.critical, 1),
+    ],
+)
+def test_findings_count_from_the_severity_that_was_named(
+    quiet: Diagnosis, severity: Severity, fail_on: FailOn, code: int
+) -> None:
+    assert exit_code(with_findings(quiet, finding(severity)), fail_on) == code
+
+
+def test_the_worst_finding_counts(quiet: Diagnosis) -> None:
+    assert exit_code(with_findings(quiet, finding("low"), finding("high"), finding("info")), FailOn.medium) == 1
+
+
+def test_a_rule_that_could_not_be_judged_is_no_finding(quiet: Diagnosis) -> None:
+    assert exit_code(with_findings(quiet, finding("critical", outcome="unknown")), FailOn.low) == 3
+
+
+def test_a_verdict_without_findings_is_all_right(quiet: Diagnosis) -> None:
+    told = replace(quiet, verdict=replace(quiet.verdict, kind="healthy"))
+    assert exit_code(told, FailOn.info) == 0
+
+
+def test_the_order_of_the_reasons(quiet: Diagnosis) -> None:
+    bad = with_findings(replace(quiet, run=replace(quiet.run, load_exit_code=9)), finding("critical"))
+    assert exit_code(bad, FailOn.info, interrupted=True) == 130
+    assert exit_code(bad, FailOn.info) == 4
+
+
+def test_a_recording_with_damaged_samples_is_one_line(tmp_path: Path) -> None:
+    folder = recording(tmp_path / "r.sanpath", 0)
+    writer = Writer(folder, "host.2")
+    writer.header({"started_us": 1_800_000_000_000_000, "load_command": [], "sources": [declared(LOAD)]})
+    for second in range(9):
+        values: dict[str, Sequence[int | float | None]] = {
+            column.metric: [second + 1] * 500 for column in LOAD.columns
+        }
+        seen = 1_800_000_000_000_000 + second * 1_000_000
+        writer.samples("fio", Rows(LOAD, [f"fio/{n}" for n in range(500)], [seen] * 500, values))
+    writer.flush()
+    (segment,) = folder.glob("samples/load/*.parquet")
+    content = bytearray(segment.read_bytes())
+    content[20:200] = b"\xff" * 180
+    segment.write_bytes(content)
+    damaged = sanpath("diagnose", "r.sanpath", cwd=tmp_path)
+    assert (damaged.returncode, damaged.stdout) == (2, "")
+    assert "is damaged" in damaged.stderr
+    assert segment.name in damaged.stderr
+    assert damaged.stderr.count("\n") == 1
+
+
+def declared(table: Table) -> dict[str, object]:
+    return {"name": "fio", "collector": "fio", "every_seconds": 1.0, "tables": [asdict(table)]}

@@ -1,0 +1,228 @@
+"""Steps from counters, the command that fio is started with, and output that no fio would write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath.errors import UsageError
+from sanpath.plugin import Event, Item, Rows, Thing
+from sanpath.recording.write import Writer
+from sanpath_collectors.fio.collector import FioReader
+
+SECOND = 1_000_000
+START = 1_800_000_000 * SECOND
+
+
+def direction(ops: int, runtime_ms: int = 0) -> dict[str, Any]:
+    latency = {"min": 1, "max": 9, "mean": 5.0, "N": ops, "percentile": {"99.000000": 8}}
+    return {"total_ios": ops, "io_bytes": 4096 * ops, "runtime": runtime_ms, "lat_ns": latency}
+
+
+def job(name: str, group: int, ops: int, runtime_ms: int = 0, **options: str) -> dict[str, Any]:
+    body = {"jobname": name, "groupid": group, "error": 0, "job options": options}
+    return body | {"read": direction(ops, runtime_ms), "write": direction(0), "usr_cpu": 1.0, "sys_cpu": 2.0}
+
+
+def document(at: float, *jobs: dict[str, Any], **keys: Any) -> bytes:
+    body = {"timestamp_ms": round((START / 1000) + at * 1000), "jobs": list(jobs), **keys}
+    return json.dumps(body, indent=2).encode() + b"\n"
+
+
+def read(documents: dict[float, bytes], end: float) -> list[Item]:
+    reader = FioReader()
+    items: list[Item] = []
+    for at, output in documents.items():
+        items += reader.feed(output, START + round(at * SECOND))
+    items += reader.finish(START + round(end * SECOND))
+    return items
+
+
+def steps(items: list[Item]) -> list[tuple[str, str, float]]:
+    return [(i.name, str(i.detail["step"]), (i.seen - START) / SECOND) for i in items if isinstance(i, Event)]
+
+
+def test_a_stonewall_ends_one_step_when_it_was_idle_and_begins_the_next() -> None:
+    # The first group ends at 2.4 s: at 3 s its run time has grown by 0.4 s only.
+    items = read(
+        {
+            1: document(1, job("a", 0, 100, 1000), job("b", 1, 0)),
+            2: document(2, job("a", 0, 200, 2000), job("b", 1, 0)),
+            3: document(3, job("a", 0, 240, 2400), job("b", 1, 0)),
+            4: document(4, job("a", 0, 240, 2400), job("b", 1, 70, 700)),
+            5: document(5, job("a", 0, 240, 2400), job("b", 1, 170, 1700)),
+        },
+        end=5.2,
+    )
+    assert steps(items) == [
+        ("step-begin", "a", 1.0),
+        ("step-end", "a", 2.4),
+        ("step-begin", "b", 4.0),
+        ("step-end", "b", 5.0),
+    ]
+
+
+def test_jobs_of_a_group_that_has_not_begun_give_no_samples() -> None:
+    items = read({1: document(1, job("a", 0, 100, 1000), job("b", 1, 0))}, end=2)
+    assert [row.entity for row in items if isinstance(row, Rows)] == [["fio/a"]]
+
+
+def test_what_is_offered_is_the_sum_over_the_jobs_of_the_group() -> None:
+    items = read(
+        {
+            1: document(
+                1,
+                job("a", 0, 10, 1000, ioengine="libaio", iodepth="8", numjobs="2"),
+                job("b", 0, 10, 1000, ioengine="psync", iodepth="8", numjobs="4", bs="64k"),
+            )
+        },
+        end=2,
+    )
+    begin = next(item for item in items if isinstance(item, Event))
+    assert begin.detail["offered"] == 8 * 2 + 1 * 4
+    assert begin.detail["block_bytes"] is None
+    assert begin.detail["loads"] == "fio/a,fio/b"
+
+
+def test_options_of_the_job_go_before_those_of_the_file() -> None:
+    keys = {"global options": {"iodepth": "4", "ioengine": "libaio", "bs": "8k", "rw": "read"}}
+    items = read({1: document(1, job("a", 0, 10, 1000, iodepth="32"), **keys)}, end=2)
+    thing = next(item for item in items if isinstance(item, Thing) and item.local_id == "fio/a")
+    assert thing.attributes == {
+        "block_bytes": 8192.0,
+        "in_flight_configured": 32,
+        "ioengine": "libaio",
+        "rw": "read",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "limited"), [({"rate_iops": "100"}, True), ({"thinktime": "5"}, True), ({}, False)]
+)
+def test_a_load_that_is_told_to_hold_back_says_so(options: dict[str, str], limited: bool) -> None:
+    items = read({1: document(1, job("a", 0, 10, 1000, **options))}, end=2)
+    assert next(item for item in items if isinstance(item, Event)).detail["rate_limited"] is limited
+
+
+@pytest.mark.parametrize(
+    ("given", "started"),
+    [
+        (["job.fio"], ["job.fio", "--output-format=json", "--status-interval=1"]),
+        (
+            ["--output-format=normal", "job.fio"],
+            ["--output-format=normal", "job.fio", "--output-format=normal,json", "--status-interval=1"],
+        ),
+        (["--output-format=terse", "job.fio"], None),
+        (["--output-format", "json+", "job.fio"], ["--output-format", "json+", "job.fio", "--status-interval=1"]),
+        (
+            ["--output-format=json,normal", "job.fio"],
+            ["--output-format=json,normal", "job.fio", "--status-interval=1"],
+        ),
+        (["-output-format=json", "job.fio"], ["-output-format=json", "job.fio", "--status-interval=1"]),
+        (["--status-interval=5", "job.fio"], ["--status-interval=5", "job.fio", "--output-format=json"]),
+        (["--minimal", "job.fio"], ["--minimal", "job.fio", "--output-format=terse,json", "--status-interval=1"]),
+    ],
+    ids=lambda words: " ".join(words) if words else "",
+)
+def test_the_user_gets_what_was_asked_for_beside_what_is_needed(given: list[str], started: list[str] | None) -> None:
+    command = FioReader.wrap(["fio", *given])
+    if started is None:
+        started = [*given, "--output-format=terse,json", "--status-interval=1"]
+    assert list(command.argv) == ["fio", *started]
+    assert command.output_file is None
+
+
+@pytest.mark.parametrize("option", [["--output=F"], ["--output", "F"], ["--output=G", "--output=F"]])
+def test_the_file_that_fio_writes_to_is_followed(option: list[str]) -> None:
+    assert FioReader.wrap(["fio", "job.fio", *option]).output_file == "F"
+
+
+def test_a_file_name_is_no_option() -> None:
+    assert FioReader.wrap(["fio", "output=x.fio"]).output_file is None
+    assert "--output-format=json" in FioReader.wrap(["fio", "output-format=json"]).argv
+
+
+@pytest.mark.parametrize("option", ["--client=h1", "--client", "-client=h1"])
+def test_fio_client_is_refused_in_one_line(option: str) -> None:
+    with pytest.raises(UsageError, match=r"^fio --client [^\n]+start fio on the host that does the I/O$"):
+        FioReader.wrap(["fio", option, "h1", "job.fio"])
+
+
+HOSTILE = [
+    *(
+        None,
+        True,
+        "x",
+        "",
+        -1,
+        1e400,
+        -1e308,
+        2**64,
+        2**200,
+        10**400,
+        [],
+        [1],
+        {},
+        {"a": 1},
+        float("nan"),
+        float("inf"),
+    ),
+    *("9" * 400, "\x00", "\ud800", "[bold]", "<b>", "'; DROP TABLE load;--", "../../x", "a\nb"),
+]
+
+
+def places(body: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The way to everything inside."""
+    if at:
+        yield at
+    inside = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
+    for key, value in inside:
+        yield from places(value, (*at, key))
+
+
+def replaced(body: Any, at: tuple[str | int, ...], value: object) -> Any:
+    if not at:
+        return value
+    copy = body.copy()
+    copy[at[0]] = replaced(body[at[0]], at[1:], value)
+    return copy
+
+
+WHOLE = json.loads(
+    document(
+        1,
+        job("a", 0, 10, 1000, iodepth="4", numjobs="2", bs="4k", ioengine="libaio", uri="nbd://h:1"),
+        disk_util=[{"name": "sda", "read_ios": 1, "write_ios": 2, "read_ticks": 3, "write_ticks": 4, "in_queue": 5}],
+        **{"global options": {"ramp_time": "1"}},
+    )
+)
+
+
+@pytest.mark.parametrize("place", list(places(WHOLE)), ids=lambda at: ".".join(map(str, at)))
+def test_nonsense_in_a_document_never_stops_the_reader(place: tuple[str | int, ...], tmp_path: Path) -> None:
+    writer = Writer(tmp_path, "test")
+    for value in HOSTILE:
+        wrong = json.dumps(replaced(WHOLE, place, value), indent=2).encode()
+        for item in read({1: wrong + b"\n", 2: document(2, job("a", 0, 20, 2000)), 3: wrong}, end=4):
+            if isinstance(item, Rows):
+                writer.samples("fio", item)
+            elif isinstance(item, Event):
+                writer.event("fio", item)
+            else:
+                writer.inventory("fio", START, item)
+    writer.flush()
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [b"\xff\xfe\x00{\n}\n", b"{" * 100_000, b"{\n" * 1000 + b"}\n" * 1000, b"\n}\n}\n", bytes(range(256)) * 50],
+    ids=["not UTF-8", "braces", "braces on lines", "closing braces", "all bytes"],
+)
+def test_nonsense_around_documents_never_stops_the_reader(output: bytes) -> None:
+    items = read({1: output, 2: b"\n}\n" + document(2, job("a", 0, 20, 2000)), 3: output}, end=4)
+    assert [row.entity for row in items if isinstance(row, Rows)] == [["fio/a"]]

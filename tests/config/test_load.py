@@ -1,0 +1,67 @@
+"""What a right sanpath.yaml becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from sanpath.config import Config, load_config
+from sanpath.model import Tie
+
+TEXT = """
+sources:
+- name: sw1
+  collector: snmp_if
+  host: sw1.example.net
+  community: file:secrets/community
+  every_seconds: 2
+- name: fa1
+  collector: flasharray
+  host: fa1.example.net
+  api_token: env:FA1_TOKEN
+  ca_file: ca.pem
+topology:
+  things:
+    hba:esx7/vmhba2: {wwpn: "21:00:00:24:ff:00:00:02", capable_bits_per_second: 8.0e+9}
+    lun:vm1/sda: {naa: [naa.1, naa.2], queue_depth: 32, thin: true, note:}
+  links:
+  - load:fio runs_on vm:vm1
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/community").write_text("swordfish\n")
+    (tmp_path / "site.yaml").write_text(TEXT)
+    monkeypatch.setenv("FA1_TOKEN", "sesame")
+    return load_config(tmp_path / "site.yaml")
+
+
+def test_secrets_are_resolved_and_never_printed(config: Config) -> None:
+    switch, array = (source.model_dump() for source in config.sources)
+    assert switch["community"] == SecretStr("swordfish")
+    assert array["api_token"] == SecretStr("sesame")
+    assert "swordfish" not in repr(config)
+    assert "sesame" not in repr(config)
+
+
+def test_paths_are_relative_to_the_file(config: Config, tmp_path: Path) -> None:
+    assert config.sources[1].model_dump()["ca_file"] == tmp_path / "ca.pem"
+
+
+def test_what_people_know_of_the_topology(config: Config) -> None:
+    hba, lun = config.things
+    assert hba.ids == {"name": ("esx7/vmhba2",), "wwpn": ("21:00:00:24:ff:00:00:02",)}
+    assert hba.attributes == {"capable_bits_per_second": 8e9}
+    assert lun.ids == {"name": ("vm1/sda",), "naa": ("naa.1", "naa.2")}
+    assert lun.attributes == {"queue_depth": 32, "thin": True, "note": None}
+    evidence = "site.yaml: load:fio runs_on vm:vm1"
+    assert config.ties == (Tie("runs_on", ("load", "fio"), ("vm", "vm1"), evidence),)
+
+
+def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config(None) == Config(None)

@@ -1,0 +1,125 @@
+"""Facts of links: utilisation, shares, what others send, and the ceiling that follows."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.facts.compute import Facts, compute
+from sanpath.facts.links import merged
+from sanpath.facts.table import FactRow
+from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
+from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, STORIES, X, computed, fast
+
+HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
+
+
+def row(facts: Facts, entity: str, direction: str = "read") -> FactRow:
+    return facts.tables["link"].select(entity=entity, direction=direction)[-1]
+
+
+def test_windows_above_the_limit_are_joined_to_their_neighbours() -> None:
+    # 1.21 and 0.76 in turn are 0.985 over both; nothing is lost.
+    found = merged([(0.76, 5), (1.21, 5), (0.76, 5), (1.21, 5)], 1.0)
+    assert [rate for rate, _ in found] == pytest.approx([0.985, 0.985])
+    assert [seconds for _, seconds in found] == [10, 10]
+
+
+def test_a_first_window_above_the_limit_waits_for_its_neighbour() -> None:
+    assert merged([(1.4, 1), (0.6, 1), (0.5, 1)], 1.05) == [(pytest.approx(1.0), 2), (0.5, 1)]
+
+
+def test_merging_keeps_bytes_and_time_whatever_the_windows() -> None:
+    random.seed(1)
+    for _ in range(200):
+        windows = [(random.uniform(0, 2), random.uniform(0.5, 5)) for _ in range(random.randrange(1, 12))]
+        found = merged(windows, 1.05)
+        assert sum(r * s for r, s in found) == pytest.approx(sum(r * s for r, s in windows))
+        assert sum(s for _, s in found) == pytest.approx(sum(s for _, s in windows))
+        assert len(found) == 1 or all(rate <= 1.05 for rate, _ in found)
+
+
+def test_utilisation_is_against_the_data_rate_and_not_the_nominal_speed() -> None:
+    found = row(computed("published"), HOST_LINK)
+    assert found["capacity_bytes_per_second"] == 425e6
+    assert found["negotiated_bits_per_second"] == 4e9
+    assert found["utilisation"] == pytest.approx(415.2 / 425, rel=1e-6)
+    assert found["full_windows_ratio"] == 1.0
+    assert (found["share"], found["on_loaded_path"]) == (1.0, True)
+    assert found["path_capable_bits_per_second"] == 8e9
+    assert found["switch_is_slower"] is True
+
+
+def test_the_other_direction_of_the_same_link_is_nearly_idle() -> None:
+    found = row(computed("published"), HOST_LINK, "write")
+    assert found["utilisation"] == pytest.approx(0.3 / 425, rel=0.01)
+    assert found["on_loaded_path"] is False
+
+
+def test_shares_are_measured_on_each_side() -> None:
+    facts = computed("unequal")
+    for port in ("esx7/vmhba2--sw1/fc1/7", "esx7/vmhba3--sw1/fc1/8"):
+        assert row(facts, f"link:{port}")["share"] == pytest.approx(0.5)
+    assert row(facts, ARRAY_LINK)["share"] == pytest.approx(1.0)
+
+
+def test_what_a_neighbour_sends_is_told_from_the_test(tmp_path: Path) -> None:
+    facts = compute(STORIES["neighbour"](San(tmp_path)).write())
+    # 166.1 MB/s, less the 2 % of the test's own bytes that may be commands and responses.
+    assert row(facts, ARRAY_LINK)["foreign_bytes_per_second"] == pytest.approx(166.1e6, rel=0.05)
+    assert row(facts, HOST_LINK)["foreign_bytes_per_second"] == pytest.approx(0, abs=1)
+    other = row(facts, "link:esx9/vmhba2--sw1/fc1/9")
+    assert (other["share"], other["on_loaded_path"]) == (None, False)
+
+
+def test_the_array_s_own_count_tells_whose_bytes_its_ports_carry() -> None:
+    facts = computed("off_the_path")
+    assert row(facts, ARRAY_LINK)["share"] == pytest.approx(1.0)
+    assert row(facts, "link:sw1/fc1/2--fa1/CT1.FC0")["on_loaded_path"] is False
+
+
+def test_without_a_path_to_the_array_its_links_are_unknown_and_the_host_s_own_are_not(tmp_path: Path) -> None:
+    """The target port is on the switch, and nobody says that it belongs to the array of the test."""
+    facts = compute(STORIES["array_not_observed"](San(tmp_path)).write())
+    assert row(facts, HOST_LINK)["on_loaded_path"] is True
+    assert [r["entity"] for r in facts.tables["link"]].count(ARRAY_LINK) == 0
+
+
+def test_a_port_that_was_never_answered_has_no_utilisation(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[replace(HOST_PORT, speed=None), fast(ARRAY_PORT)])
+    san.step("t", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)})
+    found = row(compute(san.write()), HOST_LINK)
+    assert (found["utilisation"], found["capacity_bytes_per_second"], found["ceiling_bytes_per_second"]) == (
+        None,
+    ) * 3
+    assert found["bytes_per_second"] == pytest.approx(COUNTED)
+
+
+def test_ports_of_other_hosts_are_links_of_their_own(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[HOST_PORT, SECOND_HBA, OTHER_HOST, ARRAY_PORT])
+    san.step("t", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING)})
+    facts = compute(san.write())
+    assert {r["entity"]: r["side"] for r in facts.tables["link"]} == {
+        HOST_LINK: "host",
+        "link:esx7/vmhba3--sw1/fc1/8": "host",
+        "link:esx9/vmhba2--sw1/fc1/9": "host",
+        ARRAY_LINK: "array",
+    }
+
+
+def test_utilisation_is_never_negative_and_mean_lies_below_max() -> None:
+    for name in STORIES:
+        for found in computed(name).tables["link"]:
+            mean, most = found["utilisation"], found["utilisation_max"]
+            if mean is not None and most is not None:
+                assert 0 <= float(mean) <= float(most) + 1e-9, (name, found["entity"])
+
+
+def test_a_link_names_what_a_remedy_needs() -> None:
+    found = row(computed("published"), ARRAY_LINK)
+    assert found["switch_port"] == "fc1/1"
+    assert found["naa"] == "naa.624a93706c1b16ce1c034d1c00013918"
+    assert row(computed("unequal"), HOST_LINK)["switch_port"] == "fc1/7"

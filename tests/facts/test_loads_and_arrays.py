@@ -1,0 +1,132 @@
+"""Facts of loads, block devices, arrays, and of the two ends together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.catalogue.load import facts as catalogue
+from sanpath.facts.compute import compute
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import number
+from sanpath.model import Direction, Scalar
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import STORIES, computed, fast
+
+
+def load(in_flight: float, ops: float, size: float, direction: Direction = "read") -> LoadFacts:
+    return LoadFacts("load:fio", "s", direction, 9, ops, ops * size, in_flight / ops, None, in_flight, None)
+
+
+def test_throughput_latency_and_in_flight_obey_littles_law() -> None:
+    last = computed("published").load("t800", "read")
+    assert last is not None
+    assert last.ops_per_second == pytest.approx(6250, rel=1e-4)
+    assert last.bytes_per_second == pytest.approx(409.6e6, rel=1e-4)
+    assert last.latency_seconds == pytest.approx(0.128, rel=1e-4)
+    assert last.in_flight_measured == pytest.approx(800, rel=1e-4)
+    assert last.in_flight_configured == 800
+    assert last.operation_bytes == pytest.approx(65536, rel=1e-4)
+    assert last.p99 == pytest.approx(0.256)
+    assert last.p50 is None
+
+
+def test_a_direction_without_io_has_no_facts() -> None:
+    assert computed("published").load("t800", "write") is None
+
+
+def test_only_the_same_kind_of_io_is_compared() -> None:
+    assert load(16, 6250, 65536).comparable(load(128, 6250, 65600))
+    assert not load(16, 6250, 65536).comparable(load(128, 6250, 8192))
+    assert not load(16, 6250, 65536).comparable(load(128, 6250, 65536, "write"))
+    assert load(16, 6250, 0).comparable(load(128, 6250, 0))
+    assert load(16, 6250, 0).operation_bytes is None
+
+
+def test_jobs_of_a_step_are_added_and_its_percentiles_left_out(tmp_path: Path) -> None:
+    """100 IOPS at 1 ms and 300 at 3 ms: 400 IOPS, mean (0.1 + 0.9) / 400 = 2.5 ms."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    mark: dict[str, Scalar] = {"step": "a+b", "group": 0, "loads": "fio/a,fio/b", "offered": 2}
+    out.event("fio", 0, "step-begin", **mark)
+    out.event("fio", 20, "step-end", **mark)
+    for at in range(21):
+        values: dict[str, dict[str, Number]] = {}
+        for job, ops, latency in (("fio/a", 100, 0.001), ("fio/b", 300, 0.003), ("fio/other", 999, 0.001)):
+            waited = round(ops * at * latency * 1e9)
+            values[job] = {"ops_read_total": ops * at, "latency_seconds_read_total": waited}
+            values[job] |= {"bytes_read_total": 4096 * ops * at, "latency_seconds_p99_read": 1e6}
+        out.samples("fio", LOAD, at, values)
+    found = compute(out.write()).load("a+b", "read")
+    assert found is not None
+    assert found.ops_per_second == pytest.approx(400)
+    assert found.latency_seconds == pytest.approx(0.0025)
+    assert found.in_flight_measured == pytest.approx(1.0)
+    assert found.p99 is None
+
+
+def test_bytes_that_the_load_does_not_count_follow_from_its_block_size(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    out.event("fio", 0, "step-begin", step="a", group=0, loads="fio/a", block_bytes=4096)
+    out.event("fio", 20, "step-end", step="a", group=0)
+    for at in range(21):
+        out.samples("fio", LOAD, at, {"fio/a": {"ops_read_total": 10 * at, "latency_seconds_read_total": at * 10**7}})
+    found = compute(out.write()).load("a", "read")
+    assert found is not None
+    assert found.bytes_per_second == pytest.approx(40960)
+
+
+def test_the_guest_s_disk_shows_what_it_admits() -> None:
+    (row,) = computed("published").tables["lun"].select(step="t800", direction="read")
+    assert row["entity"] == "lun:sqlvm1/sda"
+    assert row["in_flight_measured"] == pytest.approx(32, rel=1e-3)
+    assert row["latency_seconds"] == pytest.approx(32 / 6250, rel=1e-3)
+
+
+def test_growth_is_against_the_step_with_the_fewest_in_flight() -> None:
+    rows = computed("saturated_array").tables["array"].select(direction="read")
+    assert {r["step"]: r["growth"] for r in rows} == {
+        "q8": pytest.approx(1.0),
+        "q64": pytest.approx(0.6 / 0.18),
+        "q256": pytest.approx(2.4 / 0.18),
+    }
+    times = [[number(r, f"{part}_seconds") for part in ("array", "service", "queue")] for r in rows]
+    assert all(array == pytest.approx(service + queue) for array, service, queue in times)
+
+
+def test_one_step_alone_has_no_growth() -> None:
+    (row,) = computed("one_in_flight").tables["array"].select(direction="read")
+    assert row["growth"] is None
+
+
+def test_a_service_time_that_was_not_answered_is_unknown(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    san.step("s", 1, read=Flow(2000, 0.0005), array={"read": AtArray(None, queue=0.0001)})
+    facts = compute(san.write())
+    (row,) = facts.tables["array"].select(direction="read")
+    assert (row["service_seconds"], row["array_seconds"]) == (None, None)
+    assert not facts.tables["path_pair"].rows
+
+
+def test_load_and_array_are_paired_with_their_gap() -> None:
+    row = computed("published").tables["path_pair"].select(step="t800")[0]
+    assert row["entity"] == "load:fio > array:fa1"
+    assert row["gap_seconds"] == pytest.approx(0.128 - 0.00035, rel=1e-4)
+    assert row["bytes_ratio"] == pytest.approx(1, rel=1e-4)
+    assert row["foreign_ratio"] == 0.0
+
+
+def test_an_array_that_serves_others_is_paired_by_its_volume() -> None:
+    row = computed("neighbour").tables["path_pair"].rows[0]
+    assert row["entity"] == "load:fio > volume:fa1/vol01"
+
+
+def test_every_fact_is_in_the_catalogue() -> None:
+    for name in STORIES:
+        for kind, table in computed(name).tables.items():
+            for row in table:
+                assert set(row) - {"entity"} <= set(catalogue()[kind]), (name, kind)

@@ -1,0 +1,87 @@
+"""Load steps from the marks of a load, or from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from sanpath.facts.steps import load_steps
+from sanpath.model import Event, Scalar, Step
+
+SECOND = 1_000_000
+
+
+def marks(*said: tuple[float, str, int, str]) -> list[tuple[str, Event]]:
+    """(time, mark, group, step) of one fio."""
+    events = []
+    for at, name, group, step in said:
+        detail: dict[str, Scalar] = {"step": step, "group": group, "loads": f"fio/{step}", "offered": 16}
+        events.append(("fio", Event(round(at * SECOND), name, {**detail, "block_bytes": 65536.0})))
+    return events
+
+
+def limits(steps: Sequence[Step]) -> list[tuple[str, float, float]]:
+    return [(s.name, s.start / SECOND, s.end / SECOND) for s in steps]
+
+
+def test_a_tenth_of_a_step_is_left_out_as_its_ramp() -> None:
+    (step,) = load_steps(marks((10, "step-begin", 0, "t2"), (70, "step-end", 0, "t2")), 0, 99 * SECOND)
+    assert limits([step]) == [("t2", 16, 70)]
+    assert step.origin == "marks"
+    assert step.loads == ("fio/t2",)
+    assert (step.offered, step.block_bytes, step.rate_limited) == (16, 65536, False)
+
+
+def test_of_a_short_step_at_least_a_second_is_left_out() -> None:
+    (step,) = load_steps(marks((10, "step-begin", 0, "t2"), (15, "step-end", 0, "t2")), 0, 99 * SECOND)
+    assert limits([step]) == [("t2", 11, 15)]
+
+
+def test_the_ramp_that_the_load_names_is_left_out() -> None:
+    said = marks((10, "step-begin", 0, "t2"), (30, "ramp-end", 0, "t2"), (70, "step-end", 0, "t2"))
+    assert limits(load_steps(said, 0, 99 * SECOND)) == [("t2", 30, 70)]
+
+
+def test_a_killed_run_ends_with_what_was_recorded() -> None:
+    said = marks((10, "step-begin", 0, "a"), (20, "step-end", 0, "a"), (30, "step-begin", 1, "b"))
+    assert limits(load_steps(said, 0, 50 * SECOND)) == [("a", 11, 20), ("b", 32, 50)]
+
+
+def test_a_step_that_has_just_begun_has_no_negative_length() -> None:
+    (step,) = load_steps(marks((10, "step-begin", 0, "a")), 0, 5 * SECOND)
+    assert step.seconds == 0
+
+
+def test_without_marks_the_whole_run_is_one_step() -> None:
+    (step,) = load_steps([("fio", Event(3, "load-ended", {"exit_code": 0}))], 5 * SECOND, 65 * SECOND)
+    assert limits([step]) == [("whole run", 5, 65)]
+    assert (step.origin, step.offered, step.loads) == ("whole run", None, ())
+
+
+def test_two_steps_of_one_name_are_told_apart() -> None:
+    said = marks(
+        *((10, "step-begin", 0, "t2"), (20, "step-end", 0, "t2")),
+        *((30, "step-begin", 1, "t2"), (40, "step-end", 1, "t2")),
+    )
+    assert [s.name for s in load_steps(said, 0, 99 * SECOND)] == ["t2", "t2 (2)"]
+
+
+def test_a_second_run_of_the_load_into_the_same_recording_has_steps_of_its_own() -> None:
+    """The second fio numbers its groups from 0 as well."""
+    said = marks(
+        *((10, "step-begin", 0, "t2"), (20, "step-end", 0, "t2")),
+        *((110, "step-begin", 0, "t2"), (120, "step-end", 0, "t2")),
+    )
+    assert limits(load_steps(said, 0, 199 * SECOND)) == [("t2", 11, 20), ("t2 (2)", 111, 120)]
+
+
+def test_marks_that_name_no_load_mean_every_load() -> None:
+    events = [("other", Event(SECOND, "step-begin", {"step": "a"})), ("other", Event(9 * SECOND, "step-end", {}))]
+    (step,) = load_steps(events, 0, 9 * SECOND)
+    assert step.loads == ()
+
+
+@pytest.mark.parametrize("name", ["ramp-end", "step-end"])
+def test_a_mark_without_a_beginning_is_not_a_step(name: str) -> None:
+    assert [s.origin for s in load_steps(marks((10, name, 0, "a")), 0, 20 * SECOND)] == ["whole run"]

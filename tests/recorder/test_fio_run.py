@@ -1,0 +1,84 @@
+"""`sanpath run -- fio job.fio` with the real fio and nothing configured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath_collectors.fio.parse import Documents
+from tests.recorder.conftest import job_file
+from tests.recorder.processes import sanpath
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fio")
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, fio: str) -> subprocess.CompletedProcess[str]:
+    job = job_file(folder, seconds=2.4)
+    arguments = ("--into", "r.sanpath", "--format", "json", "--", fio, "--output-format=normal", job)
+    return sanpath("run", *arguments, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_it_ends_well_with_one_object_on_standard_output(
+    done: subprocess.CompletedProcess[str], said: dict[str, Any]
+) -> None:
+    assert done.returncode == 0, done.stderr
+    assert said["schema"] == "sanpath.diagnosis/1"
+    assert said["run"]["complete"] is True
+    assert said["run"]["load_exit_code"] == 0
+
+
+def test_what_fio_says_to_people_is_on_standard_error(done: subprocess.CompletedProcess[str]) -> None:
+    assert "Run status group 0 (all jobs):" in done.stderr
+    assert '"jobname"' not in done.stderr
+
+
+def test_the_output_of_fio_is_kept(folder: Path, said: dict[str, Any]) -> None:
+    assert said
+    (output,) = (folder / "r.sanpath" / "load").glob("*/output")
+    documents, text = Documents().feed(output.read_bytes())
+    assert len(documents) >= 4
+    assert [job["jobname"] for job in documents[-1]["jobs"]] == ["small", "deep", "deep"]
+    assert "Run status group 1 (all jobs):" in text
+
+
+def test_steps_carry_fios_names_and_what_was_in_flight(said: dict[str, Any]) -> None:
+    assert [step["name"] for step in said["steps"]] == ["small", "deep"]
+    assert [step["in_flight"]["configured"] for step in said["steps"]] == [1, 8]
+    assert {step["origin"] for step in said["steps"]} == {"marks"}
+
+
+def test_without_a_view_of_the_path_there_is_a_headline_and_no_culprit(said: dict[str, Any]) -> None:
+    verdict = said["verdict"]
+    assert verdict["kind"] in ("cannot_tell", "demand_limited")
+    assert verdict["headline"]
+    assert verdict["bottlenecks"] == []
+    assert said["unobserved"]
+
+
+def test_report_and_recording_lie_where_they_were_asked_for(
+    folder: Path, done: subprocess.CompletedProcess[str]
+) -> None:
+    assert (folder / "r-report.md").read_text(encoding="utf-8").startswith("#")
+    assert f"recording {folder / 'r.sanpath'}, report {folder / 'r-report.md'}" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--nosuch"], ["nofile.fio"]])
+def test_a_fio_that_fails_is_exit_code_4_and_says_its_own(tmp_path: Path, fio: str, arguments: list[str]) -> None:
+    failed = sanpath("run", "--into", "r.sanpath", "--", fio, *arguments, cwd=tmp_path)
+    assert failed.returncode == 4
+    assert "sanpath: the load command ended with exit code 1" in failed.stderr
+    assert f"fio: un{'recognized' if arguments == ['--nosuch'] else 'able to open'}" in failed.stderr

@@ -1,0 +1,155 @@
+"""Damaged and foreign files in a recording are named and left out; folders that are no recording are not touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sanpath.errors import RecordingError, UsageError
+from sanpath.model import Column, Event, Poll, Rows, Table
+from sanpath.recording import layout
+from sanpath.recording.duck import connect
+from sanpath.recording.read import Recording
+from sanpath.recording.write import Writer
+
+PORT = Table("switch_port", (Column("link_up"),))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three flushes: one sample, one event and one poll each."""
+    path = tmp_path / "r.sanpath"
+    layout.create(path)
+    writer = Writer(path, "host.1")
+    for number in range(1, 4):
+        writer.samples("s", Rows(PORT, ["p"], [number], {"link_up": [number]}))
+        writer.event("s", Event(number, f"e{number}"))
+        writer.poll(Poll("s", number, number, number, "ok"))
+        writer.flush()
+    writer.close()
+    return path
+
+
+def link_up(recording: Recording) -> list[float]:
+    connection = connect()
+    recording.view(connection, "switch_port")
+    found = [row[0] for row in connection.execute("SELECT link_up FROM samples_switch_port ORDER BY seen").fetchall()]
+    connection.close()
+    return found
+
+
+def segment(folder: Path, table: str, number: int) -> Path:
+    return folder / table / f"host.1-{number:08d}-{number:08d}.parquet"
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=["empty", "three bytes", "half", "one byte short"])
+def test_a_truncated_segment_is_left_out_and_named(folder: Path, kept: int) -> None:
+    damaged = segment(folder, "samples/switch_port", 2)
+    damaged.write_bytes(damaged.read_bytes()[:kept])
+    recording = Recording(folder)
+    assert link_up(recording) == [1, 3]
+    assert recording.unreadable == {"samples/switch_port/host.1-00000002-00000002.parquet"}
+
+
+def test_a_damaged_segment_of_one_table_costs_no_other_table(folder: Path) -> None:
+    segment(folder, "events", 1).write_bytes(b"PAR1 not any more")
+    recording = Recording(folder)
+    assert [event.name for _, event in recording.events()] == ["e2", "e3"]
+    assert [poll.due for poll in recording.polls()] == [1, 2, 3]
+    assert link_up(recording) == [1, 2, 3]
+    assert recording.unreadable == {"events/host.1-00000001-00000001.parquet"}
+
+
+def test_damage_inside_a_segment_is_found_when_it_is_read(folder: Path) -> None:
+    damaged = segment(folder, "events", 2)
+    content = bytearray(damaged.read_bytes())
+    content[4 : len(content) // 3] = b"\xff" * (len(content) // 3 - 4)
+    damaged.write_bytes(content)
+    recording = Recording(folder)
+    assert [event.name for _, event in recording.events()] == ["e1", "e3"]
+    assert recording.unreadable == {"events/host.1-00000002-00000002.parquet"}
+
+
+def test_a_foreign_file_is_left_out_and_named(folder: Path) -> None:
+    (folder / "samples/switch_port/export.parquet").write_bytes(
+        segment(folder, "samples/switch_port", 1).read_bytes()
+    )
+    (folder / "samples/switch_port/notes.txt").write_text("mine")
+    recording = Recording(folder)
+    assert link_up(recording) == [1, 2, 3]
+    assert recording.unreadable == {"samples/switch_port/export.parquet"}
+
+
+def test_what_a_killed_writer_leaves_half_written_is_not_read(folder: Path) -> None:
+    (folder / "samples/switch_port/host.1-00000004-00000004.partial").write_bytes(b"PAR1")
+    recording = Recording(folder)
+    assert link_up(recording) == [1, 2, 3]
+    assert not recording.unreadable
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"started_us": "soon"}'])
+def test_a_damaged_header_is_left_out_and_named(folder: Path, content: str) -> None:
+    (folder / "writers").mkdir()
+    (folder / "writers/host.1.json").write_text('{"started_us": 5}')
+    (folder / "writers/host.2.json").write_text(content)
+    (folder / "writers/host.2.end.json").write_text(content)
+    recording = Recording(folder)
+    assert recording.started_us == 5
+    assert recording.endings() == []
+    assert recording.unreadable == {"writers/host.2.json", "writers/host.2.end.json"}
+
+
+def test_a_segment_within_a_wider_one_is_superseded(folder: Path) -> None:
+    wide = folder / "samples/switch_port/host.1-00000001-00000003.parquet"
+    connection = connect()
+    connection.execute(
+        f"COPY (SELECT * FROM read_parquet('{folder}/samples/switch_port/*.parquet')) TO '{wide}' (FORMAT parquet)"
+    )
+    connection.close()
+    assert link_up(Recording(folder)) == [1, 2, 3]
+    segment(folder, "samples/switch_port", 2).unlink()
+    assert link_up(Recording(folder)) == [1, 2, 3]
+
+
+def test_a_newer_format_is_refused_with_what_to_do(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"format": 2, "tool_version": "9.1"}))
+    with pytest.raises(
+        RecordingError, match=r"written by sanpath 9\.1 in format 2; .*install a newer sanpath"
+    ) as caught:
+        Recording(folder)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "one"}', "\x00"])
+def test_a_manifest_that_makes_no_sense_is_refused(folder: Path, content: str) -> None:
+    (folder / "manifest.json").write_text(content)
+    with pytest.raises(RecordingError, match=r"manifest\.json cannot be read"):
+        Recording(folder)
+
+
+def test_a_folder_that_is_no_recording_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="there is no such recording"):
+        Recording(tmp_path / "nowhere")
+    with pytest.raises(RecordingError, match="not a sanpath recording"):
+        Recording(tmp_path)
+
+
+def test_a_folder_in_use_is_not_made_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match="choose another folder with --into"):
+        layout.create(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_file_is_no_folder_to_record_into(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    for folder in (tmp_path / "thesis.txt", tmp_path / "thesis.txt" / "r.sanpath"):
+        with pytest.raises(UsageError, match="Not a directory"):
+            layout.create(folder)
+
+
+def test_an_empty_folder_becomes_a_recording_and_a_recording_is_joined(tmp_path: Path) -> None:
+    assert layout.create(tmp_path).run_id == layout.create(tmp_path).run_id

@@ -1,0 +1,274 @@
+"""Load tests that no link limits, and tests in which nobody can tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, STORIES, X, calm, fast, judged, saturated_array, told
+
+
+def first(found: Diagnosis) -> str:
+    return found.verdict.bottlenecks[0].entity
+
+
+def test_the_twin_at_8_kib_is_limited_by_the_queue_of_the_guest_and_not_by_the_link() -> None:
+    """32 slots at 0.5 ms: 64,000 IOPS, 15.7 % of a 32GFC link. Here the queue is the cause, not the throttle."""
+    verdict = told("guest_queue").verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.kind, bottleneck.layer) == ("lun:sqlvm1/sda", "lun", "guest")
+    assert bottleneck.ceiling_ops_per_second == pytest.approx(32 / 0.0005, rel=1e-3)
+    assert bottleneck.explains == pytest.approx(1 - 0.5 / 8, rel=1e-3)
+    assert verdict.knee_in_flight == pytest.approx(32, rel=1e-3)
+    assert "32 I/Os through, 512 are offered" in verdict.headline
+    cleared = {c.entity for c in told("guest_queue").cleared}
+    assert {"array:fa1", "link:esx7/vmhba2--sw1/fc1/7"} <= cleared
+    budget = told("guest_queue").latency_budget[-1]
+    assert budget.parts[0].seconds[0] == pytest.approx(0.0075, rel=1e-3)
+    assert budget.parts[0].limited_by == "lun:sqlvm1/sda"
+
+
+def test_a_queue_is_not_blamed_while_the_links_below_it_could_not_be_seen(tmp_path: Path) -> None:
+    san = San(tmp_path, leave_out={"switch"})
+    verdict = judged(STORIES["guest_queue"](san).write()).verdict
+    assert verdict.kind == "cannot_tell"
+
+
+def test_an_array_that_slows_down_at_flat_throughput_is_the_bottleneck() -> None:
+    verdict = told("saturated_array").verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == ("array:fa1", "array_back", "array")
+    assert bottleneck.ceiling_ops_per_second == pytest.approx(101_000, rel=1e-3)
+    assert "13.3 times" in bottleneck.because[0]
+    # 8 in flight took 0.2 ms: 101,000 x 0.2 ms = 20 I/Os fill it.
+    assert verdict.r0.seconds == pytest.approx(0.0002, rel=1e-3)
+    assert verdict.knee_in_flight == pytest.approx(20.2, rel=1e-3)
+    assert not any(c.entity == "array:fa1" for c in told("saturated_array").cleared)
+    budget = told("saturated_array").latency_budget[-1]
+    waited = next(p for p in budget.parts if p.layer == "array_front")
+    assert (waited.entity, waited.limited_by) == ("array:fa1", "array:fa1")
+    fabric = next(p for p in budget.parts if p.layer == "fabric")
+    assert fabric.entity.startswith("link:")
+    assert fabric.limited_by is None
+
+
+def test_an_array_that_is_blamed_without_its_links_being_seen_is_graded_down(tmp_path: Path) -> None:
+    found = judged(saturated_array(San(tmp_path, leave_out={"switch"})).write())
+    assert (first(found), found.verdict.grade) == ("array:fa1", "C")
+    assert any("could not be seen" in line for line in found.verdict.bottlenecks[0].because)
+
+
+def test_an_array_whose_time_is_a_sliver_of_the_latency_is_not_blamed_for_its_growth(tmp_path: Path) -> None:
+    """0.1 to 0.35 ms is 3.5 times as much and 0.3 % of 128 ms."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], leave_out={"disk"})
+    for n, service in ((16, 0.0001), (800, 0.00035)):
+        ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array={"read": AtArray(service)})
+    verdict = judged(san.write()).verdict
+    assert verdict.kind == "cannot_tell"
+    assert "3.5 times" in verdict.headline
+
+
+def test_an_array_that_may_have_been_full_all_along_is_neither_blamed_nor_cleared() -> None:
+    found = told("full_before_it_began")
+    assert found.verdict.kind == "cannot_tell"
+    assert {s.verdict.kind for s in found.steps} == {"cannot_tell"}, "eight times as many gave no more: not too few"
+    assert not any(c.entity == "array:fa1" for c in found.cleared)
+    assert found.verdict.decide_with is not None
+    assert "fewer than 32 I/Os" in found.verdict.decide_with
+    assert found.verdict.r0.seconds is None
+
+
+def test_one_io_in_flight_is_too_little_in_flight() -> None:
+    verdict = told("one_in_flight").verdict
+    assert verdict.kind == "concurrency_limited"
+    assert "0.50 ms is 1 in flight / 2,000 IOPS" in verdict.headline
+    assert (verdict.bottlenecks, verdict.next) == ((), None)
+
+
+def test_a_load_with_a_rate_asks_for_no_more() -> None:
+    verdict = told("rate_limited").verdict
+    assert verdict.kind == "demand_limited"
+    assert "1 of 32 I/Os" in verdict.headline
+
+
+def test_a_rate_above_what_the_storage_gives_is_not_what_limits(tmp_path: Path) -> None:
+    """A rate was asked for, and still all 32 are in flight: the rate is never reached."""
+    san = calm(San(tmp_path), in_flight=32, ops=8000, latency=0.004, rate_limited=True)
+    assert judged(san.write()).verdict.kind == "concurrency_limited"
+
+
+def test_a_load_that_thinks_between_its_ios_asks_for_no_more(tmp_path: Path) -> None:
+    assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
+
+
+def test_a_process_at_the_end_of_its_core_is_the_limit() -> None:
+    found = told("cpu_bound")
+    assert found.verdict.kind == "generator_limited"
+    assert "99.0 % of a core" in found.verdict.headline
+    assert not any(c.entity == "load:fio" for c in found.cleared)
+
+
+def test_a_busy_generator_below_a_full_link_is_not_the_limit(tmp_path: Path) -> None:
+    san = San(tmp_path)
+    ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+    san.step("t", 64, read=Flow(X, 64 / X), ports=ports, array={"read": AtArray(0.0004)}, cpu=0.98)
+    assert judged(san.write()).verdict.kind == "bottleneck"
+
+
+def test_without_the_switch_nobody_can_tell_and_the_report_says_what_would() -> None:
+    found = told("switch_not_observed")
+    verdict = found.verdict
+    assert (verdict.kind, verdict.grade, verdict.bottlenecks) == ("cannot_tell", "C", ())
+    assert verdict.decide_with == "read the links of the loaded path"
+    assert "the fabric" in {u.what for u in found.unobserved}
+    assert not any(c.entity.startswith("link:") for c in found.cleared)
+    assert all(s.verdict.kind == "cannot_tell" for s in found.steps)
+
+
+@pytest.mark.parametrize("unseen", ["switch", "array"])
+def test_what_was_not_seen_never_reads_as_health(tmp_path: Path, unseen: str) -> None:
+    found = judged(calm(San(tmp_path, leave_out={unseen})).write())
+    assert found.verdict.kind == "cannot_tell"
+    assert found.verdict.decide_with
+    assert not any(c.entity.startswith({"switch": "link:", "array": "array:"}[unseen]) for c in found.cleared)
+
+
+def test_links_of_the_array_that_no_switch_shows_are_missing(tmp_path: Path) -> None:
+    """The target port hangs on a switch that nobody reads."""
+    san = San(tmp_path, ports=[HOST_PORT])
+    found = judged(calm(san).write())
+    assert found.verdict.kind == "cannot_tell"
+    assert found.verdict.decide_with == "read the links at the array"
+
+
+def test_a_path_that_nobody_reads_may_be_the_full_one(tmp_path: Path) -> None:
+    """Half of the bytes leave by an HBA on another switch: that the seen half is not full proves nothing."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    half = {p.name: (X / 2 * 32 * 2076, NOTHING) for p in san.ports}
+    san.step("s", 4, read=Flow(X, 4 / X), ports=half, array={"read": AtArray(0.0003)})
+    verdict = judged(san.write()).verdict
+    assert verdict.kind == "cannot_tell"
+    assert "the way of 49.3 % of the bytes at the host" in verdict.headline
+
+
+def test_an_array_without_latencies_is_not_cleared(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    san.step("s", 1, read=Flow(2000, 0.0005), array={"read": AtArray(None, queue=None)})
+    found = judged(san.write())
+    assert found.verdict.kind == "cannot_tell"
+    assert not any(c.entity == "array:fa1" for c in found.cleared)
+    assert all("array" not in p.layer for b in found.latency_budget for p in b.parts)
+
+
+def test_a_port_that_counts_more_than_its_speed_allows_is_not_judged(tmp_path: Path) -> None:
+    """A converged switch says 1 Gb/s of a port that moves 415 MB/s: 332 % would be the verdict of a fool."""
+    san = San(tmp_path, technology="ethernet", ports=[replace(HOST_PORT, speed=1), fast(ARRAY_PORT, 10)])
+    for n in (16, 64):
+        ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+        san.step(f"q{n}", n, read=Flow(X, n / X), ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    assert found.verdict.kind == "cannot_tell"
+    assert any("counts more bytes than its 1 Gb/s can carry" in u.why for u in found.unobserved)
+    assert not any(f.outcome == "hit" and f.rule == "link-full" for f in found.findings)
+
+
+def test_a_port_of_unknown_speed_is_not_judged(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[replace(HOST_PORT, speed=None), fast(ARRAY_PORT)])
+    ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    assert found.verdict.kind == "cannot_tell"
+    assert any("its speed is not known" in u.why for u in found.unobserved)
+
+
+def test_beside_a_port_of_unknown_speed_a_full_link_is_still_found(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[HOST_PORT, replace(ARRAY_PORT, speed=None)])
+    ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    assert first(found) == "link:esx7/vmhba2--sw1/fc1/7"
+    assert found.verdict.next is not None
+    assert found.verdict.next.predicted_ops_per_second[1] == pytest.approx(12_595, rel=1e-3)
+
+
+def test_an_array_that_shows_more_than_the_load_leaves_a_negative_rest() -> None:
+    """0.5 ms at the load, 0.9 + 0.2 at the array: -0.6 ms, shown and not cut off."""
+    (budget,) = told("array_slower_than_the_load").latency_budget
+    assert budget.unexplained_seconds == pytest.approx((-0.0006, -0.0006), rel=1e-3)
+    total = sum(sum(p.seconds) / 2 for p in budget.parts) + budget.unexplained_seconds[0]
+    assert total == pytest.approx(budget.total_seconds, abs=1e-9)
+
+
+def test_times_of_operations_that_were_split_on_the_way_are_not_subtracted() -> None:
+    """One of 1 MiB at the load is four of 256 KiB at the array, some of them at once."""
+    found = told("split_on_the_way")
+    (budget,) = found.latency_budget
+    assert budget.parts == ()
+    assert budget.unexplained_seconds[0] == pytest.approx(budget.total_seconds)
+    (step,) = found.steps
+    assert any("1,048,576 bytes at the load and 262,144 at array:fa1" in note for note in step.valid)
+    gap = next(f for f in found.findings if f.rule == "host-array-gap")
+    assert gap.outcome == "unknown"
+    assert not any(c.entity.startswith("array") for c in found.cleared)
+
+
+def test_a_volume_that_others_use_as_well_is_not_subtracted(tmp_path: Path) -> None:
+    """Half of the volume's operations are others': its mean latency is not the test's."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    shared = AtArray(0.0003, ops=4000, size=4000 * 64 * KIB)
+    san.step("s", 1, read=Flow(2000, 0.0005), array={"read": shared})
+    (budget,) = judged(san.write()).latency_budget
+    assert budget.parts == ()
+
+
+def test_steps_of_other_block_sizes_are_not_compared(tmp_path: Path) -> None:
+    """8 KiB at N 1 and 256 KiB at N 16 both give 10,000 IOPS, and the array takes longer for 32 times the bytes:
+    neither is that a plateau, nor has the array slowed down."""
+    san = San(tmp_path, ports=[fast(HOST_PORT, 64), fast(ARRAY_PORT, 64)])
+    for name, n, block, service in (("small", 1, 8 * KIB, 0.00005), ("large", 16, 256 * KIB, 0.0012)):
+        counted = {"fc1/7": (10_000 * block * 1.02, NOTHING), "fc1/1": (10_000 * block * 1.02, NOTHING)}
+        san.step(name, n, block=block, read=Flow(1e4, n / 1e4), ports=counted, array={"read": AtArray(service)})
+    found = judged(san.write())
+    assert [s.verdict.kind for s in found.steps] == ["concurrency_limited"] * 2
+    assert found.verdict.r0.from_step == "large"
+
+
+def test_two_steps_of_one_name_are_both_reported(tmp_path: Path) -> None:
+    san = calm(calm(San(tmp_path)))
+    found = judged(san.write())
+    assert [s.name for s in found.steps] == ["calm", "calm (2)"]
+    assert all(s.windows_used >= 4 for s in found.steps)
+
+
+def test_an_idle_second_fabric_reads_zero_and_not_unknown(tmp_path: Path) -> None:
+    """The idle path is one of the findings of the published test."""
+    idle = replace(HOST_PORT, name="fc1/8", device="vmhba3", wwpn="21000024ff000002")
+    san = San(tmp_path, ports=[HOST_PORT, ARRAY_PORT, idle])
+    ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
+    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    cleared = {c.entity: c for c in found.cleared}
+    assert cleared["link:esx7/vmhba3--sw1/fc1/8"].up_to == {"bytes_per_second": 0.0}
+
+
+def test_a_qos_limit_just_below_the_link_is_the_limit_and_not_the_link() -> None:
+    found = told("quality_of_service")
+    assert (found.verdict.kind, found.verdict.bottlenecks) == ("configured_cap", ())
+    assert "4.60 ms of 21.0 ms in array:fa1 because a QoS limit is reached" in found.verdict.headline
+    assert any(p.what == "QoS limit of the array" for b in found.latency_budget for p in b.parts)
+
+
+def test_a_link_between_switches_is_not_seen_and_so_not_excluded(tmp_path: Path) -> None:
+    """Host on sw1, array on sw2: the ISL between them is nobody's edge port."""
+    san = calm(San(tmp_path, inter_switch_link=True), in_flight=4, latency=0.002)
+    san.ports = [fast(HOST_PORT), replace(fast(ARRAY_PORT), on="sw2")]
+    found = judged(san.write())
+    assert found.verdict.kind == "cannot_tell"
+    isl = "link:sw1/fc1/31--sw2/fc1/31"
+    assert isl in found.verdict.headline
+    assert isl in {u.what for u in found.unobserved}

@@ -1,0 +1,145 @@
+"""Writes a real recording from synthetic samples. All times are seconds after the start of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from sanpath.model import Event, Poll, Rows, Scalar, Table, Thing, Tie
+from sanpath.recording import layout
+from sanpath.recording.read import Recording
+from sanpath.recording.write import Writer
+
+START_US = 1_800_000_000_000_000
+"""The recorder's clock when the run begins."""
+
+Number = int | float | None
+
+
+def microseconds(seconds: float) -> int:
+    """A moment of the run on the recorder's clock."""
+    return START_US + round(seconds * 1e6)
+
+
+class RecordingBuilder:
+    """A recording in the making; `write` ends it. Values are raw: what the device said, before a column's scale."""
+
+    def __init__(self, folder: Path, writer: str = "test.1") -> None:
+        self._manifest = layout.create(folder)
+        self._folder = folder
+        self._writer = Writer(folder, writer)
+        self._sources: dict[str, tuple[str, float, list[Table]]] = {}
+        self._last = 0.0
+
+    def source(self, name: str, collector: str, *tables: Table, every: float = 1.0) -> None:
+        """Declare a source with what it may yield."""
+        self._sources[name] = (collector, every, list(tables))
+
+    def thing(
+        self,
+        source: str,
+        kind: str,
+        local_id: str,
+        label: str = "",
+        ids: Mapping[str, tuple[str, ...]] | None = None,
+        attributes: Mapping[str, Scalar] | None = None,
+    ) -> None:
+        """A thing as a source knows it, seen at the start."""
+        thing = Thing(kind, local_id, label or local_id, ids or {}, attributes or {})
+        self._writer.inventory(source, START_US, thing)
+
+    def tie(
+        self, source: str, relation: str, ends: tuple[tuple[str, str], tuple[str, str]], evidence: str = "test"
+    ) -> None:
+        """A link as a source knows it, seen at the start."""
+        self._writer.inventory(source, START_US, Tie(relation, *ends, evidence))
+
+    def say(self, sentence: str) -> None:
+        """A link of the configuration: "kind:name relation kind:name"."""
+        first, relation, second = sentence.split()
+        ends = _end(first), _end(second)
+        self.tie("config", relation, ends, f"sanpath.yaml: {sentence}")
+
+    def event(self, source: str, at: float, name: str, **detail: Scalar) -> None:
+        """Something that happened."""
+        self._writer.event(source, Event(microseconds(at), name, detail))
+
+    def poll(
+        self,
+        source: str,
+        at: float,
+        outcome: Literal["ok", "partial", "failed", "skipped"] = "ok",
+        message: str = "",
+    ) -> None:
+        """One poll, without its rows."""
+        moment = microseconds(at)
+        self._last = max(self._last, at)
+        self._writer.poll(Poll(source, moment, moment, moment + 1000, outcome, message=message, requests=1))
+
+    def samples(
+        self,
+        source: str,
+        table: Table,
+        at: float,
+        values: Mapping[str, Mapping[str, Number]],
+        device_at: float | None = None,
+        covers: float | None = None,
+    ) -> None:
+        """Samples of one poll, entity → metric → value. `device_at`: the device's own clock."""
+        entities = list(values)
+        metrics = dict.fromkeys(metric for sample in values.values() for metric in sample)
+        count = len(entities)
+        rows = Rows(
+            table,
+            entities,
+            [microseconds(at)] * count,
+            {metric: [values[entity].get(metric) for entity in entities] for metric in metrics},
+            None if device_at is None else [microseconds(device_at)] * count,
+            None if covers is None else [covers] * count,
+        )
+        self._writer.samples(source, rows)
+        self._last = max(self._last, at)
+
+    def counter(
+        self, source: str, table: Table, entity: str, metric: str, series: Sequence[tuple[float, Number]]
+    ) -> None:
+        """One counter or gauge of one entity: (time, value) pairs, a poll each."""
+        for at, value in series:
+            self.samples(source, table, at, {entity: {metric: value}})
+
+    def write(self, ended: bool = True, exit_code: int | None = 0) -> Recording:
+        """End the recording. `ended` False: as if the recorder had been killed after its last flush."""
+        declared = [
+            {
+                "name": name,
+                "collector": collector,
+                "every_seconds": every,
+                "tables": [_table(table) for table in tables],
+            }
+            for name, (collector, every, tables) in self._sources.items()
+        ]
+        self._writer.header(
+            {"writer": self._writer.name, "started_us": START_US, "load_command": [], "sources": declared}
+        )
+        if ended:
+            ending = {
+                "ended_us": microseconds(self._last),
+                "load_exit_code": exit_code,
+                "recorder_cpu_seconds": 0.1,
+            }
+            self._writer.end(ending)
+        else:
+            self._writer.flush()
+            self._writer.close()
+        return Recording(self._folder)
+
+
+def _table(table: Table) -> dict[str, object]:
+    columns = [{"metric": c.metric, "bits": c.bits, "scale": c.scale} for c in table.columns]
+    return {"kind": table.kind, "rollup": table.rollup, "plane": table.plane, "columns": columns}
+
+
+def _end(text: str) -> tuple[str, str]:
+    kind, _, name = text.partition(":")
+    return kind, name

@@ -1,0 +1,281 @@
+"""A synthetic test of a storage network: steps with numbers worked out by hand go in, a recording comes out.
+
+One virtual machine sqlvm1 on the host esx7, one switch sw1, one array fa1 with the volume vol01. What the load, the
+ports and the array read in a step is stated, never modelled: a model that shares its formulas with the judge would
+prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from sanpath.model import DIRECTIONS, Scalar
+from sanpath.recording.read import Recording
+from sanpath_collectors.fio.tables import LOAD, LUN
+from sanpath_collectors.flasharray.tables import ARRAY, PATH, VOLUME
+from sanpath_collectors.snmp_if.tables import SWITCH_PORT
+from tests.support.recording import Number, RecordingBuilder
+
+KIB = 1024
+NAA = "naa.624a93706c1b16ce1c034d1c00013918"
+GAP_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One direction of I/O: operations a second and their mean latency in seconds."""
+
+    ops: float
+    latency: float
+
+
+@dataclass(frozen=True, slots=True)
+class AtArray:
+    """What the array says of one direction, in seconds. `ops` and `size` (bytes a second) None: those of the load;
+    `others`: operations a second of other volumes, of the same size."""
+
+    service: float | None
+    san: float | None = None
+    queue: float | None = 0.0
+    qos: float | None = None
+    ops: float | None = None
+    size: float | None = None
+    others: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A switch port and what hangs on it. Speeds in Gb/s as people say them; `capable`: of the device, `switch`: of
+    the port. `host`: "" for the array's ports, another name than esx7 for a neighbour. `on`: its switch."""
+
+    name: str
+    device: str
+    wwpn: str
+    speed: float | None = 4
+    capable: float | None = 8
+    host: str = "esx7"
+    switch: float | None = None
+    on: str = "sw1"
+
+
+HOST_PORT = Port("fc1/7", "vmhba2", "21000024ff000001")
+ARRAY_PORT = Port("fc1/1", "CT0.FC0", "524a937000000001", host="")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    name: str
+    begin: float
+    end: float
+    in_flight: float
+    block: float
+    flows: Mapping[str, Flow]
+    ports: Mapping[str, tuple[float, float]]
+    disk: Mapping[str, Flow]
+    array: Mapping[str, AtArray]
+    cpu: float
+    rate_limited: bool
+    pairs: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class San:
+    """Steps are added in the order they run, GAP_SECONDS apart; `write` gives the recording.
+
+    `leave_out`: any of switch, array, array_samples, disk, load, steps (all marks), last_end (as if killed).
+    `switch_cache`: how often the switch refreshes its counters, seconds. `clock`: source → its clock minus the
+    recorder's, seconds. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port fc1/31 each.
+    """
+
+    folder: Path
+    ports: Sequence[Port] = (HOST_PORT, ARRAY_PORT)
+    technology: Literal["fibre_channel", "ethernet"] = "fibre_channel"
+    leave_out: Set[str] = frozenset()
+    switch_every: float = 1.0
+    switch_cache: float | None = None
+    clock: Mapping[str, float] = field(default_factory=dict)
+    counts_bytes: bool = True
+    inter_switch_link: bool = False
+    steps: list[_Step] = field(default_factory=list)
+
+    def step(
+        self,
+        name: str,
+        in_flight: float,
+        *,
+        read: Flow | None = None,
+        write: Flow | None = None,
+        ports: Mapping[str, tuple[float, float]] | None = None,
+        disk: Mapping[str, Flow] | None = None,
+        array: Mapping[str, AtArray] | None = None,
+        block: float = 64 * KIB,
+        seconds: float = 12.0,
+        cpu: float = 0.2,
+        rate_limited: bool = False,
+        pairs: Mapping[str, float] | None = None,
+    ) -> None:
+        """One load step. `ports`: switch port → bytes a second it counts (read, write); `disk`: the guest's block
+        device; `pairs`: "INITIATOR>TARGET" → I/Os by the array's count."""
+        flows = {d: f for d, f in (("read", read), ("write", write)) if f is not None}
+        begin = self.steps[-1].end + GAP_SECONDS if self.steps else 5.0
+        more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {})
+        self.steps.append(_Step(name, begin, begin + seconds, in_flight, block, flows, *more))
+
+    def write(self, ended: bool = True) -> Recording:
+        """Write everything down, as three collectors and the configuration would have."""
+        out = RecordingBuilder(self.folder)
+        out.source("fio", "fio", LOAD, LUN)
+        last = (self.steps[-1].end if self.steps else 30.0) + (0.0 if "last_end" in self.leave_out else 2.0)
+        self._configuration(out)
+        if "load" not in self.leave_out:
+            self._load(out, last)
+        if "switch" not in self.leave_out:
+            for name in sorted({port.on for port in self.ports}):
+                self._switch(out, name, last)
+            if self.inter_switch_link:
+                out.say("switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31")
+        if "array" not in self.leave_out:
+            out.source("fa1", "flasharray", ARRAY, VOLUME, PATH)
+            self._array(out, last)
+        return out.write(ended)
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        out.say("load:fio runs_on vm:sqlvm1")
+        out.say("vm:sqlvm1 runs_on host:esx7")
+        out.thing("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
+        out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
+        for port in self.ports:
+            if port.host:
+                name = f"{port.host}/{port.device}"
+                out.thing("config", "hba", name, ids={"wwpn": (port.wwpn,)}, attributes=_capable(port.capable))
+                out.say(f"hba:{name} attached_to host:{port.host}")
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        out.thing("fio", "load", "fio", ids={"name": ("fio",)})
+        if "disk" not in self.leave_out:
+            out.thing("fio", "lun", "sda", ids={"device": ("sda",)})
+            out.tie("fio", "targets", (("load", "fio"), ("lun", "sda")), "fio disk_util")
+        shift = self.clock.get("fio", 0.0)
+        for number, step in enumerate(self.steps):
+            job = f"fio/{step.name}"
+            out.thing("fio", "load", job, ids={"name": (job,)}, attributes={"block_bytes": step.block})
+            out.tie("fio", "member_of", (("load", job), ("load", "fio")), "fio job")
+            if "steps" not in self.leave_out:
+                mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job}
+                mark |= {"offered": step.in_flight, "block_bytes": step.block, "rate_limited": step.rate_limited}
+                out.event("fio", step.begin, "step-begin", **mark)
+                if step is not self.steps[-1] or "last_end" not in self.leave_out:
+                    out.event("fio", step.end, "step-end", **mark)
+        for at in _every(1.0, 0.0, last):
+            out.poll("fio", at)
+            begun = {i: s for i, s in enumerate(self.steps) if s.begin <= at}
+            jobs = {f"fio/{s.name}": self._job(s, at) for s in begun.values()}
+            if jobs:
+                out.samples("fio", LOAD, at, jobs, device_at=at + shift)
+            if "disk" not in self.leave_out:
+                out.samples("fio", LUN, at, {"sda": self._disk(at)}, device_at=at + shift)
+
+    def _job(self, step: _Step, at: float) -> dict[str, Number]:
+        values: dict[str, Number] = {"in_flight_configured": step.in_flight, "cpu_ratio": 100 * step.cpu}
+        for direction in DIRECTIONS:
+            flow = step.flows.get(direction, Flow(0, 0))
+            ops = flow.ops * (min(at, step.end) - step.begin)
+            values[f"ops_{direction}_total"] = round(ops)
+            if self.counts_bytes:
+                values[f"bytes_{direction}_total"] = round(ops * step.block)
+            values[f"latency_seconds_{direction}_total"] = round(ops * flow.latency * 1e9)
+            values[f"latency_seconds_p99_{direction}"] = 2e9 * flow.latency if flow.ops else None
+        return values
+
+    def _disk(self, at: float) -> dict[str, Number]:
+        values: dict[str, Number] = {}
+        for direction in DIRECTIONS:
+            none = Flow(0, 0)
+            done = [(s.disk.get(direction, none), s.begin, s.end) for s in self.steps]
+            ops = [(flow.latency, flow.ops * _overlap(0, at, a, b)) for flow, a, b in done]
+            values[f"ops_{direction}_total"] = round(sum(n for _, n in ops))
+            values[f"latency_seconds_{direction}_total"] = round(sum(1e3 * latency * n for latency, n in ops))
+        return values
+
+    def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
+        ports = [port for port in self.ports if port.on == name]
+        out.source(name, "snmp_if", SWITCH_PORT, every=self.switch_every)
+        out.thing(name, "switch", name, ids={"name": (name,)})
+        for port in ports:
+            about = {"technology": self.technology, **_capable(port.switch)}
+            out.thing(name, "switch_port", port.name, port.name, {"name": (port.name,)}, about)
+            end = ("switch_port", port.name)
+            out.tie(name, "member_of", (end, ("switch", name)), "ifTable")
+            out.tie(name, "logged_in", (("wwpn", port.wwpn), end), f'ifAlias "{port.device} {port.wwpn}"')
+        if self.inter_switch_link:
+            out.thing(name, "switch_port", "fc1/31", "fc1/31", {"name": ("fc1/31",)})
+            out.tie(name, "member_of", (("switch_port", "fc1/31"), ("switch", name)), "ifTable")
+        for at in _every(self.switch_every, 0.5, last):
+            out.poll(name, at)
+            told = at if self.switch_cache is None else at // self.switch_cache * self.switch_cache
+            out.samples(name, SWITCH_PORT, at, {port.name: self._port(port, told) for port in ports})
+
+    def _port(self, port: Port, at: float) -> dict[str, Number]:
+        read, write = (
+            sum(s.ports.get(port.name, (0.0, 0.0))[d] * _overlap(0, at, s.begin, s.end) for s in self.steps)
+            for d in (0, 1)
+        )
+        # Data towards the host leaves its port (tx) and comes in at the array's (rx).
+        rx, tx = (write, read) if port.host else (read, write)
+        values: dict[str, Number] = {"bytes_rx_total": round(rx), "bytes_tx_total": round(tx)}
+        values["link_speed_bits_per_second"] = None if port.speed is None else round(1000 * port.speed)
+        values |= {"link_up": 1, "errors_rx_total": 0, "errors_tx_total": 0}
+        return values
+
+    def _array(self, out: RecordingBuilder, last: float) -> None:
+        out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
+        for port in self.ports:
+            if not port.host:
+                about = {"technology": self.technology, **_capable(port.capable)}
+                out.thing("fa1", "array_port", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)
+                out.tie("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
+        out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)})
+        out.tie("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
+        shift = self.clock.get("fa1", 0.0)
+        for at in _every(1.0, 0.0, last):
+            out.poll("fa1", at + 0.1)
+            step = next((s for s in self.steps if s.begin <= at - 1 and at <= s.end), None)
+            if "array_samples" not in self.leave_out:
+                values = {"fa1": _performance(step, whole=True)}
+                out.samples("fa1", ARRAY, at + 0.1, values, device_at=at + shift, covers=1.0)
+                values = {"vol01": _performance(step, whole=False)}
+                out.samples("fa1", VOLUME, at + 0.1, values, device_at=at + shift, covers=1.0)
+            if step is not None and step.pairs:
+                counts: dict[str, dict[str, Number]] = {pair: {"ops_count": n} for pair, n in step.pairs.items()}
+                out.samples("fa1", PATH, at + 0.1, counts, device_at=at + shift)
+
+
+def _performance(step: _Step | None, whole: bool) -> dict[str, Number]:
+    values: dict[str, Number] = {}
+    for direction in DIRECTIONS:
+        said = step.array.get(direction) if step is not None else None
+        flow = step.flows.get(direction, Flow(0, 0)) if step is not None else Flow(0, 0)
+        ops = 0.0 if said is None else flow.ops if said.ops is None else said.ops
+        size = 0.0 if said is None or step is None else ops * step.block if said.size is None else said.size
+        busy = 1 + said.others / ops if said is not None and whole else 1.0
+        values[f"ops_per_second_{direction}"] = ops * busy
+        values[f"bytes_per_second_{direction}"] = size * busy
+        for name in ("service", "queue", "san", "qos_limit"):
+            seconds = getattr(said, name.removesuffix("_limit"), None) if said is not None else 0.0
+            values[f"{name}_seconds_{direction}"] = None if seconds is None else seconds * 1e6
+    return values
+
+
+def _capable(gigabit: float | None) -> dict[str, Scalar]:
+    return {} if gigabit is None else {"capable_bits_per_second": gigabit * 1e9}
+
+
+def _overlap(first: float, last: float, begin: float, end: float) -> float:
+    return max(0.0, min(last, end) - max(first, begin))
+
+
+def _every(period: float, phase: float, last: float) -> list[float]:
+    return [phase + period * n for n in range(int((last - phase) / period) + 1)]

@@ -1,0 +1,209 @@
+"""What several sources say of one thing becomes one entity; what cannot be joined says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanpath.model import Scalar, Thing, Tie
+from sanpath.topology.identity import Topology, resolve
+
+Said = tuple[str, Thing | Tie]
+NAA = "naa.624a93706c1b16ce1c034d1c00013918"
+
+
+def topology(*said: Said) -> Topology:
+    return resolve((source, number, item) for number, (source, item) in enumerate(said))
+
+
+def thing(source: str, kind: str, local_id: str, label: str = "", **ids: str) -> Said:
+    return source, Thing(kind, local_id, label or local_id, {key: (value,) for key, value in ids.items()})
+
+
+def about(source: str, kind: str, local_id: str, attributes: Mapping[str, Scalar], **ids: str) -> Said:
+    return source, Thing(kind, local_id, local_id, {key: (value,) for key, value in ids.items()}, attributes)
+
+
+def tie(source: str, first: str, relation: str, second: str) -> Said:
+    ends = [tuple(end.split(":", 1)) for end in (first, second)]
+    return source, Tie(relation, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), f"{first} {relation} {second}")
+
+
+def said(source: str, sentence: str) -> Said:
+    first, relation, second = sentence.split()
+    return tie(source, first, relation, second)
+
+
+def test_one_port_in_three_spellings_is_one_entity_with_the_name_from_the_configuration() -> None:
+    found = topology(
+        thing("config", "hba", "esx7/vmhba2", wwpn="21:00:00:24:FF:00:00:01"),
+        thing("fa1", "hba", "21000024FF000001", wwpn="21000024FF000001"),
+        thing("vcenter", "hba", "key-vim.vmhba2", wwpn="0x21000024ff000001"),
+    )
+    assert list(found.entities) == ["hba:esx7/vmhba2"]
+    (hba,) = found.of_kind("hba")
+    assert hba.ids["wwpn"] == ("21000024ff000001",)
+    assert found.known_as["fa1", "hba", "21000024FF000001"] == "hba:esx7/vmhba2"
+    assert ("vcenter", "key-vim.vmhba2") in hba.known_as
+
+
+def test_two_sources_that_name_one_host_mean_one_host() -> None:
+    found = topology(thing("fa1", "host", "esx7"), thing("vcenter", "host", "host-42", label="esx7"))
+    assert list(found.entities) == ["host:esx7"]
+
+
+def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
+    found = topology(
+        said("config", "vm:sqlvm1 runs_on host:esx7"),
+        thing("config", "host", "esx7", wwpn="21:00:00:24:ff:00:00:01"),
+        thing("fa1", "host", "ESX-7-prod", wwpn="21000024ff000001"),
+    )
+    assert [host.id for host in found.of_kind("host")] == ["host:esx7"]
+    assert found.known_as["fa1", "host", "ESX-7-prod"] == "host:esx7"
+
+
+def test_ports_and_volumes_are_named_after_their_device() -> None:
+    found = topology(
+        thing("sw1", "switch_port", "17", label="fc1/7"),
+        thing("sw2", "switch_port", "17", label="fc1/7"),
+        thing("fa1", "array_port", "CT0.FC0"),
+        thing("fa1", "volume", "vol01"),
+        thing("fa1", "array", "pure-prod-01"),
+    )
+    assert set(found.entities) == {
+        *("switch_port:sw1/fc1/7", "switch_port:sw2/fc1/7"),
+        *("array_port:fa1/CT0.FC0", "volume:fa1/vol01", "array:fa1"),
+    }
+
+
+def test_a_lun_is_named_after_the_machine_its_load_runs_on() -> None:
+    found = topology(
+        said("config", "load:fio runs_on vm:sqlvm1"),
+        thing("config", "lun", "sqlvm1/sda", naa=NAA),
+        thing("fio", "load", "fio"),
+        ("fio", Thing("lun", "sda", "sda", {"device": ("sda",)})),
+        said("fio", "load:fio targets lun:sda"),
+    )
+    assert [lun.id for lun in found.of_kind("lun")] == ["lun:sqlvm1/sda"]
+    assert found.related("load:fio", "targets") == ["lun:sqlvm1/sda"]
+
+
+def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written() -> None:
+    found = topology(
+        thing("config", "lun", "db1/sdb", naa="3624a93706c1b16ce1c034d1c00013918"),
+        ("fa1", Thing("volume", "vol01", "vol01", {"naa": (NAA,), "serial": ("6C1B16CE1C034D1C00013918",)})),
+    )
+    (link,) = [link for link in found.links if link.relation == "backed_by"]
+    assert (link.from_entity, link.to_entity) == ("lun:db1/sdb", "volume:fa1/vol01")
+    assert NAA in link.evidence[0]
+
+
+def test_a_lun_without_a_volume_is_told() -> None:
+    found = topology(thing("config", "lun", "db1/sdb", naa=NAA))
+    (unjoined,) = found.unjoined
+    assert "lun:db1/sdb" in unjoined.what
+    assert "no array presents a volume" in unjoined.why
+
+
+def test_a_target_given_by_address_is_the_port_that_has_it() -> None:
+    found = topology(
+        thing("fa1", "array_port", "CT0.ETH4", ip="10.0.0.2"),
+        thing("fio", "load", "fio"),
+        said("fio", "load:fio targets ip:10.0.0.2"),
+    )
+    assert found.related("load:fio", "targets") == ["array_port:fa1/CT0.ETH4"]
+
+
+def test_a_wwpn_in_a_port_description_is_a_login_of_the_port_and_not_of_its_host() -> None:
+    found = topology(
+        thing("fa1", "host", "esx7", wwpn="21000024ff000001"),
+        thing("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
+        thing("sw1", "switch_port", "17", label="fc1/7"),
+        said("sw1", "wwpn:21:00:00:24:FF:00:00:01 logged_in switch_port:17"),
+    )
+    (link,) = found.links
+    assert (link.from_entity, link.to_entity) == ("hba:esx7/vmhba2", "switch_port:sw1/fc1/7")
+    assert link.evidence[0].startswith("sw1: ")
+    assert not found.unjoined
+
+
+def test_a_wwpn_that_nobody_knows_is_told_with_where_it_was_seen() -> None:
+    found = topology(
+        thing("sw1", "switch_port", "17", label="fc1/7"),
+        said("sw1", "wwpn:500143802426baf4 logged_in switch_port:17"),
+    )
+    (unjoined,) = found.unjoined
+    assert "500143802426baf4" in unjoined.what
+    assert "sw1" in unjoined.what
+    assert unjoined.why == "no source knows a thing with this wwpn"
+
+
+def test_a_misspelt_port_is_told_with_the_one_that_may_be_meant() -> None:
+    found = topology(
+        thing("sw1", "switch_port", "17", label="fc1/7"),
+        said("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1-7"),
+    )
+    (unjoined,) = found.unjoined
+    assert unjoined.why == "no source has it; did you mean switch_port:sw1/fc1/7?"
+
+
+def test_names_of_the_configuration_address_what_a_collector_found() -> None:
+    found = topology(
+        thing("sw1", "switch_port", "17", label="fc1/7"),
+        said("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1/7"),
+    )
+    assert found.related("hba:esx7/vmhba2", "logged_in") == ["switch_port:sw1/fc1/7"]
+    assert not found.unjoined
+
+
+def test_the_same_link_from_two_sources_is_one_link_with_both_pieces_of_evidence() -> None:
+    found = topology(
+        thing("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
+        thing("fa1", "hba", "21000024ff000001", wwpn="21000024ff000001"),
+        thing("fa1", "host", "esx7"),
+        said("config", "hba:esx7/vmhba2 attached_to host:esx7"),
+        said("fa1", "hba:21000024ff000001 attached_to host:esx7"),
+    )
+    (link,) = found.links
+    assert [text.partition(":")[0] for text in link.evidence] == ["config", "fa1"]
+
+
+def test_what_a_source_says_later_replaces_what_it_said_before() -> None:
+    found = topology(
+        about("sw1", "switch_port", "17", {"alias": "old"}),
+        about("sw1", "switch_port", "17", {"alias": "new"}),
+    )
+    assert found.of_kind("switch_port")[0].attributes["alias"] == "new"
+
+
+def test_the_configuration_wins_and_the_others_fill_in() -> None:
+    found = topology(
+        about(
+            "fa1", "hba", "21000024ff000001", {"capable_bits_per_second": 4e9, "model": "x"}, wwpn="21000024ff000001"
+        ),
+        about("config", "hba", "esx7/vmhba2", {"capable_bits_per_second": 8e9}, wwpn="21000024ff000001"),
+    )
+    attributes = found.of_kind("hba")[0].attributes
+    assert attributes == {"capable_bits_per_second": 8e9, "model": "x"}
+
+
+def test_zeroes_and_blanks_join_nothing() -> None:
+    found = topology(
+        thing("sw1", "switch_port", "1", label="fc1/1", wwpn="0000000000000000"),
+        thing("sw1", "switch_port", "2", label="fc1/2", wwpn="00:00:00:00:00:00:00:00"),
+        thing("sw1", "switch_port", "3", label="fc1/3", mac=""),
+    )
+    assert len(found.of_kind("switch_port")) == 3
+
+
+def test_nothing_is_no_topology() -> None:
+    found = topology()
+    assert not found.entities
+    assert not found.unjoined
+    assert len(found.graph()) == 0
+
+
+def test_the_graph_has_every_entity_and_link() -> None:
+    found = topology(said("config", "vm:sqlvm1 runs_on host:esx7"), thing("fa1", "array", "fa1"))
+    graph = found.graph()
+    assert set(graph.nodes) == {"vm:sqlvm1", "host:esx7", "array:fa1"}
+    assert graph.edges["vm:sqlvm1", "host:esx7"]["relation"] == "runs_on"

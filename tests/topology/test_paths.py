@@ -1,0 +1,173 @@
+"""Cables and I/O paths, and the two ways `sanpath topology` shows them."""
+
+from __future__ import annotations
+
+import json
+
+from sanpath.model import Thing, Tie
+from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.paths import cables, host_of, io_paths, machine_of, targets_of
+from sanpath.views.topology import as_json, as_tree
+
+NAA = "naa.624a93706c1b16ce1c034d1c00013918"
+HBAS = {"vmhba2": "21000024ff000001", "vmhba3": "21000024ff000002"}
+TARGETS = {"CT0.FC0": "524a937000000001", "CT1.FC0": "524a937000000002"}
+
+
+def end(text: str) -> tuple[str, str]:
+    kind, _, name = text.partition(":")
+    return kind, name
+
+
+def sentence(source: str, text: str) -> tuple[str, int, Tie]:
+    first, relation, second = text.split()
+    return source, 0, Tie(relation, end(first), end(second), text)
+
+
+def san(*more: tuple[str, int, Thing | Tie], switches: int = 1) -> Topology:
+    """Two initiators and two target ports on one switch, or on a switch each."""
+    said: list[tuple[str, int, Thing | Tie]] = [
+        sentence("config", "load:fio runs_on vm:sqlvm1"),
+        sentence("config", "vm:sqlvm1 runs_on host:esx7"),
+        ("fa1", 0, Thing("array", "fa1", "fa1")),
+        ("fa1", 0, Thing("volume", "vol01", "vol01", {"naa": (NAA,)})),
+        sentence("fa1", "volume:vol01 member_of array:fa1"),
+    ]
+    for number, ((hba, initiator), (port, target)) in enumerate(zip(HBAS.items(), TARGETS.items(), strict=True)):
+        switch = f"sw{min(number, switches - 1) + 1}"
+        host_port, array_port = f"{number + 1}", f"{number + 11}"
+        said += [
+            ("config", 0, Thing("hba", f"esx7/{hba}", "", {"wwpn": (initiator,)})),
+            sentence("config", f"hba:esx7/{hba} attached_to host:esx7"),
+            ("fa1", 0, Thing("array_port", port, port, {"wwpn": (target,)})),
+            sentence("fa1", f"array_port:{port} member_of array:fa1"),
+            (switch, 0, Thing("switch", switch, switch)),
+            *((switch, 0, Thing("switch_port", p, f"fc1/{p}")) for p in (host_port, array_port)),
+            *(sentence(switch, f"switch_port:{p} member_of switch:{switch}") for p in (host_port, array_port)),
+            sentence(switch, f"wwpn:{initiator} logged_in switch_port:{host_port}"),
+            sentence(switch, f"wwpn:{target} logged_in switch_port:{array_port}"),
+        ]
+    return resolve([*said, *more])
+
+
+def ends(topology: Topology) -> set[tuple[str, str]]:
+    return {(p.hba, p.array_port) for p in io_paths(topology, "load:fio")}
+
+
+def test_cables_are_named_by_their_ends_from_host_to_array() -> None:
+    assert {cable.id for cable in cables(san())} == {
+        "link:esx7/vmhba2--sw1/fc1/1",
+        "link:esx7/vmhba3--sw1/fc1/2",
+        "link:sw1/fc1/11--fa1/CT0.FC0",
+        "link:sw1/fc1/12--fa1/CT1.FC0",
+    }
+
+
+def test_reads_leave_the_port_of_the_host_and_enter_that_of_the_array() -> None:
+    counters = {(c.side, d): c.counter(d) for c in cables(san()) for d in ("read", "write")}
+    assert counters == {
+        ("host", "read"): "tx",
+        ("host", "write"): "rx",
+        ("array", "read"): "rx",
+        ("array", "write"): "tx",
+    }
+
+
+def test_on_one_switch_every_initiator_reaches_every_target() -> None:
+    assert ends(san()) == {(f"hba:esx7/{h}", f"array_port:fa1/{t}") for h in HBAS for t in TARGETS}
+
+
+def test_a_path_names_its_cables_from_host_to_array() -> None:
+    path = next(p for p in io_paths(san(), "load:fio") if p.hba.endswith("2") and p.array_port.endswith("CT1.FC0"))
+    assert [c.id for c in path.cables] == ["link:esx7/vmhba2--sw1/fc1/1", "link:sw1/fc1/12--fa1/CT1.FC0"]
+    assert (path.host, path.array) == ("host:esx7", "array:fa1")
+
+
+def test_two_fabrics_do_not_mix() -> None:
+    assert ends(san(switches=2)) == {
+        ("hba:esx7/vmhba2", "array_port:fa1/CT0.FC0"),
+        ("hba:esx7/vmhba3", "array_port:fa1/CT1.FC0"),
+    }
+
+
+def test_an_inter_switch_link_joins_them() -> None:
+    found = san(
+        ("sw1", 0, Thing("switch_port", "31", "fc1/31")),
+        ("sw2", 0, Thing("switch_port", "31", "fc1/31")),
+        sentence("sw1", "switch_port:31 member_of switch:sw1"),
+        sentence("sw2", "switch_port:31 member_of switch:sw2"),
+        sentence("config", "switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31"),
+        switches=2,
+    )
+    assert len(ends(found)) == 4
+
+
+def test_a_load_that_names_its_target_port_uses_that_port_only() -> None:
+    found = san(
+        ("fio", 0, Thing("load", "fio", "fio")), sentence("fio", f"load:fio targets wwpn:{TARGETS['CT1.FC0']}")
+    )
+    assert {port for _, port in ends(found)} == {"array_port:fa1/CT1.FC0"}
+
+
+def test_paths_lead_to_the_array_of_the_volume_only() -> None:
+    other = "524a9370000000ff"
+    found = san(
+        ("fa2", 0, Thing("array", "fa2", "fa2")),
+        ("fa2", 0, Thing("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": (other,)})),
+        sentence("fa2", "array_port:CT0.FC0 member_of array:fa2"),
+        ("sw1", 0, Thing("switch_port", "21", "fc1/21")),
+        sentence("sw1", "switch_port:21 member_of switch:sw1"),
+        sentence("sw1", f"wwpn:{other} logged_in switch_port:21"),
+        ("config", 0, Thing("lun", "sqlvm1/sda", "", {"naa": (NAA,)})),
+        sentence("config", "load:fio targets lun:sqlvm1/sda"),
+    )
+    assert {port for _, port in ends(found)} == {f"array_port:fa1/{t}" for t in TARGETS}
+    assert targets_of(found, "load:fio") == (set(), {"volume:fa1/vol01"})
+
+
+def test_a_load_on_a_bare_host() -> None:
+    found = resolve([sentence("config", "load:fio runs_on host:db1")])
+    assert machine_of(found, "load:fio") == host_of(found, "load:fio") == "host:db1"
+    assert io_paths(found, "load:fio") == []
+    assert io_paths(found, "load:unknown") == []
+
+
+def test_json_has_entities_evidence_paths_and_what_was_not_joined() -> None:
+    found = json.loads(as_json(san(sentence("sw1", "wwpn:500143802426baf4 logged_in switch_port:1"))))
+    assert {e["id"] for e in found["entities"]} >= {"host:esx7", "hba:esx7/vmhba2", "array_port:fa1/CT0.FC0"}
+    login = next(k for k in found["links"] if k["from"] == "hba:esx7/vmhba2" and k["relation"] == "logged_in")
+    assert login["to"] == "switch_port:sw1/fc1/1"
+    assert login["evidence"]
+    assert len(found["io_paths"]) == 4
+    assert found["io_paths"][0]["cables"]
+    assert "500143802426baf4" in found["unjoined"][0]["what"]
+
+
+def test_the_tree_follows_the_load_to_the_target_port() -> None:
+    text = as_tree(san())
+    lines = text.splitlines()
+    assert lines[0] == "load:fio on vm:sqlvm1"
+    first = lines.index("  hba:esx7/vmhba2")
+    assert lines[first + 1 : first + 4] == [
+        "    switch_port:sw1/fc1/1",
+        "    switch_port:sw1/fc1/11",
+        "      array_port:fa1/CT0.FC0",
+    ]
+    assert "everything that a source named was joined" in lines
+
+
+def test_names_from_devices_cannot_steer_the_terminal_or_forge_lines() -> None:
+    nasty = "esx9\x1b[2J\nnot joined\n  all is well\u202e"
+    found = resolve(
+        [
+            *((s, 0, t) for s, t in (("fa1", Thing("host", nasty, nasty)), ("fa1", Thing("volume", "v", "v")))),
+            ("fa1", 0, Tie("presents", ("volume", "v"), ("host", nasty), "connections")),
+        ]
+    )
+    text = as_tree(found)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "  all is well" not in text.splitlines()
+    assert len(text.splitlines()) == 5
+    assert json.loads(as_json(found))["entities"][0]["id"] == f"host:{nasty}"
+    assert "\x1b" not in as_json(found)

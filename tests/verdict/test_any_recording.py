@@ -1,0 +1,168 @@
+"""What must hold for every recording, whatever it holds and whatever is missing."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.recording import layout
+from sanpath.recording.read import Recording
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import json, markdown, progress, text
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import OTHER_HOST, SECOND_HBA, SECOND_TARGET, STORIES, fast, judged, recorded, told
+
+
+def random_san(folder: Path, rng: random.Random) -> San:
+    """Numbers that need not fit together, in one to three short steps."""
+    some = (SECOND_HBA, OTHER_HOST, SECOND_TARGET)
+    ports = [fast(p, rng.choice([4, 8, 16])) for p in (HOST_PORT, ARRAY_PORT, *rng.sample(some, rng.randrange(4)))]
+    left_out = {part for part in ("switch", "array", "array_samples", "disk", "steps") if rng.random() < 0.15}
+    san = San(folder, ports=ports, leave_out=left_out)
+    for number in range(rng.randrange(1, 4)):
+        flows = {d: Flow(rng.uniform(0.5, 5e4), 10 ** rng.uniform(-4, 0)) for d in ("read", "write")}
+        if rng.random() < 0.5:
+            del flows[rng.choice(["read", "write"])]
+        san.step(
+            f"s{number}",
+            rng.choice([1, 16, 800]),
+            block=rng.choice([512, 8 * KIB, 64 * KIB, 1024 * KIB]),
+            read=flows.get("read"),
+            write=flows.get("write"),
+            ports={p.name: (rng.uniform(0, 2e9), rng.uniform(0, 2e9)) for p in ports},
+            disk={d: Flow(f.ops * rng.choice([1, 0.5]), rng.uniform(0, 2) * f.latency) for d, f in flows.items()},
+            array={
+                d: AtArray(10 ** rng.uniform(-5, -1), rng.choice([None, 0.001]), rng.random() / 100) for d in flows
+            },
+            seconds=rng.choice([1, 3, 8]),
+            cpu=rng.random(),
+            rate_limited=rng.random() < 0.2,
+        )
+    return san
+
+
+def check(found: Diagnosis) -> None:
+    """What a user may rely on."""
+    for budget in found.latency_budget:
+        parts = sum(sum(p.seconds) / 2 for p in budget.parts) + sum(budget.unexplained_seconds) / 2
+        assert budget.total_seconds > 0
+        assert parts == pytest.approx(budget.total_seconds, rel=1e-9, abs=1e-9)
+        assert all(p.seconds[0] >= 0 for p in budget.parts)
+    for bottleneck in found.verdict.bottlenecks:
+        assert bottleneck.utilisation is None or 0 <= bottleneck.utilisation <= 1.05
+        assert bottleneck.explains is None or 0 <= bottleneck.explains <= 1
+        assert bottleneck.because
+    assert (found.verdict.kind == "bottleneck") == bool(found.verdict.bottlenecks)
+    assert found.verdict.kind != "cannot_tell" or found.verdict.decide_with
+    limiting = {b.entity for s in found.steps for b in s.verdict.bottlenecks}
+    assert not limiting & {c.entity for c in found.cleared}
+    assert text.render(found, 100)
+    assert markdown.render(found)
+    assert json.render(found)
+    assert progress.line(found)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_recordings_of_random_numbers(tmp_path: Path, seed: int) -> None:
+    check(judged(random_san(tmp_path, random.Random(seed)).write(ended=seed % 2 == 0)))
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_every_story(name: str) -> None:
+    check(told(name))
+
+
+PIECES = [
+    "events",
+    "polls",
+    "inventory",
+    "samples/load",
+    "samples/lun",
+    "samples/switch_port",
+    "samples/array",
+    "writers",
+]
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_pieces_that_are_missing_or_damaged(tmp_path: Path, seed: int) -> None:
+    """Files that were lost, and files that were cut: it is told, and the rest is judged."""
+    rng = random.Random(seed)
+    folder = tmp_path / "copy"
+    shutil.copytree(recorded("published").folder, folder)
+    damaged = set()
+    for piece in rng.sample(PIECES, rng.randrange(1, 5)):
+        if rng.random() < 0.5 or piece == "writers":
+            shutil.rmtree(folder / piece)
+            continue
+        for path in (folder / piece).glob("*.parquet"):
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+            damaged.add(path.name)
+    found = judged(Recording(folder))
+    check(found)
+    told_of = {u.what for u in found.unobserved}
+    assert all(any(name in what for what in told_of) for name in damaged)
+
+
+def test_an_empty_recording_says_that_there_is_nothing_to_judge(tmp_path: Path) -> None:
+    layout.create(tmp_path)
+    found = judged(Recording(tmp_path))
+    check(found)
+    assert found.verdict.kind == "cannot_tell"
+    assert "nothing can be judged" in found.verdict.headline
+
+
+def test_a_run_that_has_only_just_begun(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    out.event("fio", 1, "step-begin", step="a", group=0, loads="fio/a", offered=4)
+    out.samples("fio", LOAD, 1, {"fio/a": {"ops_read_total": 0}})
+    found = judged(out.write(ended=False))
+    check(found)
+    (step,) = found.steps
+    assert step.directions == {}
+    assert "waiting for I/O" in progress.line(found)
+
+
+def test_a_load_without_byte_counters_is_judged(tmp_path: Path) -> None:
+    """Some load generators count operations only: their bytes follow from the block size."""
+    found = judged(STORIES["published"](San(tmp_path, counts_bytes=False)).write())
+    check(found)
+    assert found.verdict == told("published").verdict
+
+
+def test_a_load_without_bytes_and_block_size_is_judged_by_what_the_link_reads(tmp_path: Path) -> None:
+    san = STORIES["published"](San(tmp_path, counts_bytes=False))
+    san.steps = [replace(step, block=0) for step in san.steps]
+    found = judged(san.write())
+    check(found)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert (bottleneck.ceiling_bytes_per_second, bottleneck.ceiling_ops_per_second) == (None, None)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped"])
+def test_a_source_that_gave_nothing_is_named(tmp_path: Path, outcome: str) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("fa1", "flasharray", LOAD)
+    for at in range(5):
+        out.poll("fa1", at, "failed" if outcome == "failed" else "skipped", message="login refused")
+    found = judged(out.write())
+    check(found)
+    (unseen,) = [u for u in found.unobserved if "fa1" in u.what]
+    assert unseen.why == "login refused"
+    (account,) = found.sources
+    assert (account.failures, account.gaps) == ((5, 0) if outcome == "failed" else (0, 5))
+
+
+def test_a_source_that_was_never_polled_is_named(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("fa1", "flasharray", LOAD)
+    found = judged(out.write())
+    assert any(u.what == "source fa1" for u in found.unobserved)

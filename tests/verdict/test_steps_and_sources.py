@@ -1,0 +1,68 @@
+"""What the diagnosis says of the test itself and of what it was read from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import fast, judged, told
+
+
+def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    san.step("s", 8, read=Flow(2000, 0.008), array={"read": AtArray(0.001)})
+    (step,) = judged(san.write()).steps
+    assert any("more I/Os in flight (16) than configured (8)" in note for note in step.valid)
+
+
+def test_the_deciding_step_is_the_one_with_most_in_flight_among_equals() -> None:
+    assert told("published").verdict.from_step == "t800"
+    assert told("saturated_array").verdict.from_step == "q256"
+
+
+def test_a_step_that_gave_more_decides_whatever_its_place(tmp_path: Path) -> None:
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for name, n, ops in (("a", 1, 2000), ("best", 4, 8000), ("c", 2, 4000)):
+        san.step(name, n, read=Flow(ops, n / ops), array={"read": AtArray(0.0003)})
+    found = judged(san.write())
+    assert found.verdict.from_step == "best"
+    assert found.verdict.r0.seconds == pytest.approx(0.0005)
+    assert found.verdict.r0.from_step == "a"
+
+
+def test_a_direction_with_hardly_any_io_is_not_judged_but_reported(tmp_path: Path) -> None:
+    """A journal's 10 writes a second beside 2,000 reads."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    flows = {"read": Flow(2000, 0.0005), "write": Flow(10, 0.001)}
+    ports = {p.name: (135e6, 1e6) for p in san.ports}
+    array = {d: AtArray(0.0003) for d in flows}
+    san.step("s", 1, read=flows["read"], write=flows["write"], ports=ports, array=array)
+    found = judged(san.write())
+    (step,) = found.steps
+    assert set(step.directions) == {"read", "write"}
+    assert found.verdict.kind == "concurrency_limited"
+
+
+def test_sources_are_accounted_for(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("sw1", "snmp_if", LOAD)
+    for at in range(6):
+        out.poll(
+            "sw1", at, "partial" if at == 3 else "skipped" if at == 4 else "ok", message="slow" if at == 3 else ""
+        )
+    (account,) = judged(out.write()).sources
+    assert (account.name, account.kind) == ("sw1", "snmp_if")
+    assert (account.polls, account.failures, account.gaps, account.requests) == (5, 1, 1, 5)
+    assert account.cost_seconds == pytest.approx(0.005)
+    assert account.last_failure == "slow"
+    assert account.clock_offset_seconds is None
+
+
+def test_the_exit_code_of_the_load_is_kept(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    found = judged(out.write(exit_code=1))
+    assert (found.run.load_exit_code, found.run.complete) == (1, True)

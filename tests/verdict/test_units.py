@@ -1,0 +1,36 @@
+"""Numbers as people say them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.128, "128 ms"),
+        (1.5, "1,500 ms"),
+        (0.0819, "81.9 ms"),
+        (0.00256, "2.56 ms"),
+        (0.00035, "0.35 ms"),
+        (0.00007, "70 µs"),
+        (0, "0.00 ms"),
+        (-0.0006, "-0.60 ms"),
+    ],
+)
+def test_durations(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_bandwidth_is_decimal() -> None:
+    # 390.6 MiB/s, as some tools say MB/s, are 409.6 MB/s.
+    assert bandwidth(390.625 * 2**20) == "409.6 MB/s"
+    assert bandwidth(1.6384e9) == "1.64 GB/s"
+
+
+def test_the_rest() -> None:
+    assert iops(6250) == "6,250 IOPS"
+    assert percent(0.9769) == "97.7 %"
+    assert (count(800.4), count(31.8), count(1.0)) == ("800", "31.8", "1")

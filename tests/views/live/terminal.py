@@ -1,0 +1,75 @@
+"""A real terminal: tmux, with a server of its own; and what runs behind it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from sanpath.cli.child import environment
+
+PATIENCE_SECONDS = 60.0
+
+
+class Terminal:
+    """A command on a terminal of a given size. `close` it at the end."""
+
+    def __init__(self, command: Sequence[str], cwd: Path, width: int, height: int) -> None:
+        self._server = f"sanpath-{uuid.uuid4().hex[:8]}"
+        # Ctrl-C reaches the shell, too, and must not end it.
+        script = f"trap : INT; {shlex.join(command)}; echo exit code $?; exec sleep 600"
+        self._tmux(
+            *("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(cwd)),
+            f"exec sh -c {shlex.quote(script)}",
+        )
+
+    def _tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self._server, *words], env=environment(), capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def text(self, history: int = 0) -> str:
+        """What is on it, and so many lines of what has scrolled away."""
+        return self._tmux("capture-pane", "-p", "-S", str(-history))
+
+    def wait_for(self, *words: str, history: int = 0) -> str:
+        """The screen, once all these words are on it."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not all(word in (text := self.text(history)) for word in words):
+            assert "exit code" not in text or "exit code" in " ".join(words), f"ended without {words}:\n{text}"
+            assert time.monotonic() < until, f"waited in vain for {words}:\n{text}"
+            time.sleep(0.1)
+        return text
+
+    def press(self, *keys: str) -> None:
+        self._tmux("send-keys", *keys)
+
+    def resize(self, width: int, height: int) -> None:
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def process(self) -> int:
+        """The process id of the command."""
+        shell = self._tmux("display-message", "-p", "#{pane_pid}").strip()
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+
+    def close(self) -> None:
+        # The server may have gone with its last session.
+        subprocess.run(["tmux", "-L", self._server, "kill-server"], env=os.environ, capture_output=True, check=False)
+
+
+def readers_of(folder: Path) -> list[int]:
+    """Reader processes that look at this recording; each test has a folder of its own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"sanpath.views.live.reader" in words and os.fsencode(folder) in words:
+            found.append(int(path.name))
+    return found

@@ -1,0 +1,311 @@
+"""What a person sees on the live view, at which size, and after which key."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from sanpath.verdict.model import Diagnosis
+from tests.views.live.made import HOST_LINK, diagnosis, failed, look, step
+from tests.views.live.screen import play, showing
+
+HOSTILE = "link:[red]esx[/red] [b\x1b[2J\x07\nnew\tline--sw1/\u202efc1/7 \u540d\u524d [@click=app.quit]"
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pause between looks; which look comes when is up to the test."""
+    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+
+
+def test_a_small_terminal_has_verdict_reason_law_budget_steps_sources_and_blind_spots() -> None:
+    async def scene() -> None:
+        async with showing(look()) as shown:
+            text = shown.text()
+        assert "RUNNING 1:00" in text
+        assert "step t64" in text
+        assert "BOTTLENECK  step t64, grade A, 9 windows" in text
+        assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
+        assert "81.9 ms = 512 in flight / 6,250 IOPS" in text
+        assert "415.2 MB/s counted of 425.0 MB/s = 97.7 %" in text
+        assert re.search(r"guest +77\.0 ms █+ +held by esx7/vmhba2 - sw1/fc1/7", text)
+        assert re.search(r"fc1/7 +read +97\.7 % █+", text)
+        assert re.search(r"► +t64 .*6,250", text)
+        assert "fa1 41 s LATE, 3 failed" in text
+        assert "sw1 1 s" in text
+        assert "credit stall: no source reports buffer credits" in text
+        assert "q quit" in text.splitlines()[-1]
+
+    play(scene)
+
+
+def test_a_large_terminal_also_says_what_to_type_and_what_comes_next() -> None:
+    async def scene() -> None:
+        async with showing(look(), size=(160, 48)) as shown:
+            text = shown.text()
+        assert "BOTTLENECK" in text
+        assert "esxcli storage nmp device set --psp VMW_PSP_RR" in text
+        assert "12,500 IOPS" in text
+        assert "CAUSE" in text
+        assert "link-full" in text
+        assert re.search(r"fa1 +flasharray +2 s +41 s +20 +3 ", text)
+        assert "The link is full." in text
+
+    play(scene)
+
+
+@pytest.mark.parametrize("size", [(10, 3), (20, 5), (39, 7)])
+def test_a_tiny_terminal_still_has_the_verdict(size: tuple[int, int]) -> None:
+    async def scene() -> None:
+        async with showing(look(), size=size) as shown:
+            assert shown.lines()[0].startswith("BOTTLENECK")
+            assert len(shown.lines()) == size[1]
+
+    play(scene)
+
+
+def test_any_size_is_drawn_and_the_first_one_looks_the_same_again() -> None:
+    async def scene() -> None:
+        async with showing(look()) as shown:
+            before = shown.text()
+            for keys in ((), ("s",), ("f",), ("o",), ("question_mark",)):
+                await shown.press("escape", *keys)
+                for size in ((1, 1), (10, 3), (200, 5), (5, 60), (110, 8), (109, 30), (160, 48)):
+                    await shown.resize(*size)
+                    assert all(cell_len(line) <= size[0] for line in shown.lines())
+            await shown.press("escape")
+            assert await shown.resize(80, 24) == before
+
+    play(scene)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48), (10, 3)])
+def test_names_of_devices_cannot_change_the_layout(size: tuple[int, int]) -> None:
+    made = diagnosis(entity=HOSTILE, source="[blink]sw1\x1b[31m")
+    given = look(made, source="[blink]sw1\x1b[31m")
+
+    async def scene() -> None:
+        async with showing(given, size=size) as shown:
+            for key in ("escape", "s", "f", "o"):
+                text = await shown.press(key)
+                assert all(character.isprintable() or character == "\n" for character in text)
+                assert all(cell_len(line) == size[0] for line in shown.lines())
+                assert shown.app.is_running
+            if size[0] >= 80:
+                assert "[red]esx[/red]" in await shown.press("escape")
+                assert "[blink]sw1" in await shown.press("o")
+
+    play(scene)
+
+
+def test_keys_turn_pages_and_escape_comes_back() -> None:
+    async def scene() -> None:
+        async with showing(look()) as shown:
+            overview = shown.text()
+            assert "2 steps" in await shown.press("s")
+            findings = await shown.press("f")
+            assert "a full link makes every I/O wait" in findings
+            assert "BOTTLENECK" in findings
+            assert "no answer within the deadline" in await shown.press("o")
+            assert "latency = I/Os in flight / IOPS" in await shown.press("question_mark")
+            assert await shown.press("question_mark") == overview
+            assert await shown.press("f", "escape") == overview
+
+    play(scene)
+
+
+def test_a_step_can_be_chosen_and_left_again() -> None:
+    async def scene() -> None:
+        async with showing(look()) as shown:
+            chosen = await shown.press("s", "up", "s")
+            assert "BOTTLENECK  step t16" in chosen
+            assert "20.5 ms = 128 in flight" in chosen
+            assert "BOTTLENECK  step t64" in await shown.press("escape")
+
+    play(scene)
+
+
+def test_pages_scroll_and_stop_at_their_first_row() -> None:
+    finding = diagnosis().findings[0]
+    many = tuple(replace(finding, rule=f"rule-{number}", why="", fix=()) for number in range(5000))
+    made = replace(diagnosis(), findings=many)
+
+    async def scene() -> None:
+        async with showing(look(made)) as shown:
+            first = await shown.press("f")
+            assert "rule-0:" in first
+            assert "rule-40:" not in first
+            assert "rule-40:" in await shown.press(*["pagedown"] * 4)
+            assert await shown.press(*["pageup"] * 9) == first
+
+    play(scene)
+
+
+def test_one_direction_can_be_looked_at() -> None:
+    both = diagnosis(step(directions=("read", "write")))
+
+    async def scene() -> None:
+        async with showing(look(both)) as shown:
+            assert "direction: both" in shown.text()
+            reads = await shown.press("d")
+            assert "CT0.FC0, read" in reads
+            assert "CT0.FC0, write" not in reads
+            writes = await shown.press("d")
+            assert "CT0.FC0, write" in writes
+            assert "ms go: write" in writes
+            assert "direction: both" in await shown.press("d")
+
+    play(scene)
+
+
+def test_a_paused_screen_stands_still_until_it_goes_on() -> None:
+    async def scene() -> None:
+        async with showing(look(), look(at=75), look(at=90)) as shown:
+            assert "PAUSED at 1:00" in await shown.press("p")
+            assert "PAUSED at 1:00" in await shown.next(), "a look that was under way"
+            await shown.press("p")
+            assert "RUNNING 1:30" in await shown.next()
+
+    play(scene)
+
+
+def other_verdict(kind: str = "cannot_tell") -> Diagnosis:
+    assert kind in ("cannot_tell", "healthy")
+    return diagnosis(step("t16", 128), step(kind=kind))  # type: ignore[arg-type] # narrowed on the line above
+
+
+def test_a_verdict_changes_only_when_two_looks_at_new_data_agree() -> None:
+    async def scene() -> None:
+        doubts = [look(other_verdict(), at=at) for at in (62, 62, 64)]
+        async with showing(look(), *doubts) as shown:
+            doubtful = await shown.next()
+            assert "BOTTLENECK" in doubtful
+            assert "changing? cannot tell" in doubtful
+            assert "BOTTLENECK" in await shown.next(), "the same data judged twice are no second witness"
+            changed = await shown.next()
+            assert changed.splitlines()[2].startswith("CANNOT TELL")
+            assert "before, in step t64: bottleneck" in changed
+
+    play(scene)
+
+
+def test_a_doubt_that_passes_changes_nothing() -> None:
+    async def scene() -> None:
+        film = [look(other_verdict(), at=62), look(at=64), look(other_verdict("healthy"), at=66), look(at=68)]
+        async with showing(look(), *film) as shown:
+            for _ in film:
+                text = await shown.next()
+                assert text.splitlines()[2].startswith("BOTTLENECK")
+            assert "changing?" not in text
+
+    play(scene)
+
+
+def test_a_step_in_its_ramp_does_not_replace_the_last_verdict() -> None:
+    ramp = diagnosis(step("t64"), step("t100", 800, kind="cannot_tell", windows=2))
+
+    async def scene() -> None:
+        async with showing(look(ramp)) as shown:
+            assert "RUNNING 1:00  step t100" in shown.text()
+            assert "BOTTLENECK  step t64" in shown.text()
+
+    play(scene)
+
+
+def test_a_finished_recording_shows_the_step_that_the_verdict_is_of_and_asks_no_more() -> None:
+    done = diagnosis(step("t16", 128), step("cool-down", 1, kind="healthy"), complete=True)
+    done = replace(done, verdict=replace(done.verdict, from_step="t16"))
+
+    async def scene() -> None:
+        async with showing(look(done, ended=True), look(at=99)) as shown:
+            assert "ENDED after 1:00" in shown.text()
+            assert "BOTTLENECK  step t16" in shown.text()
+            shown.film.wanted.release()
+            await shown.pilot.pause(0.3)
+            assert shown.film.given == 1
+
+    play(scene)
+
+
+def test_a_killed_recorder_is_told_from_a_running_one() -> None:
+    async def scene() -> None:
+        async with showing(replace(look(at=600), newest=look(at=60).newest)) as shown:
+            assert "SILENT since 2027-01-15T08:00:59" in shown.text()
+
+    play(scene)
+
+
+def test_before_the_first_io_it_says_what_it_waits_for() -> None:
+    waiting = replace(diagnosis(), steps=(), latency_budget=(), findings=())
+
+    async def scene() -> None:
+        async with showing(look(waiting)) as shown:
+            assert "WAITING FOR I/O" in shown.text()
+            assert "credit stall" in shown.text()
+
+    play(scene)
+
+
+def test_a_look_that_fails_is_said_and_keeps_the_picture() -> None:
+    async def scene() -> None:
+        async with showing(failed("there is no such recording"), look(), failed("disk on fire", at=64)) as shown:
+            assert "NOTHING RECORDED YET" in shown.text()
+            assert "there is no such recording" in shown.text()
+            assert "BOTTLENECK" in await shown.next()
+            text = await shown.next()
+            assert "BOTTLENECK" in text
+            assert "not judged now: disk on fire" in text
+
+    play(scene)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+q", "ctrl+c"])
+def test_leaving_asks_nothing_and_ends_the_reader(key: str) -> None:
+    async def scene() -> None:
+        async with showing(look()) as shown:
+            await shown.pilot.press(key)
+            await shown.pilot.pause()
+            assert not shown.app.is_running
+        assert shown.film.closed
+
+    play(scene)
+
+
+def test_ctrl_c_ends_the_run_and_not_the_view_where_there_is_a_run() -> None:
+    told: list[str] = []
+
+    async def scene() -> None:
+        async with showing(look(), interrupt=lambda: told.append("stop")) as shown:
+            await shown.press("ctrl+c", "ctrl+c")
+            assert told == ["stop", "stop"]
+            assert shown.app.is_running
+
+    play(scene)
+
+
+def test_it_closes_itself_when_the_run_has_ended() -> None:
+    over: list[bool] = []
+
+    async def scene() -> None:
+        async with showing(look(), ended=lambda: bool(over)) as shown:
+            assert shown.app.is_running
+            over.append(True)
+            while shown.app.is_running:
+                await shown.pilot.pause(0.05)
+
+    play(scene)
+
+
+def test_both_directions_at_once_obey_one_law() -> None:
+    both = diagnosis(step(directions=("read", "write")))
+
+    async def scene() -> None:
+        async with showing(look(both)) as shown:
+            text = shown.text()
+            assert "read 164 ms, write 164 ms; 512 in flight / 6,250 IOPS = 81.9 ms" in text
+            assert HOST_LINK.partition(":")[2].replace("--", " - ") in text
+
+    play(scene)

@@ -1,0 +1,167 @@
+"""The live view on a real terminal: `sanpath watch`, and `sanpath run` with the load test going on behind it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sanpath.cli.child import environment
+from sanpath.cli.lab_process import served
+from sanpath.diagnose import diagnose
+from sanpath.recording.read import Recording
+from tests.support.san import San
+from tests.support.stories import published
+from tests.views.live.terminal import PATIENCE_SECONDS, Terminal, readers_of
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+SANPATH = (sys.executable, "-m", "sanpath")
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def start(*arguments: str | Path, size: tuple[int, int] = (80, 24)) -> Terminal:
+        opened.append(Terminal([*SANPATH, *map(str, arguments)], tmp_path, *size))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return published(San(tmp_path_factory.mktemp("watched") / "r.sanpath")).write().folder
+
+
+def files(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_nothing(
+    terminal: Open, recording: Path
+) -> None:
+    before = files(recording)
+    screen = terminal("watch", recording)
+    text = screen.wait_for("BOTTLENECK", "ENDED")
+    assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
+    assert "held by esx7/vmhba2" in text
+    assert "800 in flight / 6,250 IOPS" in text
+    screen.resize(160, 48)
+    screen.wait_for("do next", "BOTTLENECK")
+    screen.resize(10, 3)
+    screen.wait_for("BOTTLENECK")
+    screen.resize(80, 24)
+    screen.wait_for("held by")
+    screen.press("q")
+    screen.wait_for("exit code 0")
+    assert files(recording) == before
+
+
+def test_watch_prints_lines_where_there_is_no_terminal(recording: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*SANPATH, "watch", str(recording)],
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bottleneck: esx7/vmhba2 - sw1/fc1/7" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("plain", [("--plain",), ()], ids=["asked for", "a dumb terminal"])
+def test_lines_on_a_terminal_where_a_screen_is_not_wanted(
+    terminal: Open, recording: Path, plain: tuple[str, ...]
+) -> None:
+    if plain:
+        screen = terminal("watch", recording, *plain)
+    else:
+        screen = Terminal(["env", "TERM=dumb", *SANPATH, "watch", str(recording)], recording.parent, 80, 24)
+    try:
+        assert "sanpath: step t800" in screen.wait_for("exit code 0")
+    finally:
+        screen.close()
+
+
+def test_what_is_no_recording_is_one_line(terminal: Open, tmp_path: Path) -> None:
+    text = terminal("watch", tmp_path, size=(250, 10)).wait_for("exit code 2")
+    assert "is not a sanpath recording" in text
+    assert "Traceback" not in text
+
+
+NOISY = ("--", "sh", "-c", "for i in 1 2 3 4 5; do printf 'NOI%s\\n' SE$i >&2; sleep 1; done")
+
+
+def test_what_the_load_says_appears_after_the_screen_and_not_on_it(terminal: Open, tmp_path: Path) -> None:
+    screen = terminal("run", "--into", tmp_path / "r.sanpath", *NOISY)
+    seen = [screen.wait_for("RUNNING")]
+    while "exit code" not in seen[-1]:
+        time.sleep(0.2)
+        seen.append(screen.text())
+    on_screen = [text for text in seen if "q quit" in text]
+    assert on_screen
+    assert not any("NOISE" in text for text in on_screen)
+    screen.wait_for("NOISE1", "NOISE5", "exit code 0", history=200)
+
+
+def test_quitting_goes_on_with_lines_and_ctrl_c_then_ends_the_run(terminal: Open, tmp_path: Path) -> None:
+    screen = terminal("run", "--into", tmp_path / "r.sanpath", "--", "sh", "-c", "printf NOI%s SE >&2; sleep 500")
+    screen.wait_for("RUNNING")
+    screen.press("q")
+    text = screen.wait_for("the run goes on", "sanpath: ", "NOISE")
+    assert "exit code" not in text
+    screen.press("C-c")
+    screen.wait_for("exit code 130", history=200)
+    assert list((tmp_path / "r.sanpath" / "writers").glob("*.end.json"))
+
+
+def test_ctrl_c_on_the_screen_ends_the_run_and_reports(terminal: Open, tmp_path: Path) -> None:
+    screen = terminal("run", "--into", tmp_path / "r.sanpath", "--", "sleep", "500")
+    screen.wait_for("RUNNING")
+    screen.press("C-c")
+    screen.wait_for("interrupted", "exit code 130", history=200)
+    assert list((tmp_path / "r.sanpath" / "writers").glob("*.end.json"))
+
+
+@pytest.mark.slow
+def test_a_killed_screen_does_not_touch_the_run(terminal: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "r.sanpath"
+    with served("four-gigabit-switch", tmp_path / "lab") as lab:
+        screen = terminal(
+            "run", "--config", lab.config, "--into", folder, "--load", "fio", "--for", "15", "--", *lab.load
+        )
+        screen.wait_for("RUNNING", "sw1", "fa1")
+        screen.resize(160, 48)
+        screen.resize(30, 5)
+        screen.wait_for("BOTTLENECK")
+        os.kill(screen.process(), signal.SIGKILL)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not list((folder / "writers").glob("*.end.json")):
+            assert time.monotonic() < until, "the recorder has not ended"
+            time.sleep(0.1)
+    assert readers_of(folder) == []
+    found = diagnose(Recording(folder))
+    assert found.run.complete
+    assert found.verdict.kind == "bottleneck"
+    assert all(source.failures == 0 and source.gaps == 0 for source in found.sources)
+    assert max(source.polls for source in found.sources) >= 12
+
+
+def test_help_does_not_wait_for_textual() -> None:
+    code = "import sys, sanpath.cli; print({'textual', 'duckdb', 'rich.text'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

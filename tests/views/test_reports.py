@@ -1,0 +1,187 @@
+"""Text and Markdown: the words a user needs, at every width, whatever devices call themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import json, markdown, progress, text
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, STORIES, X, judged, told
+
+NASTY = " [red]|*_`<b>#\\ \x1b[2J\r\n# forged\u202e {x}"
+
+
+def joined(report: str) -> str:
+    """A report without its line breaks, as a reader takes it in."""
+    return re.sub(r"\s+", " ", report)
+
+
+def with_names(folder: Path, more: str) -> Diagnosis:
+    """One test, in which steps, ports and sources have something added to their names."""
+    ports = [replace(HOST_PORT, name=f"fc1/7{more}"), replace(ARRAY_PORT, device=f"CT0{more}")]
+    san = San(folder, ports=ports)
+    counted = {p.name: (COUNTED, NOTHING) for p in ports}
+    for n in (16, 128):
+        san.step(f"{n}{more}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    return replace(found, sources=[replace(s, last_failure=more, name=s.name + more) for s in found.sources])
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """Names that try to be something else."""
+    return with_names(tmp_path_factory.mktemp("nasty"), NASTY)
+
+
+@pytest.fixture(scope="module")
+def tame(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """The same with names that try nothing."""
+    return with_names(tmp_path_factory.mktemp("tame"), " x")
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_no_line_is_longer_than_the_screen(name: str, width: int) -> None:
+    lines = text.render(told(name), width).splitlines()
+    assert max(cell_len(line) for line in lines) <= width
+    assert len(lines) > 15
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
+    report = joined(text.render(told("published"), width))
+    for words in (
+        *("BOTTLENECK", "grade A", "4GFC link esx7/vmhba2", "in the read direction", "97.7 %"),
+        *("128 ms is 800 in flight / 6,250 IOPS", "16 in flight give the same throughput"),
+        *("array:fa1 is cleared up to 409.6 MB/s", "held there by esx7/vmhba2 - sw1/fc1/7"),
+        *("Because", "Knee", "below 16 in flight", "Do next", "no outage", "Next limit", "12,595 IOPS"),
+        *("Steps", "Findings", "CAUSE link-full", "Cleared", "fa1 up to 409.6 MB/s", "Not seen", "credit stall"),
+        *("What would overturn this", "Sources", "snmp_if", "rest"),
+    ):
+        assert words in report, words
+
+
+def test_markdown_has_the_same_words() -> None:
+    report = joined(markdown.render(told("published")).replace("\\", ""))
+    for words in (
+        *("# Bottleneck", "Grade A", "128 ms is 800 in flight / 6,250 IOPS", "cleared up to 409.6 MB/s"),
+        *("## Because", "## Where 128 ms go (read, step t800)", "## Knee", "## Do next", "Verify:", "Undo:"),
+        *("## Next limit", "## Steps", "## Findings", "## Cleared", "## Not seen", "## What would overturn this"),
+        *("## Sources", "not explained by any source"),
+    ):
+        assert words in report, words
+
+
+def test_the_verdict_stands_first() -> None:
+    assert text.render(told("published"), 100).startswith("BOTTLENECK   grade A")
+    assert markdown.render(told("published")).startswith("# Bottleneck\n\n**The 4GFC link")
+
+
+def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
+    for report in (text.render(told("switch_not_observed"), 100), markdown.render(told("switch_not_observed"))):
+        assert report.lower().lstrip("# ").startswith("cannot tell")
+        assert "What would decide" in report
+        assert "read the links of the loaded path" in joined(report)
+        assert "healthy" not in report.lower()
+
+
+def test_a_negative_rest_is_shown() -> None:
+    for report in (
+        text.render(told("array_slower_than_the_load"), 100),
+        markdown.render(told("array_slower_than_the_load")),
+    ):
+        assert re.search(r"rest\W+-0\.60 ms", report)
+
+
+def test_what_a_step_is_not_good_for_is_said() -> None:
+    for report in (text.render(told("too_short"), 100), markdown.render(told("too_short"))):
+        assert "too short" in report
+        assert "grade C" in report or "Grade C" in report
+
+
+def test_both_directions_of_a_mixed_step_have_a_row_and_a_budget() -> None:
+    report = text.render(told("mixed"), 120)
+    assert re.search(r"^ rw +read ", report, re.MULTILINE)
+    assert re.search(r"^ rw +write ", report, re.MULTILINE)
+    assert "(read, step rw)" in report
+    assert "(write, step rw)" in report
+
+
+def headings(report: str) -> list[str]:
+    """The short lines at the left edge of a text report."""
+    return [line for line in report.splitlines() if re.fullmatch(r"[A-Z][a-z ]{2,25}", line)]
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_names_cannot_change_the_text_report(nasty: Diagnosis, tame: Diagnosis, width: int) -> None:
+    plain = text.render(nasty, width)
+    assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]", plain), "a control character"
+    assert "\u202e" not in plain
+    assert max(cell_len(line) for line in plain.splitlines()) <= width
+    assert "[red]" in plain, "markup is shown and not obeyed"
+    assert "\n# forged" not in plain
+    assert headings(plain) == headings(text.render(tame, width))
+    assert len(headings(plain)) > 6
+
+
+def test_colour_is_only_where_asked_for(nasty: Diagnosis) -> None:
+    assert "\x1b[" not in text.render(nasty, 100)
+    coloured = text.render(nasty, 100, colour=True)
+    assert "\x1b[1;31m" in coloured
+    assert "\x1b[2J" not in coloured
+
+
+def cells(line: str) -> int:
+    """Columns of a line of a Markdown table."""
+    return len(re.findall(r"(?<!\\)\|", line)) - 1
+
+
+def test_names_cannot_change_the_markdown_report(nasty: Diagnosis, tame: Diagnosis) -> None:
+    report = markdown.render(nasty)
+    assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]", report)
+    lines = report.splitlines()
+    assert len(lines) == len(markdown.render(tame).splitlines())
+    assert [line for line in lines if line.startswith("# ")] == ["# Bottleneck"]
+    assert not re.search(r"(?<!\\)<b>", report), "no HTML of theirs"
+    outside = [line for line in lines if "forged" in line and not line.startswith("   ")]
+    assert outside
+    assert all("\\[red\\]\\|\\*\\_\\`\\<b\\>\\#" in line for line in outside)
+
+
+@pytest.mark.parametrize("name", [*sorted(STORIES), "nasty"])
+def test_markdown_tables_keep_their_columns(name: str, nasty: Diagnosis) -> None:
+    lines = markdown.render(nasty if name == "nasty" else told(name)).splitlines()
+    tables = [n for n, line in enumerate(lines) if re.fullmatch(r"\|( --- \|)+", line)]
+    assert len(tables) >= 2
+    for number in tables:
+        width = cells(lines[number])
+        rows = [lines[number - 1]]
+        for line in lines[number + 1 :]:
+            if not line.startswith("|"):
+                break
+            rows.append(line)
+        assert len(rows) > 1
+        assert {cells(row) for row in rows} == {width}
+
+
+def test_json_holds_names_as_they_are_and_stays_one_object(nasty: Diagnosis) -> None:
+    printed = json.render(nasty)
+    assert "\x1b" not in printed
+    assert "\\u001b[2J" in printed
+    assert printed.endswith("}\n")
+
+
+def test_a_run_under_way_is_one_plain_line(nasty: Diagnosis) -> None:
+    line = progress.line(nasty)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert "so far bottleneck" in line
+    assert progress.line(told("published")) == (
+        "sanpath: step t800; read 6,250 IOPS, 409.6 MB/s, 128 ms; so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read"
+    )
