@@ -140,11 +140,14 @@ class Snmp(Protocol):
         """Scalars by full OID; None where the agent has no such object."""
         ...
 
-    async def columns(self, oids: Sequence[str], max_rows: int = 20_000) -> dict[str, dict[str, SnmpValue]]:
+    async def columns(
+        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+    ) -> dict[str, dict[str, SnmpValue]]:
         """Conceptual columns of one table, asked together so that a row's values share a PDU.
 
         Returns {index suffix: {column oid: value}}; a column the agent lacks is absent from the rows. Each row also
-        carries the key "seen": the clock in microseconds when the PDU with it arrived. Ends on a loop.
+        carries the key "seen": the clock in microseconds when the PDU with it arrived, and "beside": the value of the
+        scalar `beside` in that same PDU, such as sysUpTime.0, the agent's own clock. Ends on a loop.
         """
         ...
 

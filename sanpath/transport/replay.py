@@ -104,9 +104,14 @@ class ReplaySnmp:
         places = {oid: self._place.get(parse_oid(oid)) for oid in oids}
         return {oid: None if place is None else self._bindings[place][1] for oid, place in places.items()}
 
-    async def columns(self, oids: Sequence[str], max_rows: int = 20_000) -> dict[str, dict[str, SnmpValue]]:
+    async def columns(
+        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+    ) -> dict[str, dict[str, SnmpValue]]:
         """Columns by the same walk as on the wire."""
-        return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
+        scalar = (await self.get([beside]))[beside] if beside else None
+        return await walk_columns(
+            self._bulk, self._clock.now_us, oids, max_rows, (lambda: scalar) if beside else None
+        )
 
     async def close(self) -> None:
         """Nothing to free."""

@@ -34,9 +34,22 @@ class PysnmpSession:
             values.update(zip(asked, (value for _, value in answer), strict=False))
         return {oid: values.get(oid) for oid in oids}
 
-    async def columns(self, oids: Sequence[str], max_rows: int = 20_000) -> dict[str, dict[str, SnmpValue]]:
+    async def columns(
+        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+    ) -> dict[str, dict[str, SnmpValue]]:
         """Columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
-        return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
+        if beside is None:
+            return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
+        # A GETBULK answers its non-repeaters as GETNEXT does: the object's name without the instance is asked.
+        scalar = parse_oid(beside)[:-1]
+        last: list[SnmpValue] = [None]
+
+        async def bulk(asked: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
+            first, *rest = await self._bulk([scalar, *asked], max_repetitions, non_repeaters=1)
+            last[0] = first[1] if format_oid(first[0]) == beside else None
+            return rest
+
+        return await walk_columns(bulk, self._clock.now_us, oids, max_rows, lambda: last[0])
 
     async def close(self) -> None:
         """Free the socket, when no other session of this loop uses it."""
@@ -46,10 +59,10 @@ class PysnmpSession:
             shared.release(self._engine)
             self._engine = self._target = None
 
-    async def _bulk(self, oids: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
+    async def _bulk(self, oids: Sequence[Oid], max_repetitions: int, non_repeaters: int = 0) -> Sequence[VarBind]:
         from pysnmp.hlapi.v3arch.asyncio import bulk_cmd
 
-        return await self._request(bulk_cmd, (0, max_repetitions), oids)
+        return await self._request(bulk_cmd, (non_repeaters, max_repetitions), oids)
 
     async def _connect(self) -> shared.SharedEngine:
         from pysnmp.error import PySnmpError

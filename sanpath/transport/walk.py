@@ -33,9 +33,13 @@ def repetitions(columns: int) -> int:
 
 
 async def walk_columns(
-    bulk: Bulk, now_us: Callable[[], int], oids: Sequence[str], max_rows: int
+    bulk: Bulk,
+    now_us: Callable[[], int],
+    oids: Sequence[str],
+    max_rows: int,
+    beside: Callable[[], SnmpValue] | None = None,
 ) -> dict[str, dict[str, SnmpValue]]:
-    """Rows of the columns, as `plugin.Snmp.columns` describes them.
+    """Rows of the columns, as `plugin.Snmp.columns` describes them. `beside`: the scalar of the last answer.
 
     Every request asks all columns from the same row, the last one that all of them have reached: in a table with
     holes a column that ran ahead is asked again rather than read apart from its row. A row index that was already
@@ -66,6 +70,8 @@ async def walk_columns(
             row = rows.setdefault(format_oid(reached[column]), {})
             row[names[column]] = value
             row["seen"] = seen
+            if beside is not None:
+                row["beside"] = beside()
         going = [reached[column] for column in running if column not in ended]
         if not going:
             break

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import BUSY, array_dominates, flat_beyond, flat_over_load
+from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load
 from sanpath.verdict.judgement import WINDOWS, Judgement
 from sanpath.verdict.model import Cleared
 from sanpath.verdict.units import duration, percent
@@ -54,12 +54,11 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
 
 
 def _suspect(facts: Facts, judged: Judgement, row: FactRow) -> bool:
-    """Where throughput does not follow the load and most of the time passes in the array, it may have been full at
-    the lowest load already: that its time has not grown since proves nothing."""
+    """Where more load brought no more throughput and most of the time still passes in the array, it may have been
+    full at the lowest load already: that its time has not grown since proves nothing."""
     if judged.limiter is not None and judged.limiter.startswith("lun:"):
         return False
-    flat = flat_over_load(facts, judged.load) is not None or flat_beyond(facts, judged.load) is not None
-    return flat and array_dominates(facts, judged.load, row)
+    return flat_over_load(facts, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 
 def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:

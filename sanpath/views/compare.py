@@ -36,7 +36,17 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
 
 
 def _table(comparison: Comparison) -> Table:
-    header = ("steps", "direction", "in flight", "IOPS before", "after", "change", "latency before", "after", "change")
+    header = (
+        "steps",
+        "direction",
+        "in flight",
+        "IOPS before",
+        "after",
+        "change",
+        "latency before",
+        "after",
+        "change",
+    )
     table = Table(*header, box=None, padding=(0, 1, 0, 0))
     for pair in comparison.pairs:
         steps = pair.before_step if pair.before_step == pair.after_step else f"{pair.before_step} > {pair.after_step}"

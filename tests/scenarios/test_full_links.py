@@ -272,3 +272,12 @@ def test_a_full_link_with_a_higher_ceiling_is_not_coincident(tmp_path: Path) -> 
     san.step("t", 64, read=Flow(ops, 64 / ops), ports=ports, array={"read": AtArray(0.0004)})
     (bottleneck,) = judged(san.write()).verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.coincident) == (HOST_LINK, ())
+
+
+def test_an_array_that_is_most_of_the_latency_at_the_lowest_load_only_is_cleared(tmp_path: Path) -> None:
+    """2.2 of 2.56 ms with 16 in flight, and 2.2 of 128 ms with 800: what waits, waits elsewhere."""
+    san = San(tmp_path)
+    for n in (16, 800):
+        ports = {p.name: (COUNTED, NOTHING) for p in san.ports}
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array={"read": AtArray(0.0022)})
+    assert "array:fa1" in {c.entity for c in judged(san.write()).cleared}

@@ -113,6 +113,9 @@ class FioReader(LoadReader):
             group.jobs = [job for job in now.jobs if job.group == number]
             group.time_us = now.time_us or seen
             if group.ops == ops:
+                # The run time of a job that only stalls goes on; that of one that has ended does not.
+                if group.state == "running" and group.runtime_us == runtime_us:
+                    yield from self._ended(number, group, seen)
                 continue
             # What is missing between clock and run time of the last interval is the time since the group has ended.
             idle_us = group.time_us - time_us - (group.runtime_us - runtime_us) if group.state == "running" else 0
@@ -131,8 +134,11 @@ class FioReader(LoadReader):
     def _end(self, seen: int, before: int | None = None) -> Iterator[Event]:
         for number, group in self._groups.items():
             if group.state in ("running", "ramp") and (before is None or number < before):
-                group.state = "ended"
-                yield self._event("step-end", number, group, group.progressed or seen)
+                yield from self._ended(number, group, seen)
+
+    def _ended(self, number: int, group: _Group, seen: int) -> Iterator[Event]:
+        group.state = "ended"
+        yield self._event("step-end", number, group, group.progressed or seen)
 
     def _event(self, name: str, number: int, group: _Group, seen: int) -> Event:
         sizes = {job.block_bytes for job in group.jobs}

@@ -31,6 +31,7 @@ class SnmpIf(Collector[SnmpIfConfig]):
         self._virtual: set[str] = set()
         self._with_64: set[str] = set()
         self._uptime: tuple[int, int] | None = None
+        self._started_us: int | None = None
 
     def _agent(self, ctx: Context) -> Snmp:
         if self._snmp is None:
@@ -82,12 +83,15 @@ class SnmpIf(Collector[SnmpIfConfig]):
         if isinstance(ticks, int):
             if restart := self._restart(ticks, seen):
                 yield restart
+            if self._started_us is None:
+                self._started_us = seen - ticks * parse.TICK_US
             yield parse.uptime(self._switch, ticks, seen)
-        rows = await self._agent(ctx).columns(parse.octet_columns(self._with_64, self._ports - self._virtual))
+        columns = parse.octet_columns(self._with_64, self._ports - self._virtual)
+        rows = await self._agent(ctx).columns(columns, beside=parse.SYS_UPTIME)
         if not rows:
             raise CollectorError(Failure.UNREADABLE, "the agent answers, but its view holds no ifTable")
         self._with_64 |= {index for index, row in rows.items() if parse.has_64_bits(row)}
-        for samples in parse.samples(rows, self._virtual, self._with_64):
+        for samples in parse.samples(rows, self._virtual, self._with_64, self._started_us):
             yield samples
 
     async def close(self) -> None:
@@ -102,5 +106,6 @@ class SnmpIf(Collector[SnmpIfConfig]):
             return None
         self._ports.clear()  # a new start may number the interfaces anew: ask for both kinds of counters again
         self._with_64.clear()
+        self._started_us = None
         detail = {"uptime_seconds_before": before[0] / 100, "uptime_seconds": ticks / 100}
         return Event(seen, "device-restarted", detail)

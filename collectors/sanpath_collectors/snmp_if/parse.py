@@ -50,6 +50,8 @@ _VIRTUAL = frozenset({53, 131, 135, 136, 161, 209})  # propVirtual, tunnel, two 
 _UP, _TRUE = 1, 1  # ifOperStatus, TruthValue
 
 _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?![0-9a-fA-F])")
+TICK_US = 10_000
+"""TimeTicks are hundredths of a second."""
 _TICKS_WRAP = 2**32
 _TICKS_SLACK = 100 * 60  # a minute: clocks and answers are not exact
 
@@ -126,9 +128,13 @@ def wwpns_in(alias: str) -> list[str]:
     return [re.sub(r"[:.-]", "", match.group()).lower() for match in _WWPN.finditer(alias)]
 
 
-def samples(rows: Mapping[str, Row], skip: Collection[str], with_64: Collection[str]) -> Iterator[Rows]:
+def samples(
+    rows: Mapping[str, Row], skip: Collection[str], with_64: Collection[str], started_us: int | None = None
+) -> Iterator[Rows]:
     """Rows of the ports, those with 64-bit and those with 32-bit counters apart; ports without counters left out.
 
+    `started_us`: when the agent started, by our clock. With sysUpTime beside each row it gives the time at which the
+    agent read its counters, whatever the answer met on its way; None: only the time of arrival is known.
     A port of `with_64` stays with the 64-bit counter even where this answer lacks it: a change of counter would
     look like a reset.
     """
@@ -140,10 +146,10 @@ def samples(rows: Mapping[str, Row], skip: Collection[str], with_64: Collection[
         (SWITCH_PORT_32, narrow, (IF_IN_OCTETS, IF_OUT_OCTETS)),
     ):
         if part:
-            yield _rows(table, part, octets)
+            yield _rows(table, part, octets, started_us)
 
 
-def _rows(table: Table, rows: Mapping[str, Row], octets: tuple[str, str]) -> Rows:
+def _rows(table: Table, rows: Mapping[str, Row], octets: tuple[str, str], started_us: int | None) -> Rows:
     values: dict[str, Sequence[int | float | None]] = {
         "bytes_rx_total": _counter(rows, octets[0]),
         "bytes_tx_total": _counter(rows, octets[1]),
@@ -154,7 +160,11 @@ def _rows(table: Table, rows: Mapping[str, Row], octets: tuple[str, str]) -> Row
         "discards_rx_total": _counter(rows, IF_IN_DISCARDS),
         "discards_tx_total": _counter(rows, IF_OUT_DISCARDS),
     }
-    return Rows(table, list(rows), [_integer(row["seen"]) or 0 for row in rows.values()], values)
+    ticks = [row.get("beside") for row in rows.values()]
+    device_time = None
+    if started_us is not None and all(isinstance(tick, int) for tick in ticks):
+        device_time = [started_us + tick * TICK_US for tick in ticks if isinstance(tick, int)]
+    return Rows(table, list(rows), [_integer(row["seen"]) or 0 for row in rows.values()], values, device_time)
 
 
 def _counter(rows: Mapping[str, Row], oid: str) -> list[int | None]:

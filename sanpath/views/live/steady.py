@@ -22,8 +22,11 @@ class Told:
 
     @property
     def says(self) -> tuple[object, ...]:
-        """What must change for it to be another verdict: figures, grade and windows may move."""
-        return self.step.verdict.kind, *((b.entity, b.direction) for b in self.bottlenecks)
+        """What must change for it to be another verdict: figures, grade and windows may move, and which of several
+        coincident elements is named first."""
+        return self.step.verdict.kind, *(
+            (b.direction, frozenset((b.entity, *b.coincident))) for b in self.bottlenecks
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,20 @@ def headline(steady: Steady, told: Told, width: int) -> Text:
         windows += f", {JUDGED_WINDOWS} are needed"
     text = line(word, f"  step {told.step.name}, grade {verdict.grade}, {windows}")
     if steady.doubt is not None:
-        other = words.KINDS[steady.doubt.step.verdict.kind].lower()
-        text.append_text(line(("  changing? ", "yellow"), (other, "yellow")))
+        text.append_text(line((f"  changing? {_other(steady.doubt, told)}", "yellow")))
     elif steady.before is not None:
-        other = words.KINDS[steady.before.step.verdict.kind].lower()
+        other = _other(steady.before, told)
         text.append_text(line((f"  before, in step {steady.before.step.name}: {other}", "dim")))
     return cut(text, width)
+
+
+def _other(other: Told, told: Told) -> str:
+    """In a few words, how another verdict differs from that which is shown."""
+    if other.step.verdict.kind != told.step.verdict.kind or not other.bottlenecks:
+        return words.KINDS[other.step.verdict.kind].lower()
+    return " and ".join(
+        words.short(entity) for entity in (other.bottlenecks[0].entity, *other.bottlenecks[0].coincident)
+    )
 
 
 def reasons(told: Told, width: int) -> list[Text]:

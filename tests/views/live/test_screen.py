@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.verdict.model import Diagnosis
-from tests.views.live.made import HOST_LINK, diagnosis, failed, look, step
+from tests.views.live.made import ARRAY_LINK, HOST_LINK, diagnosis, failed, look, step
 from tests.views.live.screen import play, showing
 
 HOSTILE = "link:[red]esx[/red] [b\x1b[2J\x07\nnew\tline--sw1/\u202efc1/7 \u540d\u524d [@click=app.quit]"
@@ -188,6 +188,30 @@ def test_a_verdict_changes_only_when_two_looks_at_new_data_agree() -> None:
             changed = await shown.next()
             assert changed.splitlines()[2].startswith("CANNOT TELL")
             assert "before, in step t64: bottleneck" in changed
+
+    play(scene)
+
+
+def test_naming_the_other_of_two_coincident_links_first_is_no_change() -> None:
+    swapped = step()
+    limit = replace(swapped.verdict.bottlenecks[0], entity=ARRAY_LINK, coincident=(HOST_LINK,))
+    swapped = replace(swapped, verdict=replace(swapped.verdict, bottlenecks=(limit,)))
+
+    async def scene() -> None:
+        async with showing(look(), look(diagnosis(swapped), at=62)) as shown:
+            text = await shown.next()
+            assert "where   sw1/fc1/1 - fa1/CT0.FC0 and esx7/vmhba2 - sw1/fc1/7" in text
+            assert "changing?" not in text
+
+    play(scene)
+
+
+def test_another_element_of_the_same_kind_is_named_as_what_changes() -> None:
+    moved = diagnosis(step(entity="link:esx7/vmhba3--sw1/fc1/8"))
+
+    async def scene() -> None:
+        async with showing(look(), look(moved, at=62)) as shown:
+            assert "changing? esx7/vmhba3 - sw1/fc1/8" in await shown.next()
 
     play(scene)
 
