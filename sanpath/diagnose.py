@@ -22,7 +22,8 @@ from sanpath.topology.paths import io_paths
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
 from sanpath.verdict.findings import findings, unjudged
-from sanpath.verdict.judgement import Judgement, judge
+from sanpath.verdict.judged import Judgement
+from sanpath.verdict.judgement import judge
 from sanpath.verdict.model import (
     Diagnosis,
     DirectionResult,
@@ -118,7 +119,7 @@ def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:
 
 def _direction(load: LoadFacts) -> DirectionResult:
     latency = Latency(load.latency_seconds, load.p50, load.p95, load.p99, load.max)
-    return DirectionResult(load.ops_per_second, load.bytes_per_second, latency)
+    return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
 
 
 def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:

@@ -13,10 +13,19 @@ from typing import cast
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
+from sanpath.facts.shares import (
+    OVERHEAD_TOLERANCE,
+    Shares,
+    cables_of_test,
+    on_loaded_path,
+    operations_by_target,
+    other_path_idle,
+    shares_of_test,
+)
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths
+from sanpath.topology.paths import Cable, IoPath, cables, io_paths
 
 FULL = 0.95
 """A window counts as full from this share of what a full link reads; the limit of the rule link-full."""
@@ -24,10 +33,6 @@ _ABOVE_FULL = 1.01
 """Windows above this share of what a full link reads are an artefact of the agent's cache or of late polls."""
 _ABOVE_LINE_RATE = 1.05
 """A whole step above it is no artefact: then the agent names a wrong speed, and utilisation is not known."""
-_OVERHEAD_TOLERANCE = 1.02
-"""Retransmissions, command and status frames: bytes of others are told only beyond this."""
-_LOADED = 0.01
-"""Smallest share of the test's bytes that makes a link part of the loaded path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +77,29 @@ def link_rows(
     """One row a cable, step and direction."""
     known = cables(topology)
     paths = [path for load in sorted({f.entity for f in loads}) for path in io_paths(topology, load)]
-    mine = _cables_of_test(topology, loads, paths, known)
+    mine = cables_of_test(topology, loads, paths, known)
     naa = _lun_identifier(topology, loads)
     for step in steps:
         ports = [p for cable in known if (p := _port(topology, cable, step, samples)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
-            told = _balance(topology, paths, samples, step)
-            shares = _shares(ports, direction, mine, told) if load else {}
+            sizes = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
+            shares: Shares = {}
+            if load is not None:
+                counted = (
+                    load.bytes_per_second * counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0
+                )
+                shares = shares_of_test(
+                    sizes, counted, mine, operations_by_target(topology, paths, samples, step.name)
+                )
             for port in ports:
-                share = shares.get(port.cable.id)
-                row = _row(topology, port, step, direction, load, share, paths)
-                yield {**row, "on_loaded_path": _on_loaded_path(port, direction, load, share, mine), "naa": naa}
-
-
-def _cables_of_test(
-    topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], known: Sequence[Cable]
-) -> dict[str, set[str]]:
-    """Side → cables that the test's I/O can cross; empty: not known. Where no target port is known, the initiators of
-    the host are still those that its I/O leaves by."""
-    mine = {side: {c.id for path in paths for c in path.cables if c.side == side} for side in ("host", "array")}
-    own = {hba for load in {f.entity for f in loads} for hba in initiators_of(topology, load)}
-    mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
-    return mine
+                cable = port.cable
+                yield {
+                    **_row(topology, port, step, direction, load, shares.get(cable.id), paths),
+                    "on_loaded_path": on_loaded_path(cable, cable in sizes, load is not None, shares, mine),
+                    "other_path_idle": other_path_idle(cable, shares, mine),
+                    "naa": naa,
+                }
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
@@ -102,17 +107,6 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
     luns = {lun for load in loads for lun in topology.related(load.entity, "targets", "lun")}
     found = {naa for lun in luns for naa in topology.entities[lun].ids.get("naa", ())}
     return found.pop() if len(found) == 1 else None
-
-
-def _on_loaded_path(
-    port: _Port, direction: Direction, load: LoadFacts | None, share: float | None, mine: Mapping[str, set[str]]
-) -> bool | None:
-    if load is None or share is not None:
-        return bool(share and share >= _LOADED)
-    possible = mine[port.cable.side]
-    if possible and port.cable.id not in possible:
-        return False
-    return False if possible and port.mean(direction) is not None else None
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> _Port | None:
@@ -131,42 +125,6 @@ def _counts_too_much(port: _Port) -> bool:
         return False
     busiest = max(port.mean(direction) or 0.0 for direction in DIRECTIONS)
     return busiest > _ABOVE_LINE_RATE * port.capacity.data_bytes_per_second
-
-
-def _shares(
-    ports: Sequence[_Port], direction: Direction, mine: Mapping[str, set[str]], told: Mapping[str, float]
-) -> dict[str, float]:
-    """Cable → share of the test's bytes: by the bytes of the host's own ports, and on the array's side by what the
-    array says of each initiator and target, else by the bytes of the target ports that the host can reach."""
-    shares: dict[str, float] = {}
-    for side, possible in mine.items():
-        sizes = {p.cable.id: p.mean(direction) or 0.0 for p in ports if p.cable.id in possible}
-        if side == "array" and told:
-            sizes = {p.cable.id: told.get(p.cable.device, 0.0) for p in ports if p.cable.id in possible}
-        total = sum(sizes.values())
-        if total:
-            shares |= {cable: size / total for cable, size in sizes.items()}
-    return shares
-
-
-def _balance(
-    topology: Topology, paths: Sequence[IoPath], samples: Mapping[str, Sequence[StepSamples]], step: Step
-) -> dict[str, float]:
-    """Target port → I/Os of this test's initiators in the step, by the array's own count; {} when it keeps none.
-
-    A source names such a pair "INITIATOR WWPN>TARGET PORT".
-    """
-    initiators = {
-        w for path in paths for key in ("wwpn", "iqn", "nqn") for w in topology.entities[path.hba].ids.get(key, ())
-    }
-    counts: dict[str, float] = {}
-    for sample in samples.get("path", ()):
-        initiator, _, target = sample.entity.partition(">")
-        count = sample.means.get("ops_count")
-        port = topology.known_as.get((sample.source, "array_port", target))
-        if sample.step == step.name and count and port and initiator in initiators:
-            counts[port] = counts.get(port, 0.0) + count
-    return counts
 
 
 def _row(
@@ -188,7 +146,7 @@ def _row(
     foreign = ceiling = None
     if load is not None and share and mean and load.bytes_per_second:
         test = share * load.bytes_per_second * overhead
-        foreign = max(0.0, mean - test * _OVERHEAD_TOLERANCE)
+        foreign = max(0.0, mean - test * OVERHEAD_TOLERANCE)
         if capacity:
             counted = (mean - foreign) / (share * load.bytes_per_second)
             # A link that was seen to carry more than the frame model allows can carry at least that.

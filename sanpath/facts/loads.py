@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isclose
+from math import isclose, sqrt
+from statistics import mean, stdev
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.table import FactRow
@@ -21,7 +22,8 @@ class LoadFacts:
 
     `in_flight_configured` is that of the whole step: fio and its kin do not keep a number a direction.
     `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
-    they cannot be added.
+    they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
+    than two.
     """
 
     entity: str
@@ -38,6 +40,7 @@ class LoadFacts:
     p95: float | None = None
     p99: float | None = None
     max: float | None = None
+    throughput_spread: float | None = None
 
     @property
     def operation_bytes(self) -> float | None:
@@ -85,8 +88,23 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         _offered(jobs) if step.offered is None else step.offered,
         waited,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
-        *(alone.get(f"latency_seconds_{name}_{direction}") for name in ("p50", "p95", "p99", "max")),
+        alone.get(f"latency_seconds_p50_{direction}"),
+        alone.get(f"latency_seconds_p95_{direction}"),
+        alone.get(f"latency_seconds_p99_{direction}"),
+        alone.get(f"latency_seconds_max_{direction}"),
+        _spread(active, direction),
     )
+
+
+def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
+    windows = [sum(rates) for rates in zip(*(_told(job, direction) for job in jobs), strict=False)]
+    if len(windows) < 2 or not sum(windows):
+        return None
+    return float(stdev(windows) / sqrt(len(windows)) / mean(windows))
+
+
+def _told(job: StepSamples, direction: Direction) -> list[float]:
+    return [rate for rate in job.rates.get(f"ops_{direction}_total", ()) if rate is not None]
 
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:

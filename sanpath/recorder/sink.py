@@ -12,6 +12,7 @@ import duckdb
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.plugin import Item
+from sanpath.recording.clock import RecorderClock
 from sanpath.recording.write import Writer
 
 FLUSH_SECONDS = 5.0
@@ -19,14 +20,20 @@ FLUSH_ROWS = 20_000
 FULL_ROWS = 200_000
 """Rows that may wait. Above it no poll is started: a gap with a reason, instead of rows the device has paid for."""
 
+RECORDER = "recorder"
+"""The source of events that no device told."""
+
 Taken = tuple[str, int, Item | Poll]
 
 
 class Sink:
-    """The recorder's end of the writer, made in the recorder's loop. Only `take` is safe from any thread."""
+    """The recorder's end of the writer, made in the recorder's loop. Only `take` is safe from any thread.
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    `clock`: looked at before each flush, so that a jump of the wall clock is recorded. None: it is not.
+    """
+
+    def __init__(self, writer: Writer, clock: RecorderClock | None = None) -> None:
+        self._writer, self._clock = writer, clock
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._pending: list[Taken] = []
@@ -62,6 +69,7 @@ class Sink:
 
     async def flush(self) -> None:
         """Write what waits. What cannot be written (disk full) waits on; it is said once."""
+        self._look_at_clock()
         try:
             await self._loop.run_in_executor(self._thread, self._apply, self._swap())
         except (OSError, duckdb.Error) as error:
@@ -84,6 +92,11 @@ class Sink:
         """End the writer's thread. Returns why the last flush failed, "" if it did not."""
         self._thread.shutdown()
         return self._failed
+
+    def _look_at_clock(self) -> None:
+        if self._clock is not None and (jump := self._clock.jump_seconds()) is not None:
+            now = self._clock.now_us()
+            self.take(RECORDER, now, Event(now, "clock-jump", {"seconds": round(jump, 3)}))
 
     def _swap(self) -> list[Taken]:
         with self._lock:

@@ -46,7 +46,7 @@ class Source:
         self._opened: Context | None = None
         self._inventory_due = 0.0
         self._failures = self._refusals = 0
-        self._off = False
+        self._off = self._has_answered = False
         self.polled = threading.Event()
         self.busy_since: int | None = None
 
@@ -135,11 +135,14 @@ class Source:
         """What a failure means for the polls to come."""
         if failure in ("", Failure.UNREADABLE.value):
             self._failures = self._refusals = 0
+            self._has_answered = True
             return
         await self._close()
         self._failures += 1
         self._refusals += failure == Failure.REFUSED.value
-        if failure == Failure.MISCONFIGURED.value or self._refusals >= REFUSALS:
+        # What has answered as it is configured may do so again, whatever stands in its place for now.
+        misconfigured = failure == Failure.MISCONFIGURED.value and not self._has_answered
+        if misconfigured or self._refusals >= REFUSALS:
             self._off = True
             self._sink.take(self.name, 0, Event(self._clock.now_us(), "source-given-up", {"failure": failure}))
 

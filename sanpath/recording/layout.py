@@ -1,82 +1,86 @@
-"""Where things lie in a recording folder, and its manifest. The format is described in docs/recording-format.md."""
+"""Where things lie in a recording, and its manifest. The format is described in docs/recording-format.md."""
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from sanpath import __version__
 from sanpath.errors import RecordingError, UsageError
+from sanpath.recording.documents import Document, Manifest
+from sanpath.recording.store import Location, Store, store_at
 
 FORMAT = 1
 SUFFIX = ".sanpath"
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
+_KIND = re.compile(r"^\w+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One immutable Parquet file: flushes `first` to `last` of a writer."""
+    """One immutable Parquet file: flushes `first` to `last` of a writer into a table.
 
-    path: Path
+    `table` is "samples/<kind>", "inventory", "events" or "polls".
+    """
+
+    table: str
     writer: str
     first: int
     last: int
 
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What `manifest.json` says: written once, at the start."""
-
-    run_id: str
-    format: int
-    tool_version: str
-    started: str
+    @property
+    def name(self) -> str:
+        """Its path in the recording."""
+        return f"{self.table}/{self.writer}-{self.first:08d}-{self.last:08d}.parquet"
 
 
-def create(folder: Path) -> Manifest:
-    """Make a recording folder, or join one of this format. Raises UsageError when something else is in the way."""
+def create(folder: Location) -> Manifest:
+    """Make a recording, or join one of this format. Raises UsageError when something else is in the way."""
     if (joined := check(folder)) is not None:
         return joined
-    manifest = Manifest(uuid.uuid4().hex, FORMAT, __version__, datetime.now(UTC).isoformat(timespec="seconds"))
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    manifest = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        put(folder / "manifest.json", asdict(manifest))
+        put(store_at(folder), "manifest.json", manifest)
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise UsageError(f"{folder}: cannot be made: {error.strerror or error}") from error
     return manifest
 
 
-def check(folder: Path) -> Manifest | None:
+def check(folder: Location) -> Manifest | None:
     """Whether one can record into a folder: None for a new or empty one, the manifest of a recording of this format.
 
     Raises UsageError when something else is in the way.
     """
     try:
-        if not folder.exists() or not any(folder.iterdir()):
-            return None
-        return read_manifest(folder)
+        return read_manifest(folder) if store_at(folder).list("") else None
     except RecordingError as error:
         raise UsageError(f"{error}; choose another folder with --into") from error
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}; choose another folder with --into") from error
+        raise UsageError(f"{folder}: {error.strerror or error}; choose another folder with --into") from error
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Location) -> Manifest:
     """Raises RecordingError: not a recording, or written by a newer sanpath."""
-    if not folder.is_dir():
-        raise RecordingError(f"{folder}: there is no such recording")
+    store = store_at(folder)
     try:
-        raw = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        found = Manifest(str(raw["run_id"]), int(raw["format"]), str(raw["tool_version"]), str(raw["started"]))
-    except FileNotFoundError:
+        found = Manifest.model_validate_json(store.read("manifest.json"))
+    except (FileNotFoundError, NotADirectoryError):
+        if not store.exists():
+            raise RecordingError(f"{folder}: there is no such recording") from None
         raise RecordingError(f"{folder}: is not a sanpath recording (it has no manifest.json)") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise RecordingError(
+            f"{folder}: manifest.json cannot be read: {where and where + ': '}{problem['msg']}"
+        ) from error
+    except OSError as error:
         raise RecordingError(f"{folder}: manifest.json cannot be read: {error}") from error
     if found.format > FORMAT:
         raise RecordingError(
@@ -86,15 +90,12 @@ def read_manifest(folder: Path) -> Manifest:
     return found
 
 
-def segments(folder: Path, table: str) -> list[Segment]:
-    """The segments of a table that together hold every row once: what lies inside a wider one is left out.
-
-    `table` is "samples/<kind>", "inventory", "events" or "polls".
-    """
+def segments(store: Store, table: str) -> list[Segment]:
+    """The segments of a table that together hold every row once: what lies inside a wider one is left out."""
     found = [
-        Segment(path, match["writer"], int(match["first"]), int(match["last"]))
-        for path in (folder / table).glob("*.parquet")
-        if (match := _SEGMENT.match(path.name))
+        Segment(table, match["writer"], int(match["first"]), int(match["last"]))
+        for name in store.list(table)
+        if (match := _SEGMENT.match(name))
     ]
     found.sort(key=lambda s: (s.writer, s.first, -s.last))
     kept: list[Segment] = []
@@ -105,19 +106,16 @@ def segments(folder: Path, table: str) -> list[Segment]:
     return kept
 
 
-def foreign(folder: Path, table: str) -> list[Path]:
+def foreign(store: Store, table: str) -> list[str]:
     """Parquet files beside the segments of a table that are none."""
-    return [path for path in (folder / table).glob("*.parquet") if not _SEGMENT.match(path.name)]
+    return [f"{table}/{n}" for n in store.list(table) if n.endswith(".parquet") and not _SEGMENT.match(n)]
 
 
-def sample_kinds(folder: Path) -> list[str]:
+def sample_kinds(store: Store) -> list[str]:
     """Entity kinds that have samples."""
-    return sorted(p.name for p in (folder / "samples").glob("*") if p.is_dir())
+    return sorted(name for name in store.list("samples") if _KIND.match(name))
 
 
-def put(path: Path, content: Any) -> None:
-    """Write a JSON file at once: whoever reads it sees all of it or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
+def put(store: Store, name: str, document: Document) -> None:
+    """Write a JSON file."""
+    store.put(name, (document.model_dump_json(indent=1) + "\n").encode())

@@ -4,63 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
-from pydantic import TypeAdapter
 
-from sanpath.model import Column, Event, Poll, Table, Thing, Tie
+from sanpath.errors import RecordingError
+from sanpath.model import Column, Event, Poll, Thing, Tie
 from sanpath.recording import layout
+from sanpath.recording.documents import Document, Ending, Header
 from sanpath.recording.duck import connect
+from sanpath.recording.store import Location, store_at
 
 T = TypeVar("T")
+D = TypeVar("D", bound=Document)
 
 _ATTEMPTS = 5
-"""Segments may vanish between listing and opening while they are compacted: list again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What a writer said about a source at its start."""
-
-    name: str
-    collector: str
-    every_seconds: float
-    tables: tuple[Table, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a writer ended; a writer without one was killed or is still writing."""
-
-    ended_us: int
-    load_exit_code: int | None
-    recorder_cpu_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """What a writer said at its start."""
-
-    started_us: int
-    load_command: list[str] = field(default_factory=list)
-    sources: tuple[Declaration, ...] = ()
-
-
-_HEADER, _ENDING = TypeAdapter(_Header), TypeAdapter(Ending)
+"""Segments may vanish between listing and opening when they have been compacted: list again. Measured: one suffices."""
 
 
 class Recording:
     """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Location) -> None:
         self.folder = folder
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
-        started = [path for path in (folder / "writers").glob("*.json") if not path.name.endswith(".end.json")]
-        headers = self._said(started, _HEADER)
+        self._store = store_at(folder)
+        said = [f"writers/{name}" for name in self._store.list("writers") if name.endswith(".json")]
+        headers = self._said([name for name in said if not name.endswith(".end.json")], Header)
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
         self.started_us: int = min((h.started_us for h in headers), default=0)
         self.writers: int = len(headers)
@@ -68,11 +39,12 @@ class Recording:
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
-        return self._said((self.folder / "writers").glob("*.end.json"), _ENDING)
+        ended = [f"writers/{name}" for name in self._store.list("writers") if name.endswith(".end.json")]
+        return self._said(ended, Ending)
 
     def sample_kinds(self) -> list[str]:
         """Entity kinds that have samples."""
-        return layout.sample_kinds(self.folder)
+        return layout.sample_kinds(self._store)
 
     def columns(self, kind: str) -> dict[str, dict[str, Column]]:
         """Source → metric → how that source declared it, for one entity kind."""
@@ -88,10 +60,15 @@ class Recording:
         return {d.name: t.plane for d in self.declarations for t in d.tables if t.kind == kind}
 
     def view(self, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
-        """Make the view `samples_<kind>` over the samples of a kind. Returns its metrics, [] without samples."""
+        """Make the view `samples_<kind>` over the samples of a kind. Returns its metrics, [] without samples.
 
-        def make(paths: list[str]) -> list[str]:
-            files = ", ".join("'" + p.replace("'", "''") + "'" for p in paths)
+        The view reads the segments that are there now, whenever it is asked: it is good for at least a minute, as
+        long as a writer keeps what it has compacted. Make it anew to see what came since.
+        """
+        self._store.lend(connection)
+
+        def make(urls: list[str]) -> list[str]:
+            files = ", ".join("'" + url.replace("'", "''") + "'" for url in urls)
             connection.execute(
                 f'CREATE OR REPLACE TEMP VIEW "samples_{kind}" AS '  # noqa: S608 - our own file names, quoted
                 f"SELECT * FROM read_parquet([{files}], union_by_name = true)"
@@ -125,12 +102,15 @@ class Recording:
         return [Poll(**row) for row in self._rows("polls", "started")]
 
     def _rows(self, table: str, order: str) -> list[dict[str, Any]]:
-        def fetch(paths: list[str]) -> list[dict[str, Any]]:
+        def fetch(urls: list[str]) -> list[dict[str, Any]]:
             connection = connect()
             try:
+                self._store.lend(connection)
+                # Rows of one moment stay in the order in which they were written.
                 cursor = connection.execute(
-                    f"SELECT * FROM read_parquet($files, union_by_name = true) ORDER BY {order}",  # noqa: S608 - a constant
-                    {"files": paths},
+                    "SELECT * EXCLUDE (filename, file_row_number) FROM read_parquet($files, union_by_name = true, "  # noqa: S608 - a constant
+                    f"filename = true, file_row_number = true) ORDER BY {order}, filename, file_row_number",
+                    {"files": urls},
                 )
                 names = [column[0] for column in cursor.description or []]
                 return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -140,40 +120,49 @@ class Recording:
         return self._over_segments(table, fetch, [])
 
     def _over_segments(self, table: str, read: Callable[[list[str]], T], empty: T) -> T:
-        """Read the segments of a table together; list again when some vanish, leave out what is damaged."""
+        """Read the segments of a table together; list again when some vanish, leave out what is damaged.
+
+        Raises RecordingError when that does not help.
+        """
         for _ in range(_ATTEMPTS):
-            self.unreadable |= {self._named(path) for path in layout.foreign(self.folder, table)}
-            segments = layout.segments(self.folder, table)
-            paths = [str(s.path) for s in segments if self._named(s.path) not in self.unreadable]
-            if not paths:
+            self.unreadable |= set(layout.foreign(self._store, table))
+            listed = [segment.name for segment in layout.segments(self._store, table)]
+            names = [name for name in listed if name not in self.unreadable]
+            if not names:
                 return empty
             try:
-                return read(paths)
-            except duckdb.Error:
-                self._find_unreadable([path for path in paths if Path(path).exists()])
-        return empty
+                return read([self._store.url(name) for name in names])
+            except duckdb.Error as error:
+                failure = error
+            there = {f"{table}/{name}" for name in self._store.list(table)}
+            if there.issuperset(names) and not self._find_unreadable(names):
+                break
+        raise RecordingError(f"{self.folder}: {table} cannot be read: {str(failure).splitlines()[0]}") from failure
 
-    def _find_unreadable(self, paths: list[str]) -> None:
+    def _find_unreadable(self, names: list[str]) -> bool:
+        """Note which of these segments are damaged. Returns whether any is."""
+        damaged = set()
         connection = connect()
         try:
-            for path in paths:
+            self._store.lend(connection)
+            for name in names:
                 try:
                     # Every column is read: a segment may be damaged inside with its end intact.
-                    connection.execute("SELECT source, * FROM read_parquet($file)", {"file": path}).fetchall()
+                    query = "SELECT source, * FROM read_parquet($file)"
+                    connection.execute(query, {"file": self._store.url(name)}).fetchall()
                 except duckdb.Error:
-                    self.unreadable.add(self._named(Path(path)))
+                    damaged.add(name)
         finally:
             connection.close()
+        self.unreadable |= damaged
+        return bool(damaged)
 
-    def _named(self, path: Path) -> str:
-        return path.relative_to(self.folder).as_posix()
-
-    def _said(self, paths: Iterable[Path], form: TypeAdapter[T]) -> list[T]:
+    def _said(self, names: Iterable[str], form: type[D]) -> list[D]:
         """What writers said, in the order of their names."""
         found = []
-        for path in sorted(paths):
+        for name in sorted(names):
             try:
-                found.append(form.validate_json(path.read_bytes()))
+                found.append(form.model_validate_json(self._store.read(name)))
             except (OSError, ValueError):
-                self.unreadable.add(self._named(path))
+                self.unreadable.add(name)
         return found

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections import defaultdict
+import time
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.recording import layout
+from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import connect
+from sanpath.recording.layout import Segment
+from sanpath.recording.store import Location, store_at
 
-_COPY = "COPY (SELECT * FROM flush) TO '{}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480)"
+COMPACTED_SEGMENTS = 60
+"""So many segments of a table become one: an hour of flushes leaves 12 files a table."""
+KEEP_SECONDS = 60.0
+"""How long segments stay after they have been compacted: a reader that has listed them is still reading them, and
+the system has not written the new one to the disk yet (Linux: within 30 s)."""
 
+_COPY = "COPY ({}) TO '{}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)"
+_TOGETHER = """
+    SELECT * EXCLUDE (filename, file_row_number)
+    FROM read_parquet([{files}], union_by_name = true, filename = true, file_row_number = true)
+    ORDER BY {order}, filename, file_row_number
+"""
+_ORDERS = {"inventory": "seen", "events": "seen", "polls": "started"}
+_SAMPLE_ORDER = "source, entity, seen"
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -24,21 +41,29 @@ _Arrays = dict[str, NDArray[Any]]
 class Writer:
     """Appends to one recording. Not thread-safe: one writer, one caller at a time.
 
-    `name` tells this writer's segments from those of other writers of the same recording.
+    `name` tells this writer's segments from those of other writers of the same recording. `keep_seconds`: how long
+    segments stay after they have been compacted.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Location, name: str, keep_seconds: float = KEEP_SECONDS) -> None:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
+        self._store = store_at(folder)
         self._connection = connect()
+        self._store.lend(self._connection)
         # By kind and set of columns: the samples of each poll that wait for the next flush.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-        self._sequence: dict[str, int] = {}
+        # By table: the last flush that was written, and the last that was looked at for compaction.
+        self._written: dict[str, int] = defaultdict(int)
+        self._compacted: dict[str, int] = defaultdict(int)
+        self._keep_seconds = keep_seconds
+        # Segments that a wider one holds, with the monotonic time at which they may go.
+        self._superseded: deque[tuple[float, list[Segment]]] = deque()
 
-    def header(self, content: dict[str, Any]) -> None:
+    def header(self, content: Header | Mapping[str, Any]) -> None:
         """Write `writers/<name>.json`: what was started, with which tables, by which clock."""
-        layout.put(self.folder / "writers" / f"{self.name}.json", content)
+        layout.put(self._store, f"writers/{self.name}.json", Header.model_validate(content))
 
     def samples(self, source: str, rows: Rows) -> None:
         """Take the samples of one poll, all or none of them.
@@ -89,7 +114,7 @@ class Writer:
         self._record("polls", {name: getattr(poll, name) for name in Poll.__slots__})
 
     def flush(self) -> None:
-        """Write what waits. Raises OSError (disk full) with nothing lost: the rows wait on."""
+        """Write what waits. Raises OSError or duckdb.Error (disk full) with nothing lost: the rows wait on."""
         for key in list(self._samples):
             kind, _ = key
             self._segment(f"samples/{kind}", _joined(self._samples[key]))
@@ -98,11 +123,15 @@ class Writer:
             self._segment(table, _arrays(self._records[table], frozenset()))
             del self._records[table]
         self.rows_waiting = 0
+        for table, last in self._written.items():
+            while last - self._compacted[table] >= COMPACTED_SEGMENTS:
+                self._compact(table, self._compacted[table] + 1, self._compacted[table] + COMPACTED_SEGMENTS)
+        self._delete_superseded()
 
-    def end(self, content: dict[str, Any]) -> None:
+    def end(self, content: Ending | Mapping[str, Any]) -> None:
         """Flush, and say that the writer ended as it should."""
         self.flush()
-        layout.put(self.folder / "writers" / f"{self.name}.end.json", content)
+        layout.put(self._store, f"writers/{self.name}.end.json", Ending.model_validate(content))
         self.close()
 
     def close(self) -> None:
@@ -115,18 +144,37 @@ class Writer:
         self.rows_waiting += 1
 
     def _segment(self, table: str, arrays: _Arrays) -> None:
-        folder = self.folder / table
-        folder.mkdir(parents=True, exist_ok=True)
-        number = self._sequence.get(table, 0) + 1
-        path = folder / f"{self.name}-{number:08d}-{number:08d}.parquet"
-        partial = path.with_suffix(".partial")
+        number = self._written[table] + 1
         self._connection.register("flush", arrays)
         try:
-            self._connection.execute(_COPY.format(str(partial).replace("'", "''")))
+            self._copy("SELECT * FROM flush", Segment(table, self.name, number, number))
         finally:
             self._connection.unregister("flush")
-        partial.replace(path)
-        self._sequence[table] = number
+        self._written[table] = number
+
+    def _compact(self, table: str, first: int, last: int) -> None:
+        """Write the rows of some segments into one. Should it fail, they stay what they are: nothing depends on it."""
+        small = [Segment(table, self.name, number, number) for number in range(first, last + 1)]
+        files = ", ".join(_quoted(self._store.url(segment.name)) for segment in small)
+        query = _TOGETHER.format(files=files, order=_ORDERS.get(table, _SAMPLE_ORDER))
+        with contextlib.suppress(OSError, duckdb.Error):
+            self._copy(query, Segment(table, self.name, first, last))
+            self._superseded.append((time.monotonic() + self._keep_seconds, small))
+        self._compacted[table] = last
+
+    def _delete_superseded(self) -> None:
+        while self._superseded and self._superseded[0][0] <= time.monotonic():
+            for segment in self._superseded.popleft()[1]:
+                with contextlib.suppress(OSError):  # It is read by nobody: it costs space, no more.
+                    self._store.delete(segment.name)
+
+    def _copy(self, query: str, segment: Segment) -> None:
+        with self._store.writing(segment.name) as url:
+            self._connection.execute(_COPY.format(query, url.replace("'", "''")))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _json(mapping: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Remedies for the entity at hand: their commands filled with its own names, others' left out.
 
-In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. What is not known, and
-what could mean something to a shell, stays as it is, for a person to fill in: a wrong port's command is worse than none.
+In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. What is not known,
+and what could mean something to a shell, stays as it is, for a person to fill in: the command of a wrong port is
+worse than none.
 """
 
 from __future__ import annotations

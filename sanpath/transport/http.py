@@ -101,6 +101,9 @@ class AiohttpSession:
             context = ssl.create_default_context(cafile=self._ca_file)
         except OSError as error:  # ssl.SSLError, no such file and no permission alike
             raise CollectorError(Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read") from error
+        # From Python 3.13 on every certificate must name the key of its authority; those that devices make for
+        # themselves often do not (RFC 5280, section 4.2.1.1).
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not self._verify_tls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

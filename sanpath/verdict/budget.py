@@ -8,7 +8,9 @@ there. Transfer time that an array books as SAN time belongs to the fabric.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
@@ -32,8 +34,7 @@ def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> Latenc
         what = f"waits in the {layer}'s queue above {device['entity']}"
         parts.append(_part("load", layer, str(device["entity"]), waited, limiter, what, "difference"))
     inside = _array_parts(array, limiter) if array is not None else []
-    fabric = _fabric_part(facts, load, array, below - _sum(inside), limiter)
-    parts += [*([fabric] if fabric is not None else []), *inside]
+    parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter), *inside]
     # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
     rest = load.latency_seconds - _sum(parts)
     lun = str(device["entity"]) if device is not None else str(array["entity"]) if array is not None else load.entity
@@ -54,44 +55,58 @@ def device_of(facts: Facts, load: LoadFacts) -> FactRow | None:
     return None
 
 
-def wire_seconds(facts: Facts, load: LoadFacts) -> float | None:
-    """Time of one block on the slowest link of the loaded path, by its size and data rate; None: unknown."""
+def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
+    """Time of one block on the slowest link of the loaded path, frames and gaps included; None: unknown. `speeds`:
+    link → data rate in bytes a second, for links that are thought to run at another one."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    rates = [number(row, "capacity_bytes_per_second") for row in rows if row["capacity_bytes_per_second"]]
-    if not rates or not load.ops_per_second:
-        return None
-    return load.bytes_per_second / load.ops_per_second / min(rates)
+    size, speeds = load.operation_bytes, speeds or {}
+    times = []
+    for row in rows:
+        rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
+        if rate and size and row["technology"] in ("fibre_channel", "ethernet"):
+            technology = cast(Technology, row["technology"])
+            times.append(size * counted_per_payload(technology, size) / full_ratio(technology, size) / rate)
+    return max(times, default=None)
 
 
 def _array_parts(row: FactRow, limiter: str | None) -> list[BudgetPart]:
     entity = str(row["entity"])
     parts = [_part("array", "array_back", entity, number(row, "service_seconds"), None, "service time", "measured")]
-    for fact, what in (("queue_seconds", "queue in the array"), ("qos_limit_seconds", "QoS limit of the array")):
+    for fact, layer, what in (
+        ("queue_seconds", "array_back", "queue in the array"),
+        ("qos_limit_seconds", "array_front", "QoS limit of the array"),
+    ):
         if row[fact]:
             mine = limiter if limiter == entity else None
-            parts.append(_part("array", "array_front", entity, number(row, fact), mine, what, "measured"))
+            parts.append(_part("array", layer, entity, number(row, fact), mine, what, "measured"))
     return parts
 
 
-def _fabric_part(
+def _fabric_parts(
     facts: Facts, load: LoadFacts, array: FactRow | None, left: float, limiter: str | None
-) -> BudgetPart | None:
+) -> list[BudgetPart]:
+    """The transfer of a block, and what its frames wait for a full link on the way."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
     full = limiter if limiter is not None and limiter.startswith("link:") else None
     entity = full or (str(busiest["entity"]) if busiest else None)
     if entity is None or array is None:
-        return None
-    if (san := array["san_seconds"]) is not None:
-        what = "transfer over the fabric, by the array's clock"
-        return _part("wire", "fabric", entity, float(san), full, what, "measured")
-    if full is not None:
-        what = "between the load and the array's clock: waits for the full link"
-        return _part("wire", "fabric", entity, max(0.0, left), full, what, "difference")
+        return []
     wire = wire_seconds(facts, load)
-    if wire is None:
-        return None
-    return _part("wire", "fabric", entity, min(wire, max(0.0, left)), None, "transfer time of a block", "measured")
+    if (san := array["san_seconds"]) is not None:
+        spent, whose, how = float(san), "by the array's clock", "measured"
+    elif full is not None:
+        spent, whose, how = max(0.0, left), "between the load and the array's clock", "difference"
+    elif wire is not None:
+        spent, whose, how = min(wire, max(0.0, left)), "by its size and the speed of the link", "measured"
+    else:
+        return []
+    transfer = spent if wire is None else min(wire, spent)
+    parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {whose}", how)]
+    if spent > transfer:
+        what = f"waits for the full link, {whose}" if full else f"transfer beyond what the wire needs, {whose}"
+        parts.append(_part("wire", "fabric", entity, spent - transfer, full, what, how))
+    return parts
 
 
 def load_layer(facts: Facts, load: LoadFacts) -> str:

@@ -7,19 +7,34 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load
-from sanpath.verdict.judgement import WINDOWS, Judgement
+from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load, queues_inside
+from sanpath.verdict.judged import WINDOWS, Judgement
 from sanpath.verdict.model import Cleared
+from sanpath.verdict.no_limit import slow_transfer
 from sanpath.verdict.units import duration, percent
 
 _CALM = 2.0
 """Service and queue time that stays below twice that of the lowest load has not begun to queue."""
 
 
+_WAITS = 0.5
+"""Waiting half as long as being served is a beginning queue."""
+_IDLE = 0.001
+"""A link below it carries only what keeps it up."""
+
+
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
     """What did not limit, with the highest load that it was seen to bear."""
     limiters = {e for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
-    return [*_cleared_arrays(facts, judgements, limiters), *_cleared_links(facts, limiters), *_cleared_load(facts)]
+    # A transfer that takes far longer than the wire needs is a wait on some link: which one is not known.
+    held_up = any(_held_up(facts, judged) for judged in judgements)
+    links = [] if held_up else _cleared_links(facts, limiters)
+    return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
+
+
+def _held_up(facts: Facts, judged: Judgement) -> bool:
+    row = array_side(facts.topology, judged.load, facts.tables)
+    return judged.limiter is None and slow_transfer(facts, judged.load, row) is not None
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
@@ -30,7 +45,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
             found.setdefault(str(row["entity"]), []).append((row, judged))
     cleared = []
     for entity, seen in found.items():
-        calm = [(r, j) for r, j in seen if (number(r, "growth") or 1.0) < _CALM and not _suspect(facts, j, r)]
+        calm = [(r, j) for r, j in seen if _is_calm(r) and not _suspect(facts, j, r)]
         if entity in limiters or len(calm) < len(seen):
             continue
         # With one step alone nothing says how its time grows: then it must be a small part of the latency.
@@ -53,6 +68,12 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
     return cleared
 
 
+def _is_calm(row: FactRow) -> bool:
+    """The array's time has not grown, and I/Os hardly wait in it, neither to be served nor for a QoS limit."""
+    waits = queues_inside(row, _WAITS) or number(row, "qos_limit_seconds") > _WAITS * number(row, "array_seconds")
+    return (number(row, "growth") or 1.0) < _CALM and not waits
+
+
 def _suspect(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     """Where more load brought no more throughput and most of the time still passes in the array, it may have been
     full at the lowest load already: that its time has not grown since proves nothing."""
@@ -66,16 +87,21 @@ def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)
+    free = {e: s for e, s in sorted(rows.items()) if e not in limiters and _busiest(s) < BUSY}
     return [
-        Cleared(
-            entity,
-            {"bytes_per_second": max(number(r, "bytes_per_second") for r in seen)},
-            f"busiest window {percent(max(number(r, 'utilisation_max') for r in seen))} of {seen[0]['speed']}, "
-            "either direction",
-        )
-        for entity, seen in sorted(rows.items())
-        if entity not in limiters and max(number(r, "utilisation_max") for r in seen) < BUSY
+        Cleared(entity, {"bytes_per_second": max(number(r, "bytes_per_second") for r in seen)}, _use(seen))
+        for entity, seen in free.items()
     ]
+
+
+def _busiest(rows: Sequence[FactRow]) -> float:
+    return max(number(row, "utilisation_max") for row in rows)
+
+
+def _use(rows: Sequence[FactRow]) -> str:
+    if _busiest(rows) < _IDLE:
+        return f"idle: it is up at {rows[0]['speed']} and carries nothing of the test"
+    return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
 
 
 def _cleared_load(facts: Facts) -> list[Cleared]:

@@ -22,6 +22,8 @@ GROWTH = 3.0
 publish no ceiling (reference: operational analysis, Denning and Buzen 1978)."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
+_CLEARLY = 2.0
+"""Queue over service time in the array that needs no second step to be told from noise."""
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 
@@ -77,13 +79,30 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
 
 
 def array_saturated(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow) -> bool:
-    """Whether the array is what limits: its own time is most of the latency and has grown at flat throughput, while
-    no link that was seen is near its limit."""
-    if array["growth"] is None or number(array, "growth") < GROWTH or not array_dominates(facts, load, array):
-        return False
+    """Whether the array is what limits: no link that was seen is near its limit, its own time is most of the latency,
+    and it queues - it waits longer than it serves, or its time has grown over the lowest load, at flat throughput.
+
+    Behind a queue of the host that is always full the array sees the same load in every step, and nothing grows: then
+    its own queue tells. Without other steps to compare with it has to be clear.
+    """
     upstream_free = all(number(row, "utilisation") < BUSY for row in links)
-    flat = flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
-    return upstream_free and flat
+    if not upstream_free or not array_dominates(facts, load, array):
+        return False
+    if flat_throughput(facts, load):
+        return queues_inside(array) or number(array, "growth") >= GROWTH
+    alone = sum(other.comparable(load) for other in facts.loads) == 1
+    return alone and queues_inside(array, _CLEARLY)
+
+
+def queues_inside(array: FactRow, times: float = 1.0) -> bool:
+    """Whether I/Os wait in the array at least `times` as long as they are served."""
+    queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
+    return bool(service) and queue >= times * service
+
+
+def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
+    """Whether half or twice as many of the same I/Os in flight made no difference to throughput."""
+    return flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
 
 
 def capped(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:
@@ -97,6 +116,8 @@ def array_growth(array: FactRow | None) -> str:
     """How the array's own time compares with that of the lowest load, as a clause."""
     if array is None or array["growth"] is None:
         return "how the array's own time grows is not known"
+    if queues_inside(array, 0.5):
+        return "I/Os wait in the array"
     return f"the array's own time is {number(array, 'growth'):.1f} times that of the lowest load"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.table import number
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence import FLAT
-from sanpath.verdict.judgement import Judgement
-from sanpath.verdict.model import Cleared
+from sanpath.verdict.judged import Judgement
+from sanpath.verdict.link_limit import MOSTLY_OTHERS, others_share
+from sanpath.verdict.model import Bottleneck, Cleared
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 
@@ -54,26 +56,37 @@ def _bottleneck_headline(
         latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
     if bottleneck.kind == "lun":
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "path_policy":
+        return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         at = f"{load.direction} direction at {iops(load.ops_per_second)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."
     row = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)[0]
-    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
-    said = (
-        f"The {row['speed']} link {port} is full in the {load.direction} direction: "
-        f"{bandwidth(number(row, 'bytes_per_second'))} of {bandwidth(number(row, 'capacity_bytes_per_second'))}, "
-        f"{percent(number(row, 'utilisation'))}"
-    )
-    if bottleneck.coincident:
-        others = ", ".join(c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident)
-        said += f", and so is {others}"
+    said = _link_sentence(load, bottleneck, row)
     for other in beside:
         where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
         said += f"; in the {other.load.direction} direction {where} is full as well"
+    if (others := others_share(row)) > MOSTLY_OTHERS:
+        return f"{said}; {percent(others)} of its bytes are not the test's: others fill it; {law}."
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
-    cleared_text = f"; {array.entity} is cleared up to {bandwidth(up_to)}" if array is not None and up_to else ""
-    return f"{said}; {latency}{cleared_text}."
+    last = f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""
+    return f"{said}; {latency}{last}."
+
+
+def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
+    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
+    said = (
+        f"The {row['speed']} link {port} is full in the {load.direction} direction: "
+        f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
+        f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
+    )
+    others = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
+    if others:
+        are = "is" if len(others) == 1 else "are"
+        listed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+        said += f", and so {are} {listed}"
+    return said
 
 
 def _first(judged: Judgement) -> str:

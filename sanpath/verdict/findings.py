@@ -11,7 +11,7 @@ from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.policy import Policy
 from sanpath.rulebook.remedy import fitting
-from sanpath.verdict.judgement import Judgement
+from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
 from sanpath.verdict.units import iops
 

@@ -54,11 +54,13 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
-    """What the load did in one direction of a step."""
+    """What the load did in one direction of a step. `throughput_spread`: relative standard error of the throughput,
+    from the windows of the step; None with fewer than two."""
 
     ops_per_second: float
     bytes_per_second: float
     latency_seconds: Latency
+    throughput_spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

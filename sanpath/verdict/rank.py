@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.facts.compute import Facts
-from sanpath.facts.pairs import array_side, array_time
-from sanpath.facts.table import FactRow, number
-from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import flat_beyond
 from sanpath.verdict.explain import headline
-from sanpath.verdict.judgement import Judgement
-from sanpath.verdict.model import R0, Cleared, Next, Verdict
+from sanpath.verdict.judged import Judgement
+from sanpath.verdict.model import R0, Cleared, Verdict
 
 SAME_THROUGHPUT = 0.03
 
@@ -27,10 +23,8 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence[Cleared]) -> Verdict:
     """The verdict of the run."""
     if not judgements:
-        why = "no I/O of a load was seen: nothing can be judged"
-        return Verdict(
-            "cannot_tell", "C", "", why, (), None, None, R0(None, None), None, "run a load that sanpath reads"
-        )
+        why, decide = _nothing(facts)
+        return Verdict("cannot_tell", "C", "", why, (), None, None, R0(None, None), None, decide)
     judged = deciding(judgements)
     r0 = unloaded(facts, judgements, judged)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
@@ -46,13 +40,26 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         knee,
         below,
         r0,
-        what_next(facts, judged, r0),
+        judged.following,
         judged.decide_with,
     )
 
 
+def _nothing(facts: Facts) -> tuple[str, str]:
+    """Why nothing can be judged, and what would help."""
+    if any(step.origin == "marks" for step in facts.steps):
+        longest = max(step.seconds for step in facts.steps)
+        why = (
+            f"no step is long enough: the longest has {longest:.0f} s after its ramp, and no whole window lies in it"
+        )
+        return why, "steps of at least four polls of the slowest source after their ramp"
+    return "no I/O of a load was seen: nothing can be judged", "run a load that sanpath reads: sanpath run -- fio …"
+
+
 def _beside(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:
     """The other direction of the same step, where it is full as well: each has a limit of its own."""
+    if judged.limiter is None:
+        return []
     return [j for j in judgements if j is not judged and j.load.step == judged.load.step and j.limiter is not None]
 
 
@@ -63,59 +70,3 @@ def unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -
     if calm.limiter is not None or flat_beyond(facts, calm.load) is not None:
         return R0(None, None)
     return R0(calm.load.latency_seconds, calm.load.step)
-
-
-def what_next(facts: Facts, judged: Judgement, r0: R0) -> Next | None:
-    """What limits once the binding link and all coincident ones run at the speed that both ends of the path can do.
-
-    Between the highest throughput already seen through the untested elements, and the smaller of the next ceiling
-    and N / R0. None: nothing says what the links could do otherwise.
-    """
-    load, limiter = judged.load, judged.limiter
-    size = load.operation_bytes
-    if limiter is None or not limiter.startswith("link:") or size is None:
-        return None
-    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    ceilings: list[tuple[float, str, str]] = []
-    for row in rows:
-        ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
-        change = ""
-        if row["entity"] == limiter or row["entity"] in judged.bottlenecks[0].coincident:
-            faster = _relieved(row)
-            if faster is None:
-                return None
-            ceiling, change = ceiling * _gain(row, faster), f"at {faster.name}"
-        ceilings.append((ceiling, str(row["entity"]), change))
-    ceiling, entity, change = min(ceilings)
-    high = ceiling / size
-    floor = r0.seconds or _floor(facts, judged)
-    if floor:
-        high = min(high, load.in_flight_measured / floor)
-    low = min(load.ops_per_second, high)
-    in_flight = load.in_flight_measured
-    return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
-
-
-def _gain(row: FactRow, faster: Capacity) -> float:
-    """How many times more of the test the link carries at another speed; what others send over it stays."""
-    full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
-    now = number(row, "capacity_bytes_per_second") * full - foreign
-    return (faster.data_bytes_per_second * full - foreign) / now if now > 0 else 1.0
-
-
-def _relieved(row: FactRow) -> Capacity | None:
-    """The speed that both ends of the path can do. None: not known, or not faster than now."""
-    able = row["path_capable_bits_per_second"]
-    now = number(row, "capacity_bytes_per_second")
-    if not isinstance(able, int | float) or not now:
-        return None
-    faster = link_capacity("fibre_channel" if str(row["speed"]).endswith("GFC") else "ethernet", float(able))
-    return faster if faster is not None and faster.data_bytes_per_second > now else None
-
-
-def _floor(facts: Facts, judged: Judgement) -> float | None:
-    array = array_time(judged.load, array_side(facts.topology, judged.load, facts.tables))
-    wire = wire_seconds(facts, judged.load)
-    if array is None or wire is None:
-        return None
-    return number(array, "array_seconds") + wire

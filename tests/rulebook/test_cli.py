@@ -31,7 +31,7 @@ def test_show_prints_condition_limits_and_commands_that_can_be_copied() -> None:
     code, out, _ = run("show", "link-full")
     assert code == 0
     assert "full_share = 0.95" in out
-    assert "$ esxcli storage nmp psp roundrobin deviceconfig set --type=iops --iops=1 --device naa.X\n" in out
+    assert "$ esxcli storage nmp psp roundrobin deviceconfig set --type=iops --iops=1 --device <naa>\n" in out
 
 
 def test_unknown_rule_is_one_line_and_exit_2() -> None:

@@ -91,7 +91,7 @@ def test_each_rule_judges_every_row_of_its_own_table() -> None:
         ("link-full", "write", "clear"),
     ]
     assert judgements[0].summary == (
-        "path_pair:a: of 126 ms at the load, 121 ms pass before the array (read); the array itself takes 5 ms"
+        "path_pair:a: of 126 ms at the load, 121 ms pass outside the array (read); the array itself takes 5 ms"
     )
 
 

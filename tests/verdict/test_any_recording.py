@@ -58,7 +58,7 @@ def check(found: Diagnosis) -> None:
         assert bottleneck.utilisation is None or 0 <= bottleneck.utilisation <= 1.05
         assert bottleneck.explains is None or 0 <= bottleneck.explains <= 1
         assert bottleneck.because
-    assert (found.verdict.kind == "bottleneck") == bool(found.verdict.bottlenecks)
+    assert (found.verdict.kind in ("bottleneck", "configured_cap")) == bool(found.verdict.bottlenecks)
     assert found.verdict.kind != "cannot_tell" or found.verdict.decide_with
     limiting = {b.entity for s in found.steps for b in s.verdict.bottlenecks}
     assert not limiting & {c.entity for c in found.cleared}

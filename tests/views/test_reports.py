@@ -60,7 +60,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
         *("BOTTLENECK", "grade A", "4GFC link esx7/vmhba2", "in the read direction", "97.7 %"),
         *("128 ms is 800 in flight / 6,250 IOPS", "16 in flight give the same throughput"),
         *("array:fa1 is cleared up to 409.6 MB/s", "held there by esx7/vmhba2 - sw1/fc1/7"),
-        *("Because", "Knee", "below 16 in flight", "Do next", "no outage", "Next limit", "12,595 IOPS"),
+        *("Because", "Knee", "below 16 in flight", "Do next", "one path bounces", "Next limit", "12,595 IOPS"),
         *("Steps", "Findings", "CAUSE link-full", "Cleared", "fa1 up to 409.6 MB/s", "Not seen", "credit stall"),
         *("What would overturn this", "Sources", "snmp_if", "rest"),
     ):

@@ -103,8 +103,8 @@ class JobStatus:
     """One entry of `jobs`. Latency sums in nanoseconds; None: fio did not say.
 
     `in_flight`: I/Os the entry was told to keep outstanding. `runtime_ms`: since its start or the end of its ramp,
-    0 before its first I/O. `ops`: reads and writes it has begun; starts again when the ramp ends. `samples`: values of
-    tables.LOAD, in fio's units.
+    0 before its first I/O. `ops`: reads and writes it has begun; starts again when the ramp ends. `samples`: values
+    of tables.LOAD, in fio's units.
     """
 
     name: str

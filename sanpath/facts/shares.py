@@ -1,0 +1,108 @@
+"""Which links carry the test, and what share of its bytes each does: measured, or not known.
+
+On the host's side the host's own ports carry it, on the array's side what the array counts of each initiator and
+target tells, else the ports that the host can reach. Where ports carry clearly more than the test has moved, others
+use them too; then only what the rest cannot have carried is certainly the test's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.loads import LoadFacts
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import Cable, IoPath, initiators_of
+
+OVERHEAD_TOLERANCE = 1.02
+"""Retransmissions, command and status frames: bytes of others are told only beyond this."""
+_OTHERS = 1.05
+"""Ports that together carry more than this of the test's bytes carry somebody else's as well."""
+LOADED = 0.01
+"""Smallest share of the test's bytes that makes a link part of the loaded path."""
+
+Shares = dict[str, float | None]
+"""Cable → share of the test's bytes. None: others use the ports too, and the share cannot be told."""
+
+
+def cables_of_test(
+    topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], known: Sequence[Cable]
+) -> dict[str, set[str]]:
+    """Side → cables that the test's I/O can cross; empty: not known. Where no target port is known, the initiators of
+    the host are still those that its I/O leaves by."""
+    mine = {side: {c.id for path in paths for c in path.cables if c.side == side} for side in ("host", "array")}
+    own = {hba for load in {f.entity for f in loads} for hba in initiators_of(topology, load)}
+    mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
+    return mine
+
+
+def shares_of_test(
+    sizes: Mapping[Cable, float], test: float, mine: Mapping[str, set[str]], told: Mapping[str, float]
+) -> Shares:
+    """Share of each cable. `sizes`: bytes a second counted on each; `test`: those of the test as a port would count
+    them; `told`: target port → operations of the test's initiators, {} when the array does not count them."""
+    shares: Shares = {}
+    for side, possible in mine.items():
+        here = {cable: size for cable, size in sizes.items() if cable.id in possible}
+        if side == "array" and told:
+            total = sum(told.get(cable.device, 0.0) for cable in here)
+            shares |= {cable.id: told.get(cable.device, 0.0) / total for cable in here if total}
+            continue
+        total = sum(here.values())
+        if total > test * _OTHERS * OVERHEAD_TOLERANCE and sum(size > 0 for size in here.values()) > 1:
+            shares |= {cable.id: _certain(size, total, test) for cable, size in here.items()}
+        elif total:
+            shares |= {cable.id: size / total for cable, size in here.items()}
+    return shares
+
+
+def _certain(size: float, total: float, test: float) -> float | None:
+    """The share of the test that the other ports cannot have carried; None when they could have carried it all."""
+    least = (test - (total - size)) / test if test else 0.0
+    if size < LOADED * test:
+        return size / test if test else None
+    return min(1.0, least) if least >= LOADED else None
+
+
+def operations_by_target(
+    topology: Topology, paths: Sequence[IoPath], samples: Mapping[str, Sequence[StepSamples]], step: str
+) -> dict[str, float]:
+    """Target port → I/Os of this test's initiators in the step, by the array's own count; {} when it keeps none.
+
+    A source names such a pair "INITIATOR WWPN>TARGET PORT".
+    """
+    initiators = {
+        w for path in paths for key in ("wwpn", "iqn", "nqn") for w in topology.entities[path.hba].ids.get(key, ())
+    }
+    counts: dict[str, float] = {}
+    for sample in samples.get("path", ()):
+        initiator, _, target = sample.entity.partition(">")
+        count = sample.means.get("ops_count")
+        port = topology.known_as.get((sample.source, "array_port", target))
+        if sample.step == step and count and port and initiator in initiators:
+            counts[port] = counts.get(port, 0.0) + count
+    return counts
+
+
+def on_loaded_path(
+    cable: Cable, counted: bool, loaded: bool, shares: Shares, mine: Mapping[str, set[str]]
+) -> bool | None:
+    """Whether the test crosses a cable. `counted`: its bytes are known; `loaded`: the test has I/O in this direction.
+    None: not known."""
+    if not loaded:
+        return False
+    if cable.id in shares:
+        share = shares[cable.id]
+        return None if share is None else share >= LOADED
+    possible = mine[cable.side]
+    if possible and cable.id not in possible:
+        return False
+    return False if possible and counted else None
+
+
+def other_path_idle(cable: Cable, shares: Shares, mine: Mapping[str, set[str]]) -> bool | None:
+    """Whether a link beside this one, which the test could use, carries nothing of it. None: not known."""
+    others = [shares.get(other) for other in mine[cable.side] if other != cable.id]
+    if any(share is not None and share < LOADED for share in others):
+        return True
+    return None if None in others else False

@@ -1,0 +1,74 @@
+"""The JSON documents of a recording: its manifest, and what each writer says at its start and end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+
+from sanpath.model import Table
+
+
+class Document(BaseModel):
+    """Base: keys that are not known here are a newer tool's, and are passed over."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Manifest(Document):
+    """manifest.json: written once, when the recording begins."""
+
+    run_id: str = Field(description="32 hex digits")
+    format: int = Field(description="a reader refuses a higher number than it knows")
+    tool_version: str = Field(description="the sanpath that began the recording")
+    started: str = Field(description="ISO 8601, UTC")
+
+
+class Declaration(Document):
+    """A source, and what may be asked of it."""
+
+    name: str = Field(description="as in the column `source`")
+    collector: str
+    every_seconds: float = Field(description="time between polls")
+    tables: tuple[Table, ...]
+
+
+class Header(Document):
+    """writers/<writer>.json: written once, when a writer begins."""
+
+    writer: str = Field(default="", description="as in the names of its segments")
+    run_id: str = Field(default="", description="of the manifest")
+    tool_version: str = ""
+    host: str = Field(default="", description="where the writer runs")
+    started_us: int = Field(description="wall clock when the recorder's clock was made, microseconds since the epoch")
+    load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
+    sources: tuple[Declaration, ...] = ()
+
+
+class Ending(Document):
+    """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
+
+    ended_us: int = Field(description="recorder's clock, microseconds since the epoch")
+    load_exit_code: int | None = Field(description="null: no load, or it was ended by sanpath")
+    recorder_cpu_seconds: float
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of a recording's JSON files: an object of their contents by their names."""
+    models = {model: {"$ref": f"#/$defs/{model.__name__}"} for model in (Manifest, Header, Ending)}
+    _, definitions = models_json_schema([(model, "validation") for model in models])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://sanpath.dev/recording-1.schema.json",
+        "title": "The JSON files of a sanpath recording: name → content",
+        "type": "object",
+        "properties": {"manifest.json": models[Manifest]},
+        "patternProperties": {
+            r"^writers/[A-Za-z0-9_.]+(?<!\.end)\.json$": models[Header],
+            r"^writers/[A-Za-z0-9_.]+\.end\.json$": models[Ending],
+        },
+        "required": ["manifest.json"],
+        "additionalProperties": False,
+        **definitions,
+    }

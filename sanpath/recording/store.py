@@ -1,0 +1,227 @@
+"""Where a recording lies, a local folder or an object store that fsspec knows, and the few operations on it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from sanpath.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+Location = Path | str
+"""A recording's place: a path on this machine, or a URL that fsspec opens, such as s3://bucket/NAME.sanpath."""
+
+
+def location(place: Location) -> Location:
+    """What a person wrote: a URL of this machine is a path. Raises UsageError for a URL with a password in it."""
+    protocol, mark, rest = str(place).partition("://")
+    if not mark:
+        return Path(place)
+    if protocol in ("file", "local"):
+        return Path(rest)
+    if re.match(r"[^/]*:[^/]*@", rest):
+        raise UsageError(f"{protocol}://: no password in a URL, others can see it; the store's library knows its own")
+    return str(place)
+
+
+def store_at(place: Location) -> Store:
+    """The store a recording lies in. Raises UsageError when there is no library for it."""
+    place = location(place)
+    return LocalStore(place) if isinstance(place, Path) else ObjectStore(place)
+
+
+class Store(Protocol):
+    """The files of one recording; names are relative to it, with "/". Every failure is an OSError."""
+
+    def exists(self) -> bool:
+        """Whether anything is there."""
+        ...
+
+    def list(self, folder: str) -> list[str]:
+        """Names of what lies directly in a folder, [] when there is none."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        ...
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write a file at once: whoever reads it sees all of it or none."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove a file."""
+        ...
+
+    def url(self, name: str) -> str:
+        """What DuckDB opens for a file, once it has been lent the store."""
+        ...
+
+    def writing(self, name: str) -> AbstractContextManager[str]:
+        """What DuckDB writes for a file; the file is there, at once, when the block ends well."""
+        ...
+
+    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Make the store known to a connection."""
+        ...
+
+    def scratch(self, folder: str) -> Path:
+        """A local folder for files that grow before they are part of the recording as `folder`."""
+        ...
+
+    def adopt(self, scratch: Path, folder: str) -> None:
+        """Take what has grown in a scratch folder into the recording; what fails stays there."""
+        ...
+
+
+class LocalStore:
+    """A folder of this machine: files are written under another name and renamed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def exists(self) -> bool:
+        """Whether the folder is there."""
+        return self._root.is_dir()
+
+    def list(self, folder: str) -> list[str]:
+        """Names of what lies directly in a folder."""
+        try:
+            return os.listdir(self._root / folder)  # noqa: PTH208 - names are all that is wanted
+        except FileNotFoundError:
+            return []
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        return (self._root / name).read_bytes()
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write and rename."""
+        with self.writing(name) as partial:
+            Path(partial).write_bytes(content)
+
+    def delete(self, name: str) -> None:
+        """Remove a file."""
+        (self._root / name).unlink()
+
+    def url(self, name: str) -> str:
+        """The path."""
+        return str(self._root / name)
+
+    @contextlib.contextmanager
+    def writing(self, name: str) -> Iterator[str]:
+        """The path of a `.partial` file, renamed at the end."""
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            yield str(partial)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)  # On a full disk, half a file is in everybody's way.
+            raise
+
+    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """DuckDB knows local files."""
+
+    def scratch(self, folder: str) -> Path:
+        """The folder of the recording itself."""
+        return self._root / folder
+
+    def adopt(self, scratch: Path, folder: str) -> None:
+        """It is there already."""
+
+
+class ObjectStore:
+    """A store behind fsspec. Files get their final name at once: a PUT is atomic, a rename is a copy and a delete."""
+
+    def __init__(self, url: str) -> None:
+        from fsspec.core import url_to_fs  # not needed, and not cheap, for a local recording
+
+        try:
+            self._files, root = url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise UsageError(f"{url}: cannot be opened: {error}") from error
+        self._root = root.rstrip("/")
+
+    def exists(self) -> bool:
+        """Whether anything is there: stores know no empty folders."""
+        return bool(self.list(""))
+
+    def list(self, folder: str) -> list[str]:
+        """Names of what lies directly in a folder."""
+        path = f"{self._root}/{folder}".rstrip("/")
+        with self._failures(folder):
+            # A reader looks for what others have written since it looked last.
+            self._files.invalidate_cache()
+            try:
+                found = [str(entry).rstrip("/") for entry in self._files.ls(path, detail=False)]
+            except FileNotFoundError:
+                return []
+        return [entry.rpartition("/")[2] for entry in found if entry != path]
+
+    def read(self, name: str) -> bytes:
+        """The content of an object."""
+        with self._failures(name):
+            return bytes(self._files.cat_file(self._path(name)))
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write an object."""
+        with self._failures(name):
+            self._files.pipe_file(self._path(name), content)
+
+    def delete(self, name: str) -> None:
+        """Remove an object."""
+        with self._failures(name):
+            self._files.rm_file(self._path(name))
+
+    def url(self, name: str) -> str:
+        """The object's URL."""
+        return str(self._files.unstrip_protocol(self._path(name)))
+
+    @contextlib.contextmanager
+    def writing(self, name: str) -> Iterator[str]:
+        """The object's URL."""
+        with self._failures(name):
+            self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+        yield self.url(name)
+
+    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Register the filesystem."""
+        protocol = self._files.protocol
+        if not connection.filesystem_is_registered(protocol if isinstance(protocol, str) else protocol[0]):
+            connection.register_filesystem(self._files)
+
+    def scratch(self, folder: str) -> Path:  # noqa: ARG002 - of LocalStore it is the folder
+        """A temporary folder: objects cannot grow."""
+        return Path(tempfile.mkdtemp(prefix="sanpath-"))
+
+    def adopt(self, scratch: Path, folder: str) -> None:
+        """Copy the files, then remove them."""
+        for path in sorted(scratch.iterdir()):
+            name = f"{folder}/{path.name}"
+            with self._failures(name):
+                self._files.makedirs(self._path(folder), exist_ok=True)
+                self._files.put_file(str(path), self._path(name))
+        shutil.rmtree(scratch)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    @contextlib.contextmanager
+    def _failures(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:  # every store's library has errors of its own
+            raise OSError(f"{self.url(name)}: {type(error).__name__}: {error}") from error

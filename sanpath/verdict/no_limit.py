@@ -1,0 +1,79 @@
+"""Nothing that was observed is full: too little in flight, a load that asks for no more, or what cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.budget import below_queue, device_of, wire_seconds
+from sanpath.verdict.evidence import BUSY, array_growth, flat_throughput, not_seen
+from sanpath.verdict.judged import Judgement, graded, throttle
+from sanpath.verdict.units import count, duration, percent
+
+FILLED = 0.95
+"""Share of the configured I/Os that must be in flight for the load to be a closed loop."""
+SLOW_TRANSFER = 5.0
+"""Transfer time this many times that of the wire, at a free link, is somebody's wait."""
+
+
+def without_bottleneck(
+    facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None, windows: int
+) -> Judgement:
+    """The first that applies of: generator, demand, something unseen, a wait that nobody explains, concurrency."""
+    step = next(s for s in facts.steps if s.name == load.step)
+    total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
+    told = load.in_flight_configured
+    unseen = not_seen(facts, load, links, array)
+    if load.cpu_ratio is not None and load.cpu_ratio >= FILLED:
+        below = "nothing that was observed below it is full" if unseen else "nothing below it is full"
+        because = (f"a process of the load used {percent(load.cpu_ratio)} of a core; {below}",)
+        return Judgement(load, "generator_limited", graded("B", windows), (), because, None, windows)
+    # A rate that was asked for limits only while I/Os are left that could be in flight.
+    if total < FILLED * told if told else step.rate_limited:
+        of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
+        because = (f"{of} in flight: the load wants no more",)
+        return Judgement(load, "demand_limited", graded("B", windows), (), because, None, windows)
+    if unseen:
+        why = f"nothing that was observed is full, and {' and '.join(unseen)} could not be seen"
+        return _cannot_tell(load, why, f"read {unseen[0]}", windows)
+    if not told:
+        why = "nothing is full, and how many I/Os the load was told to keep in flight is not known"
+        return _cannot_tell(load, why, "repeat it with twice the I/Os in flight", windows)
+    busiest = max(links, key=lambda row: number(row, "utilisation"))
+    busy = f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"
+    if (slow := slow_transfer(facts, load, array)) is not None:
+        decide = "the time without transmit credit on the switch ports: a device that drains slowly would show there"
+        return _cannot_tell(load, f"{slow}, and {busy}", decide, windows)
+    if (held := throttle(facts, load)) is not None:
+        entity, slots = held
+        why = f"{entity} lets {count(slots)} of {count(total)} I/Os through, {busy}, and {array_growth(array)}"
+        decide = f"a deeper queue at {entity}, or a step with fewer than {count(slots / 2)} I/Os in flight"
+        return _cannot_tell(load, why, decide, windows)
+    if flat_throughput(facts, load):
+        why = f"throughput does not follow the load, {busy}, and {array_growth(array)}"
+        fewest = min(f.in_flight_measured for f in facts.loads if f.comparable(load))
+        decide = f"a step with fewer than {count(fewest / 2)} I/Os in flight: it shows which part grows"
+        return _cannot_tell(load, why, decide, windows)
+    if number(busiest, "utilisation") >= BUSY:
+        why = f"{busy}: near its limit but not full"
+        return _cannot_tell(load, why, "repeat the step with twice the I/Os in flight", windows)
+    because = (f"every I/O that was configured is in flight ({count(total)}) and nothing is full: {busy}",)
+    return Judgement(load, "concurrency_limited", graded("B", windows), (), because, None, windows)
+
+
+def slow_transfer(facts: Facts, load: LoadFacts, array: FactRow | None) -> str | None:
+    """Whether the array takes far longer to transfer a block than the wire needs, and that is most of the latency: a
+    host or a device on the fabric holds it up. Says so, or None."""
+    wire = wire_seconds(facts, load)
+    if array is None or array["san_seconds"] is None or not wire:
+        return None
+    san = number(array, "san_seconds")
+    if san < SLOW_TRANSFER * wire or san < below_queue(load, device_of(facts, load)) / 2:
+        return None
+    return f"the array takes {duration(san)} to transfer what the wire carries in {duration(wire)}"
+
+
+def _cannot_tell(load: LoadFacts, why: str, decide_with: str, windows: int) -> Judgement:
+    return Judgement(load, "cannot_tell", "C", (), (why,), decide_with, windows)
