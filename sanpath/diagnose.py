@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
 from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, operation_bytes, same_operations
-from sanpath.facts.table import number
-from sanpath.model import Poll, Step
+from sanpath.model import Step
 from sanpath.recording.read import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.policy import Policy
-from sanpath.topology.identity import Topology
-from sanpath.topology.paths import io_paths
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
+from sanpath.verdict.elements import elements
 from sanpath.verdict.findings import findings, unjudged
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.judgement import judge
@@ -30,11 +27,10 @@ from sanpath.verdict.model import (
     InFlight,
     Latency,
     Run,
-    SourceAccount,
     StepResult,
     StepVerdict,
-    Unobserved,
 )
+from sanpath.verdict.observed import accounts, iso, unobserved
 from sanpath.verdict.rank import deciding, run_verdict
 
 _MEANINGFUL = 0.01
@@ -57,13 +53,9 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         latency_budget=tuple(latency_budget(facts, f, limiters.get((f.step, f.direction))) for f in facts.loads),
         findings=tuple(findings(rules, facts.tables, judgements, verdict, policy)),
         cleared=tuple(cleared),
-        unobserved=(
-            *_unread(recording, polls),
-            *_unjoined(facts.topology),
-            *_blind(facts),
-            *unjudged(rules, facts.tables),
-        ),
-        sources=_accounts(recording, polls, facts.clock_offset_seconds),
+        unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
+        elements=tuple(elements(facts)),
+        sources=accounts(recording, polls, facts.clock_offset_seconds),
     )
 
 
@@ -85,14 +77,10 @@ def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
         digest,
         iso(recording.started_us),
         iso(end),
-        bool(endings),
+        len(endings) >= recording.writers > 0,
+        " ".join(recording.load_command),
         codes[0] if codes else None,
     )
-
-
-def iso(microseconds: int) -> str:
-    """A time for people and programs: ISO 8601 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResult:
@@ -150,88 +138,3 @@ def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]
                 f"bytes at the load and {operation_bytes(row):,.0f} at {row['entity']}"
             )
     return said
-
-
-def _accounts(recording: Recording, polls: Sequence[Poll], offsets: Mapping[str, float]) -> tuple[SourceAccount, ...]:
-    found = []
-    for declaration in recording.declarations:
-        own = [p for p in polls if p.source == declaration.name]
-        done = [p for p in own if p.outcome != "skipped"]
-        failed = [p for p in done if p.outcome in ("failed", "partial")]
-        found.append(
-            SourceAccount(
-                declaration.name,
-                declaration.collector,
-                len(done),
-                len(failed),
-                len(own) - len(done),
-                offsets.get(declaration.name),
-                sum(p.ended - p.started for p in done) / 1e6,
-                sum(p.requests for p in done),
-                failed[-1].message if failed else "",
-            )
-        )
-    return tuple(found)
-
-
-def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
-    """Sources that failed, were late or left things out, and segments that cannot be read."""
-    found = []
-    for declaration in recording.declarations:
-        own = [p for p in polls if p.source == declaration.name]
-        good = [p for p in own if p.outcome == "ok"]
-        bad = [p for p in own if p.outcome in ("failed", "partial")]
-        late = [p for p in own if p.outcome == "skipped"]
-        if not own:
-            found.append(
-                Unobserved(
-                    f"source {declaration.name}",
-                    "no poll of it was recorded",
-                    f"what {declaration.name} knows may be missing",
-                )
-            )
-        elif bad and not good:
-            found.append(
-                Unobserved(
-                    f"source {declaration.name}", bad[-1].message, f"nothing that {declaration.name} knows was judged"
-                )
-            )
-        elif bad or late:
-            reason = bad[-1].message if bad else late[-1].message
-            what = f"source {declaration.name}, {len(bad)} failed polls and {len(late)} gaps"
-            found.append(Unobserved(what, reason, "steps with fewer than four whole windows are graded C"))
-    damaged = sorted(recording.unreadable)
-    return found + [Unobserved(f"segment {n}", "damaged or not ours", "its samples are missing") for n in damaged]
-
-
-def _unjoined(topology: Topology) -> list[Unobserved]:
-    return [Unobserved(u.what, u.why, "its traffic is not attributed to anything") for u in topology.unjoined]
-
-
-def _blind(facts: Facts) -> list[Unobserved]:
-    """Parts of the path that no source observes."""
-    found = []
-    if not facts.tables["link"].rows:
-        found.append(Unobserved("the fabric", "no switch port is joined to the loaded path", "no link was judged"))
-    if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        found.append(
-            Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
-        )
-    for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
-        speed = row["negotiated_bits_per_second"]
-        why = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
-        found.append(
-            Unobserved(
-                f"{row['entity']} in step {row['step']}",
-                why if speed else "its speed is not known",
-                "how full it was is not known",
-            )
-        )
-    loads = {load.entity for load in facts.loads}
-    between = {link for load in loads for path in io_paths(facts.topology, load) for link in path.switch_links}
-    why = "links between switches are not judged"
-    found += [Unobserved(link, why, "it may be full") for link in sorted(between)]
-    if facts.tables["link"].rows:
-        why = "no source reports buffer credits or pause frames"
-        found.append(Unobserved("credit stall", why, "a slow device elsewhere on the fabric would not be seen"))
-    return found

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sanpath.cli import check, collectors, demo, diagnose, init, lab, report, rules, run, topology, watch
+from sanpath.cli import check, collectors, compare, demo, diagnose, init, lab, report, rules, run, topology, watch
 from sanpath.errors import ExitCode, SanpathError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("watch")(watch.watch)
 app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)
 app.command("topology")(topology.topology)
+app.command("compare")(compare.compare)
 app.command("demo")(demo.demo)
 app.add_typer(rules.app, name="rules")
 app.add_typer(collectors.app, name="collectors")

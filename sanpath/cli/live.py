@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from sanpath.recording.store import Location
+
 
 def fits() -> bool:
     """Whether keys can be read from the terminal and a screen drawn on it; a job in the background must not try."""
@@ -17,7 +19,7 @@ def fits() -> bool:
 
 
 def show(
-    folder: Path,
+    folder: Location,
     rules: Path | None,
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sanpath.recording.store import location
+
 
 class Format(StrEnum):
     """How a diagnosis is printed."""
@@ -35,4 +37,7 @@ FailOnOption = Annotated[
 ]
 PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, on a terminal too.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
-Recording = Annotated[Path, typer.Argument(metavar="RECORDING", help="A folder NAME.sanpath.")]
+# typer knows no unions: `location` gives a URL of an object store as a str.
+Recording = Annotated[
+    Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
+]

@@ -11,10 +11,11 @@ from sanpath.errors import ExitCode
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sanpath.recording.store import Location
     from sanpath.verdict.model import Diagnosis
 
 
-def diagnosis_of(folder: Path, rules: Path | None = None) -> Diagnosis:
+def diagnosis_of(folder: Location, rules: Path | None = None) -> Diagnosis:
     """Diagnose a recording. Raises RecordingError, UsageError for a wrong rule file."""
     import duckdb
 

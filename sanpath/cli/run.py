@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption
+from sanpath.recording.store import location
 
 
 def run(
@@ -17,7 +18,13 @@ def run(
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
     into: Annotated[
-        Path | None, typer.Option("--into", help="Recording folder; default: named after the time.")
+        Path | None,
+        typer.Option(
+            "--into",
+            parser=location,
+            metavar="PATH",
+            help="Recording folder, or its URL in a store; default: named after the time.",
+        ),
     ] = None,
     seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
     only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
@@ -40,7 +47,7 @@ def run(
         raise UsageError("--load names the reader of a load command; add the command after --")
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     request = RunRequest(
-        folder=folder.absolute(),
+        folder=folder.absolute() if isinstance(folder, Path) else folder,
         config=config,
         load=tuple(load or ()),
         load_reader=reader,

@@ -29,8 +29,10 @@ class Session:
 
     @property
     def report_file(self) -> Path:
-        """Where the report goes."""
+        """Where the report goes: beside the recording; here, when that lies in an object store."""
         folder = self._request.folder
+        if not isinstance(folder, Path):
+            folder = Path(folder.rstrip("/").rpartition("/")[2])
         return folder.with_name(f"{folder.name.removesuffix('.sanpath')}-report.md")
 
     def run(self) -> int:

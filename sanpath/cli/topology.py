@@ -15,6 +15,7 @@ class Drawing(StrEnum):
 
     tree = "tree"
     json = "json"
+    graphml = "graphml"
 
 
 def topology(
@@ -24,7 +25,7 @@ def topology(
     """Show the I/O paths from load to volume, every join with its evidence, and what could not be joined."""
     from sanpath.recording.read import Recording as Reader
     from sanpath.topology.identity import resolve
-    from sanpath.views.topology import as_json, as_tree
+    from sanpath.views.topology import as_graphml, as_json, as_tree
 
-    found = resolve(Reader(recording).inventory())
-    typer.echo(as_json(found) if form is Drawing.json else as_tree(found), nl=False)
+    draw = {Drawing.tree: as_tree, Drawing.json: as_json, Drawing.graphml: as_graphml}[form]
+    typer.echo(draw(resolve(Reader(recording).inventory())), nl=False)

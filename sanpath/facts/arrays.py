@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
@@ -15,7 +15,7 @@ _SHARED = 0.05
 
 
 def array_rows(
-    topology: Topology, kind: str, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
+    topology: Topology, kind: str, loads: Sequence[LoadFacts], links: FactTable, samples: Sequence[StepSamples]
 ) -> Iterator[FactRow]:
     """One row an entity of `kind` ("array" or "volume"), step and direction with I/O.
 
@@ -35,11 +35,21 @@ def array_rows(
             and load is not None
             and load.comparable(other)
         ]
-        growth = None
-        if len(peers) > 1 and row["array_seconds"] is not None:
-            calm = min(peers, key=lambda peer: peer[0].in_flight_measured)
-            growth = number(row, "array_seconds") / calm[1]
-        yield {**row, "growth": growth}
+        growth = gain = None
+        if len(peers) > 1 and load is not None and row["array_seconds"] is not None:
+            calm, calm_seconds = min(peers, key=lambda peer: peer[0].in_flight_measured)
+            growth = number(row, "array_seconds") / calm_seconds
+            gain = load.ops_per_second / calm.ops_per_second - 1
+        upstream = links.select(step=row["step"], direction=row["direction"], on_loaded_path=True)
+        yield {
+            **row,
+            "growth": growth,
+            "throughput_gain": gain,
+            "queue_ratio": number(row, "queue_seconds") / number(row, "service_seconds")
+            if row["queue_seconds"] is not None and row["service_seconds"]
+            else None,
+            "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
+        }
 
 
 def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[LoadFacts]) -> Iterator[FactRow]:

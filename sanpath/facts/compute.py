@@ -10,6 +10,7 @@ import duckdb
 from sanpath.facts.arrays import array_rows
 from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
 from sanpath.facts.links import link_rows
+from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
 from sanpath.facts.luns import lun_rows
 from sanpath.facts.pairs import path_pair_rows
@@ -54,12 +55,13 @@ def compute(recording: Recording) -> Facts:
         connection.close()
     loads = load_facts(topology, steps, samples.get("load", ()))
     tables = {
-        "load": FactTable("load", tuple(fact.row() for fact in loads)),
         "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
         "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),
-        "array": FactTable("array", tuple(array_rows(topology, "array", loads, samples.get("array", ())))),
-        "volume": FactTable("volume", tuple(array_rows(topology, "volume", loads, samples.get("volume", ())))),
     }
+    for kind in ("array", "volume"):
+        rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()))
+        tables[kind] = FactTable(kind, tuple(rows))
+    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
     return Facts(tuple(steps), topology, tables, loads, offsets)
 

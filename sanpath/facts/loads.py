@@ -8,7 +8,6 @@ from math import isclose, sqrt
 from statistics import mean, stdev
 
 from sanpath.facts.deltas import StepSamples
-from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 
@@ -51,12 +50,6 @@ class LoadFacts:
         """Whether both are the same I/O but for its number: only then throughput and latency tell what more does."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         return self.direction == other.direction and isclose(*sizes, rel_tol=SAME_SIZE)
-
-    def row(self) -> FactRow:
-        """As a row of the fact table `load`."""
-        names = ("entity", "step", "direction", "windows", "ops_per_second", "bytes_per_second", "latency_seconds")
-        more = ("in_flight_configured", "in_flight_measured", "cpu_ratio")
-        return {name: getattr(self, name) for name in (*names, *more)}
 
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:

@@ -1,12 +1,14 @@
-"""docs/diagnosis.schema.json: what `--format json` prints."""
+"""docs/*.schema.json: what `--format json` prints, and the JSON files of a recording."""
 
 from __future__ import annotations
 
 import json
 
-from sanpath.views.json import schema
+from sanpath.recording.documents import schema as recording_schema
+from sanpath.views.json import schema as diagnosis_schema
 
 
 def documents() -> dict[str, str]:
     """Path below the root of the checkout → content."""
-    return {"docs/diagnosis.schema.json": json.dumps(schema(), indent=2) + "\n"}
+    schemas = {"diagnosis": diagnosis_schema(), "recording": recording_schema()}
+    return {f"docs/{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}

@@ -17,12 +17,13 @@ import signal
 import sys
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 from sanpath import __version__, registry
 from sanpath.config import Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
-from sanpath.model import Poll, Table, Thing, Tie
+from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, SourceConfig, Spec, WrappedCommand
 from sanpath.recorder.load import Load, without_credentials
 from sanpath.recorder.request import ABORT, STOP, RunRequest
@@ -30,6 +31,8 @@ from sanpath.recorder.sink import Sink
 from sanpath.recorder.source import Source
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
+from sanpath.recording.documents import Declaration, Ending, Header
+from sanpath.recording.store import store_at
 from sanpath.recording.write import Writer
 
 FIRST_POLL_SECONDS = 12.0
@@ -70,13 +73,15 @@ class Recorder:
         self._reader = _reader(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder)
+        self._store = store_at(request.folder)
         host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
         self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}")
+        self._output: Path | None = None
         self.write_failure = ""
 
     async def run(self) -> None:
         """Record from start to end."""
-        self._sink = Sink(self._writer)
+        self._sink = Sink(self._writer, self._clock)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._write_header()
@@ -95,16 +100,12 @@ class Recorder:
             self._account_for_hung(sources)
             flushing.cancel()
             await self._sink.flush()
-            self.write_failure = self._sink.close()
+            self.write_failure = self._sink.close() or self._keep_output()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
-            self._writer.end(
-                {
-                    "ended_us": self._clock.now_us(),
-                    "load_exit_code": code,
-                    "recorder_cpu_seconds": usage.ru_utime + usage.ru_stime,
-                }
-            )
+            cpu_seconds = usage.ru_utime + usage.ru_stime
+            ended = self._clock.now_us()
+            self._writer.end(Ending(ended_us=ended, load_exit_code=code, recorder_cpu_seconds=cpu_seconds))
 
     async def _until_end(self, sources: list[Source]) -> int | None:
         """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""
@@ -115,8 +116,8 @@ class Recorder:
         if self._stop.is_set():
             return None
         command, reader, name = self._wrapped()
-        output = self._request.folder / "load" / self._writer.name
-        self._load = Load(command, reader, name, output, self._clock, self._sink)
+        self._output = self._store.scratch(self._output_name)
+        self._load = Load(command, reader, name, self._output, self._clock, self._sink)
         await self._load.start()
         following = asyncio.create_task(self._load.follow())
         await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))
@@ -127,6 +128,20 @@ class Recorder:
         if sources:
             await _either(self._stop.wait(), _sleep(LINGER_SECONDS))
         return None if ended_by_us else code
+
+    @property
+    def _output_name(self) -> str:
+        return f"load/{self._writer.name}"
+
+    def _keep_output(self) -> str:
+        """Bring the load's output into the recording. Returns why that failed, "" if it did not."""
+        if self._output is None:
+            return ""
+        try:
+            self._store.adopt(self._output, self._output_name)
+        except OSError as error:
+            return f"the load's output stays in {self._output}: {error}"
+        return ""
 
     def _wrapped(self) -> tuple[WrappedCommand, Any, str]:
         if self._reader is None:
@@ -198,15 +213,15 @@ class Recorder:
         if self._reader is not None:
             specs.append((self._reader[0].name, self._reader[0], 1.0))
         self._writer.header(
-            {
-                "writer": self._writer.name,
-                "run_id": self._manifest.run_id,
-                "tool_version": __version__,
-                "host": platform.node(),
-                "started_us": self._clock.anchor_us,
-                "load_command": without_credentials(self._request.load),
-                "sources": [_declaration(*spec) for spec in specs],
-            }
+            Header(
+                writer=self._writer.name,
+                run_id=self._manifest.run_id,
+                tool_version=__version__,
+                host=platform.node(),
+                started_us=self._clock.anchor_us,
+                load_command=without_credentials(self._request.load),
+                sources=tuple(_declaration(*spec) for spec in specs),
+            )
         )
 
 
@@ -237,18 +252,9 @@ def _reader(request: RunRequest) -> tuple[Spec, Any] | None:
     return registry.load_reader(request.load, request.load_reader) if request.load else None
 
 
-def _declaration(name: str, spec: Spec, every_seconds: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "collector": spec.name,
-        "every_seconds": max(every_seconds, spec.cadence_seconds),
-        "tables": [_table(table) for table in spec.tables],
-    }
-
-
-def _table(table: Table) -> dict[str, Any]:
-    columns = [{"metric": c.metric, "bits": c.bits, "scale": c.scale} for c in table.columns]
-    return {"kind": table.kind, "rollup": table.rollup, "plane": table.plane, "columns": columns}
+def _declaration(name: str, spec: Spec, every_seconds: float) -> Declaration:
+    every_seconds = max(every_seconds, spec.cadence_seconds)
+    return Declaration(name=name, collector=spec.name, every_seconds=every_seconds, tables=spec.tables)
 
 
 def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from sanpath.recording.store import Location, location
 
 STOP = "stop"
 ABORT = "abort"
@@ -23,7 +26,7 @@ class RunRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    folder: Path
+    folder: Annotated[Location, BeforeValidator(location)]
     config: Path | None = None
     load: tuple[str, ...] = ()
     load_reader: str | None = None

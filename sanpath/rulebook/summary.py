@@ -75,7 +75,7 @@ def in_unit(value: float, unit: str) -> str:
         case "operations per second":
             return f"{value:,.0f} IOPS"
         case "" | "count" | "operations":
-            return f"{value:g}"
+            return _three_digits(value) if abs(value) < 100 else f"{value:,.0f}"
     return f"{_three_digits(value)} {unit}"
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.budget import below_queue, device_of
 from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.units import duration, percent
+from sanpath.verdict.units import duration
 
 
 def configured_cap(facts: Facts, load: LoadFacts, array: FactRow, windows: int) -> Judgement:
@@ -37,13 +38,13 @@ def array_bottleneck(
 ) -> Judgement:
     """The array is saturated: no link is near its limit, and most of the time passes in it, waiting."""
     entity = str(array["entity"])
-    inside = number(array, "array_seconds")
+    inside, below = number(array, "array_seconds"), below_queue(load, device_of(facts, load))
     unseen = not_seen(facts, load, links, array)
     flat = flat_throughput(facts, load)
     because = (
         *_grown(array),
         *(("throughput does not grow with the load",) if flat else ()),
-        f"its own time is {percent(min(1.0, inside / load.latency_seconds))} of the latency at the load",
+        f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
         *(f"{what} could not be seen" for what in unseen),
     )
     bottleneck = Bottleneck(

@@ -18,6 +18,8 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import machine_of
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
 
+_HELD_UP = 2.0
+"""A transfer that takes this many times what the wire needs waits for something."""
 _SAME = 0.05
 """A block device carries the load's I/O when their rates agree within this."""
 
@@ -101,7 +103,9 @@ def _fabric_parts(
         spent, whose, how = min(wire, max(0.0, left)), "by its size and the speed of the link", "measured"
     else:
         return []
-    transfer = spent if wire is None else min(wire, spent)
+    # Without a full link a few microseconds more than the wire needs are the array's rounding.
+    held_up = wire is not None and (full is not None or spent > _HELD_UP * wire)
+    transfer = min(wire, spent) if wire is not None and held_up else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {whose}", how)]
     if spent > transfer:
         what = f"waits for the full link, {whose}" if full else f"transfer beyond what the wire needs, {whose}"

@@ -63,14 +63,17 @@ def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
     """Parts of the loaded path that nothing was read of."""
     found: list[str] = []
+    here = {"step": load.step, "direction": load.direction}
     for side in ("host", "array"):
         carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
-        if not carried:
+        if not carried and facts.tables["link"].select(**here, side=side, on_loaded_path=None):
+            found.append(f"which links at the {side} carry the test (others use them too)")
+        elif not carried:
             found.append(f"the links at the {side}")
         elif carried < _CARRIED * load.bytes_per_second:
             share = percent(1 - carried / load.bytes_per_second)
             found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
-    if not links:
+    if not links and not facts.tables["link"].select(**here, on_loaded_path=None):
         found = ["the links of the loaded path"]
     found += sorted({link for path in io_paths(facts.topology, load.entity) for link in path.switch_links})
     if array is None or array["array_seconds"] is None:

@@ -49,12 +49,15 @@ def _in_context(
 ) -> Finding:
     """`rows`: facts of the finding's entity and direction."""
     finding = replace(finding, fix=fitting(finding.fix, rows))
-    limits = (finding.entity, finding.direction) in limiting
-    if finding.outcome != "hit" or not limits:
+    if finding.outcome != "hit":
         return finding
-    role = "cause" if finding.role == "risk" else finding.role
+    # A sweep begins with too little in flight and ends with something full: what held only another step is no cause.
+    if finding.role == "cause" and verdict.from_step and verdict.from_step not in finding.steps:
+        return replace(finding, role="information")
+    if (finding.entity, finding.direction) not in limiting:
+        return finding
     gain = None
-    if role == "cause" and verdict.next is not None:
+    if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second
-        gain = f"{iops(low)} to {iops(high)} with all coincident links relieved"
-    return replace(finding, role=role, gain=gain)
+        gain = f"at most {iops(high)} with all coincident links relieved; the rest was seen to bear {iops(low)}"
+    return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)

@@ -37,6 +37,7 @@ class Run:
     start: str
     end: str
     complete: bool
+    load_command: str
     load_exit_code: int | None
 
 
@@ -185,6 +186,25 @@ class LatencyBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class ElementUse:
+    """How busy an element was in one step and direction. `share`: of the test's bytes that cross it; None for what is
+    not known."""
+
+    entity: str
+    kind: str
+    step: str
+    direction: str
+    on_loaded_path: bool | None
+    speed: str | None
+    utilisation: float | None
+    bytes_per_second: float | None
+    capacity_bytes_per_second: float | None
+    full_windows_ratio: float | None
+    share: float | None
+    foreign_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Cleared:
     """What did not limit, as far as it was tried."""
 
@@ -204,7 +224,8 @@ class Unobserved:
 
 @dataclass(frozen=True, slots=True)
 class SourceAccount:
-    """What reading a source came to. `gaps`: polls that were left out. `cost_seconds`: time spent on its polls."""
+    """What reading a source came to. `gaps`: polls that were left out. `cost_seconds`: time spent on its polls.
+    `last_answer`: when it last gave something, None: never."""
 
     name: str
     kind: str
@@ -215,6 +236,8 @@ class SourceAccount:
     cost_seconds: float
     requests: int
     last_failure: str
+    every_seconds: float
+    last_answer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,5 +251,6 @@ class Diagnosis:
     findings: Sequence[Finding]
     cleared: Sequence[Cleared]
     unobserved: Sequence[Unobserved]
+    elements: Sequence[ElementUse]
     sources: Sequence[SourceAccount]
     schema: str = field(default=SCHEMA)

@@ -69,6 +69,7 @@ def path_bottleneck(facts: Facts, load: LoadFacts, used: Sequence[FactRow], wind
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
+        coincident=tuple(str(row["entity"]) for row in used),
         wait_at=entity,
         because=because,
         overturn_if=("a path policy that changes path after every I/O, at the same IOPS",),

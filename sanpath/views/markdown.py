@@ -34,12 +34,12 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("What would decide", [verdict.decide_with] if verdict.decide_with else [])
     yield from _title("Steps")
     yield from _table(words.STEP_HEADER, [row for s in diagnosis.steps for row in words.step_cells(s)])
+    if rows := words.element_cells(diagnosis):
+        yield from _title("Links in that step")
+        yield from _table(words.ELEMENT_HEADER, rows)
     yield from _list("Not valid for", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
     yield from _findings(diagnosis)
-    yield from _list(
-        "Cleared",
-        [f"{words.short(c.entity)} up to {words.up_to(dict(c.up_to))}: {c.because}" for c in diagnosis.cleared],
-    )
+    yield from _list("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     yield from _list("Not seen", [f"{u.what}: {u.why} - {u.consequence}" for u in diagnosis.unobserved])
     yield from _list("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
     yield from _sources(diagnosis)
@@ -82,9 +82,9 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     found = words.hits(diagnosis)
     if found:
         yield from _title("Findings")
-    for finding in found:
-        gain = f" Mending it: {finding.gain}." if finding.gain else ""
-        yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {_safe(finding.summary)}.{gain}"
+    for finding, others in words.grouped(found):
+        said = _safe(words.finding_text(finding, others))
+        yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {said}"
         yield f"  {_safe(finding.why)}"
     unknown = words.not_judged(diagnosis)
     if unknown:

@@ -6,6 +6,9 @@ from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, duration, iops
 from sanpath.views import words
 
+MEASURED_WINDOWS = 4
+"""Before a step has as many whole windows, a verdict would change with each of them."""
+
 
 def line(diagnosis: Diagnosis) -> str:
     """Newest step, what it does, what limits it so far, and sources that fail."""
@@ -18,6 +21,8 @@ def line(diagnosis: Diagnosis) -> str:
         for direction, result in step.directions.items():
             latency = duration(result.latency_seconds.mean)
             said.append(f"{direction} {iops(result.ops_per_second)}, {bandwidth(result.bytes_per_second)}, {latency}")
+        if step.windows_used < MEASURED_WINDOWS:
+            return "sanpath: " + "; ".join([*said, "measuring"])
         limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
         said.append(f"so far {step.verdict.kind}{': ' if limits else ''}{', '.join(limits)}")
     failing = [source.name for source in diagnosis.sources if source.failures]

@@ -32,9 +32,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
         Text(words.printable(verdict.headline)),
     ]
     if verdict.from_step:
-        parts.append(
-            Text(f"Told from step {words.printable(verdict.from_step)}, the one with the highest throughput.", "dim")
-        )
+        parts.append(Text(f"Told from step {words.printable(verdict.from_step)}: {words.TOLD_FROM}.", "dim"))
     because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
     step = words.deciding_step(diagnosis)
     parts += _section("Because", because or (list(step.verdict.because) if step else []))
@@ -47,9 +45,9 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     if verdict.decide_with:
         parts += _section("What would decide", [verdict.decide_with])
     parts += _steps(diagnosis)
+    parts += _links(diagnosis)
     parts += _findings(diagnosis)
-    cleared = [f"{words.short(c.entity)} up to {words.up_to(dict(c.up_to))}: {c.because}" for c in diagnosis.cleared]
-    parts += _section("Cleared", cleared)
+    parts += _section("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     unseen = [f"{words.printable(u.what)}: {words.printable(u.why)} - {u.consequence}" for u in diagnosis.unobserved]
     parts += _section("Not seen", unseen)
     parts += _section("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
@@ -110,11 +108,22 @@ def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
     return [Text("\nSteps", style="bold"), table, *_section("Not valid for", notes)]
 
 
+def _links(diagnosis: Diagnosis) -> list[RenderableType]:
+    rows = words.element_cells(diagnosis)
+    if not rows:
+        return []
+    table = Table(*words.ELEMENT_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return [Text("\nLinks in that step", style="bold"), table]
+
+
 def _findings(diagnosis: Diagnosis) -> list[RenderableType]:
     lines = []
-    for finding in words.hits(diagnosis):
-        gain = f" Mending it: {finding.gain}." if finding.gain else ""
-        lines.append(f"{finding.role.upper()} {finding.rule}: {words.printable(finding.summary)}.{gain}")
+    for finding, others in words.grouped(words.hits(diagnosis)):
+        lines.append(f"{finding.role.upper()} {finding.rule}: {words.finding_text(finding, others)}")
     unknown = sorted({f.rule for f in words.not_judged(diagnosis)})
     if unknown:
         number = len(words.not_judged(diagnosis))

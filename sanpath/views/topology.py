@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import networkx as nx
+
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, machine_of, targets_of
 from sanpath.views.words import printable
@@ -35,6 +37,23 @@ def as_json(topology: Topology) -> str:
         "unjoined": [{"what": u.what, "why": u.why} for u in topology.unjoined],
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def as_graphml(topology: Topology) -> str:
+    """The graph for yEd, Gephi and the like: nodes with kind and label, edges with relation and evidence."""
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    for entity in topology.entities.values():
+        graph.add_node(entity.id, kind=entity.kind, label=_xml(entity.label))
+    for link in topology.links:
+        evidence = _xml("; ".join(link.evidence))
+        graph.add_edge(link.from_entity, link.to_entity, relation=link.relation, evidence=evidence)
+    named = nx.relabel_nodes(graph, {node: _xml(node) for node in graph})
+    return "\n".join(nx.generate_graphml(named)) + "\n"
+
+
+def _xml(text: str) -> str:
+    """XML has no control characters, not even escaped ones."""
+    return printable(text)
 
 
 def as_tree(topology: Topology) -> str:

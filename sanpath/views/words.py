@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.rulebook.model import SEVERITIES, Finding
-from sanpath.verdict.model import BudgetPart, Diagnosis, LatencyBudget, StepResult
+from sanpath.verdict.model import BudgetPart, Cleared, Diagnosis, LatencyBudget, StepResult
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 KINDS = {
@@ -26,6 +26,8 @@ LAYERS = {
     "array_front": "array front end",
     "array_back": "array back end",
 }
+
+TOLD_FROM = "the highest throughput, and among equals the most in flight"
 
 GRADES = {
     "A": "direct evidence, confirmed by a second plane or another step",
@@ -105,8 +107,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
         f"with the bottleneck and all coincident links relieved, {limit} limits next: "
-        f"{iops(low)} to {iops(high)}, {duration(fast)} to {duration(slow)} at the same number in flight; "
-        "the low end is what the rest of the path was seen to bear, beyond it is untested"
+        f"at most {iops(high)} and at best {duration(fast)} at the same number in flight. "
+        f"The rest of the path was seen to bear {iops(low)} ({duration(slow)}); beyond it is untested"
     )
 
 
@@ -146,10 +148,20 @@ def step_cells(step: StepResult) -> list[list[str]]:
 STEP_HEADER: Sequence[str] = ("step", "direction", "in flight", "IOPS", "payload", "latency", "N/X", "verdict")
 
 
+def cleared_text(cleared: Cleared) -> str:
+    """What was cleared, up to which load, and why."""
+    tried = up_to(dict(cleared.up_to))
+    return f"{short(cleared.entity)}{f' up to {tried}' if tried else ''}: {cleared.because}"
+
+
+_NOTHING = 1e4
+"""Bytes per second that a link carries to stay up."""
+
+
 def up_to(limits: dict[str, float]) -> str:
-    """Up to which load something was cleared."""
+    """Up to which load something was cleared; empty for what was idle."""
     words = []
-    if "bytes_per_second" in limits:
+    if limits.get("bytes_per_second", 0.0) >= _NOTHING:
         words.append(bandwidth(limits["bytes_per_second"]))
     if "ops_per_second" in limits:
         words.append(iops(limits["ops_per_second"]))
@@ -164,3 +176,42 @@ def bar(share: float, width: int) -> str:
 def share_text(seconds: float, total: float) -> str:
     """A part's time and its share of the whole."""
     return f"{duration(seconds)}, {percent(seconds / total)}"
+
+
+ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "busy", "counted", "share", "others")
+
+
+def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
+    """Rows of the link table for the deciding step: links that carry anything, the loaded path first."""
+    step = diagnosis.verdict.from_step
+    return [
+        [
+            short(use.entity),
+            use.speed or "?",
+            use.direction,
+            "?" if use.utilisation is None else percent(use.utilisation),
+            "?" if use.bytes_per_second is None else bandwidth(use.bytes_per_second),
+            "?" if use.share is None and use.on_loaded_path is None else percent(use.share or 0.0),
+            "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
+        ]
+        for use in diagnosis.elements
+        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= _WORTH_A_ROW)
+    ]
+
+
+_WORTH_A_ROW = 0.001
+
+
+def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """Findings of one rule and direction together: the first, and the others."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.direction), []).append(finding)
+    return [(group[0], group[1:]) for group in groups.values()]
+
+
+def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
+    """One finding in a sentence, with the other elements it holds for."""
+    also = f" The same holds for {', '.join(short(other.entity) for other in others)}." if others else ""
+    gain = f" Mending it: {finding.gain}." if finding.gain else ""
+    return f"{printable(finding.summary)}.{also}{gain}"

@@ -89,12 +89,13 @@ def test_a_step_that_was_hardly_seen_is_thin_evidence_and_the_others_are_not(end
 
 def test_every_failure_is_counted_and_what_it_cost_is_said(ended: Ended) -> None:
     accounts = {source["name"]: source for source in ended.said["sources"]}
-    unobserved = {entry["what"]: entry for entry in ended.said["unobserved"]}
+    unobserved = {entry["what"]: entry["why"] for entry in ended.said["unobserved"]}
     for name in ("sw1", "fa1"):
         assert accounts[name]["failures"] >= 2
         assert accounts[name]["gaps"] >= 1
         assert accounts[name]["last_failure"]
-        assert unobserved[f"source {name}"]["why"]
+        counted = f"source {name}, {accounts[name]['failures']} failed polls and {accounts[name]['gaps']} gaps"
+        assert unobserved[counted] == accounts[name]["last_failure"]
     assert accounts["fio"]["failures"] == 0
 
 

@@ -100,7 +100,14 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
     )  # fmt: skip
     return Diagnosis(
         run=Run(
-            "1", "0", "0", "2027-01-15T08:00:00.000Z", "2027-01-15T08:01:00.000Z", complete, 0 if complete else None
+            "1",
+            "0",
+            "0",
+            "2027-01-15T08:00:00.000Z",
+            "2027-01-15T08:01:00.000Z",
+            complete,
+            "fio job.fio",
+            0 if complete else None,
         ),
         steps=shown,
         verdict=Verdict(
@@ -120,9 +127,10 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         unobserved=(
             Unobserved("credit stall", "no source reports buffer credits", "a slow device would not be seen"),
         ),
+        elements=(),
         sources=(
-            SourceAccount(source, "snmp_if", 60, 0, 0, None, 2.0, 60, ""),
-            SourceAccount("fa1", "flasharray", 20, 3, 0, -0.2, 0.5, 20, "no answer within the deadline"),
+            SourceAccount(source, "snmp_if", 60, 0, 0, None, 2.0, 60, "", 1.0, None),
+            SourceAccount("fa1", "flasharray", 20, 3, 0, -0.2, 0.5, 20, "no answer within the deadline", 2.0, None),
         ),
     )
 

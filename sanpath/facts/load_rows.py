@@ -1,0 +1,51 @@
+"""The fact table of loads: each load beside what its I/O path and its other steps say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.topology.identity import Topology
+
+_HELD_BACK = 0.5
+"""A block device that lets less than this share of the load's I/Os through holds the load back."""
+
+
+def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]) -> Iterator[FactRow]:
+    """One row a load, step and direction with I/O. `tables`: those of links and LUNs."""
+    for load in loads:
+        here = {"step": load.step, "direction": load.direction}
+        links = [row for row in tables["link"].select(**here) if row["on_loaded_path"]]
+        host = [row for row in tables["link"].select(**here, side="host") if row["share"] is not None]
+        total = sum(other.in_flight_measured for other in loads if other.step == load.step)
+        calm = min((o for o in loads if o.comparable(load)), key=lambda o: o.in_flight_measured)
+        yield {
+            "entity": load.entity,
+            **here,
+            "windows": load.windows,
+            "ops_per_second": load.ops_per_second,
+            "bytes_per_second": load.bytes_per_second,
+            "latency_seconds": load.latency_seconds,
+            "in_flight_configured": load.in_flight_configured,
+            "in_flight_measured": load.in_flight_measured,
+            "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
+            "latency_ratio": load.latency_seconds / calm.latency_seconds,
+            "held_back": _held_back(topology, load, tables["lun"].select(**here)),
+            "busiest_utilisation": _busiest(links),
+            "usable_links": float(len(host)) if host else None,
+            "busiest_link_share": max((number(row, "share") for row in host), default=None),
+            "cpu_ratio": load.cpu_ratio,
+        }
+
+
+def _held_back(topology: Topology, load: LoadFacts, luns: Sequence[FactRow]) -> bool:
+    targets = set(topology.related(load.entity, "targets", "lun"))
+    through = sum(number(row, "in_flight_measured") for row in luns if row["entity"] in targets)
+    return 0 < through < _HELD_BACK * load.in_flight_measured
+
+
+def _busiest(links: Sequence[FactRow]) -> float | None:
+    if not links or any(row["utilisation"] is None for row in links):
+        return None
+    return max(number(row, "utilisation") for row in links)

@@ -1,0 +1,112 @@
+"""What was observed and what was not: the account of every source, and everything that could not be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.table import number
+from sanpath.model import Poll
+from sanpath.recording.read import Recording
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import io_paths
+from sanpath.verdict.model import SourceAccount, Unobserved
+
+
+def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
+    """Sources that gave nothing or too little, joins that were not found, and parts of the path without a source."""
+    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts)]
+
+
+def iso(microseconds: int) -> str:
+    """A time for people and programs: ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def accounts(recording: Recording, polls: Sequence[Poll], offsets: Mapping[str, float]) -> tuple[SourceAccount, ...]:
+    """One for each source. `offsets`: source → its clock minus ours, seconds."""
+    found = []
+    for declaration in recording.declarations:
+        own = [p for p in polls if p.source == declaration.name]
+        done = [p for p in own if p.outcome != "skipped"]
+        failed = [p for p in done if p.outcome in ("failed", "partial")]
+        found.append(
+            SourceAccount(
+                declaration.name,
+                declaration.collector,
+                len(done),
+                len(failed),
+                len(own) - len(done),
+                offsets.get(declaration.name),
+                sum(p.ended - p.started for p in done) / 1e6,
+                sum(p.requests for p in done),
+                failed[-1].message if failed else "",
+                declaration.every_seconds,
+                iso(max(p.ended for p in done if p.rows)) if any(p.rows for p in done) else None,
+            )
+        )
+    return tuple(found)
+
+
+def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
+    """Sources that failed, were late or left things out, and segments that cannot be read."""
+    found = []
+    for declaration in recording.declarations:
+        own = [p for p in polls if p.source == declaration.name]
+        good = [p for p in own if p.outcome == "ok"]
+        bad = [p for p in own if p.outcome in ("failed", "partial")]
+        late = [p for p in own if p.outcome == "skipped"]
+        if not own:
+            found.append(
+                Unobserved(
+                    f"source {declaration.name}",
+                    "no poll of it was recorded",
+                    f"what {declaration.name} knows may be missing",
+                )
+            )
+        elif bad and not good:
+            found.append(
+                Unobserved(
+                    f"source {declaration.name}", bad[-1].message, f"nothing that {declaration.name} knows was judged"
+                )
+            )
+        elif bad or late:
+            reason = bad[-1].message if bad else late[-1].message
+            what = f"source {declaration.name}, {len(bad)} failed polls and {len(late)} gaps"
+            found.append(Unobserved(what, reason, "steps with fewer than four whole windows are graded C"))
+    damaged = sorted(recording.unreadable)
+    return found + [Unobserved(f"segment {n}", "damaged or not ours", "its samples are missing") for n in damaged]
+
+
+def _unjoined(topology: Topology) -> list[Unobserved]:
+    return [Unobserved(u.what, u.why, "its traffic is not attributed to anything") for u in topology.unjoined]
+
+
+def _blind(facts: Facts) -> list[Unobserved]:
+    """Parts of the path that no source observes."""
+    found = []
+    if not facts.tables["link"].rows:
+        found.append(Unobserved("the fabric", "no switch port is joined to the loaded path", "no link was judged"))
+    if not facts.tables["array"].rows and not facts.tables["volume"].rows:
+        found.append(
+            Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
+        )
+    for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
+        speed = row["negotiated_bits_per_second"]
+        why = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
+        found.append(
+            Unobserved(
+                f"{row['entity']} in step {row['step']}",
+                why if speed else "its speed is not known",
+                "how full it was is not known",
+            )
+        )
+    loads = {load.entity for load in facts.loads}
+    between = {link for load in loads for path in io_paths(facts.topology, load) for link in path.switch_links}
+    why = "links between switches are not judged"
+    found += [Unobserved(link, why, "it may be full") for link in sorted(between)]
+    if facts.tables["link"].rows:
+        why = "no source reports buffer credits or pause frames"
+        found.append(Unobserved("credit stall", why, "a slow device elsewhere on the fabric would not be seen"))
+    return found

@@ -1,0 +1,104 @@
+"""One device that is read twice under two names: both are recorded, and nothing is counted twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sanpath.recording.read import Recording
+from tests.faults.lab import four_gigabit_switch, read, source
+from tests.recorder.processes import Run
+from tests.support.san import San
+from tests.support.stories import STORIES, judged, told
+
+LINKS = {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"}
+
+
+@dataclass(frozen=True)
+class Ended:
+    said: dict[str, Any]
+    recording: Recording
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
+    folder = tmp_path_factory.mktemp("twice")
+    with four_gigabit_switch(folder, threads=[2, 16], measured_seconds=7) as lab:
+        config = read(lab.config)
+        config["sources"] += [source(config, name) | {"name": f"{name}-again"} for name in ("sw1", "fa1")]
+        file = lab.config.with_name("twice.yaml")
+        file.write_text(yaml.safe_dump(config))
+        run = Run(folder, "--config", file, "--load", "fio", "--format", "json", "--", *lab.load)
+        try:
+            assert run.end() == 0, run.err.read_text()
+        finally:
+            run.kill()
+        yield Ended(json.loads(run.out.read_text()), Recording(run.recording))
+
+
+@pytest.mark.slow
+def test_both_are_recorded_in_full(ended: Ended) -> None:
+    accounts = {account["name"]: account for account in ended.said["sources"]}
+    assert set(accounts) == {"sw1", "sw1-again", "fa1", "fa1-again", "fio"}
+    assert all(account["failures"] == 0 for account in accounts.values())
+    rows = {name: sum(p.rows for p in ended.recording.polls() if p.source == name) for name in accounts}
+    assert rows["sw1-again"] == pytest.approx(rows["sw1"], rel=0.1)
+    assert rows["fa1-again"] == pytest.approx(rows["fa1"], rel=0.1)
+
+
+@pytest.mark.slow
+def test_the_verdict_is_that_of_one_device(ended: Ended) -> None:
+    verdict = ended.said["verdict"]
+    assert verdict["kind"] == "bottleneck"
+    assert verdict["grade"] == "A"
+    first = verdict["bottlenecks"][0]
+    assert {first["entity"], *first["coincident"]} == LINKS
+    assert 0.97 <= first["utilisation"] <= 0.99
+    assert first["ceiling_bytes_per_second"] == pytest.approx(412e6, rel=0.02)
+
+
+@pytest.mark.slow
+def test_no_element_has_two_names_and_no_share_of_the_latency_is_booked_twice(ended: Ended) -> None:
+    named = [entry["entity"] for entry in ended.said["cleared"]]
+    named += [finding["entity"] for finding in ended.said["findings"]]
+    assert not [name for name in named if name.startswith(("link:", "switch_port:")) and "again" in name]
+    for budget in ended.said["latency_budget"]:
+        parts = [(part["part"], part["entity"]) for part in budget["parts"]]
+        assert len(parts) == len(set(parts))
+        rest = sum(budget["unexplained_seconds"]) / 2
+        assert abs(rest) <= 0.1 * budget["total_seconds"]
+
+
+class ReadTwice(San):
+    """Its switch has no address of its own at its ports: only the names of what hangs on them tell it from another."""
+
+    def write(self, ended: bool = True) -> Recording:
+        self.ports = [*self.ports, *(replace(port, on=f"{port.on}-again") for port in self.ports)]
+        return super().write(ended)
+
+
+@pytest.mark.parametrize("name", ["published", "published_write", "mixed", "unequal", "neighbour", "array_front"])
+def test_a_switch_whose_ports_cannot_be_told_from_a_twins_is_judged_alike(tmp_path: Path, name: str) -> None:
+    twice, once = judged(STORIES[name](ReadTwice(tmp_path)).write()).verdict, told(name).verdict
+    assert (twice.kind, twice.grade, twice.from_step) == (once.kind, once.grade, once.from_step)
+    assert twice.bottlenecks == once.bottlenecks
+    assert twice.next == once.next
+
+
+@pytest.mark.xfail(strict=True, reason="ports of two switches with one initiator logged in are two links")
+def test_it_is_judged_alike_without_the_array_too(tmp_path: Path) -> None:
+    twice = judged(STORIES["array_not_observed"](ReadTwice(tmp_path)).write())
+    assert twice.verdict.kind == told("array_not_observed").verdict.kind
+
+
+@pytest.mark.xfail(strict=True, reason="ports of two switches with one initiator logged in are two links")
+def test_a_link_that_is_read_twice_is_cleared_once(tmp_path: Path) -> None:
+    twice = judged(STORIES["cpu_bound"](ReadTwice(tmp_path)).write())
+    links = [c.entity for c in twice.cleared if c.entity.startswith("link:")]
+    assert len(links) == len([c for c in told("cpu_bound").cleared if c.entity.startswith("link:")])
