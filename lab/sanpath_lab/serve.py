@@ -72,7 +72,7 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
         )
         write_config(config, folder / "sanpath.yaml")
         host, port = control.address
-        load = (sys.executable, "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
+        load = (sys.executable, "-P", "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
         yield Lab((folder / "sanpath.yaml").resolve(), load)
     finally:
         pace.cancel()

@@ -69,7 +69,7 @@ def test_no_element_has_two_names_and_no_share_of_the_latency_is_booked_twice(en
     named += [finding["entity"] for finding in ended.said["findings"]]
     assert not [name for name in named if name.startswith(("link:", "switch_port:")) and "again" in name]
     for budget in ended.said["latency_budget"]:
-        parts = [(part["part"], part["entity"]) for part in budget["parts"]]
+        parts = [(part["layer"], part["entity"], part["what"]) for part in budget["parts"]]
         assert len(parts) == len(set(parts))
         rest = sum(budget["unexplained_seconds"]) / 2
         assert abs(rest) <= 0.1 * budget["total_seconds"]
