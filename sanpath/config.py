@@ -25,7 +25,7 @@ from sanpath.plugin import SourceConfig
 DEFAULT_NAME = "sanpath.yaml"
 _KEYS = ("sources", "topology")
 _TOPOLOGY_KEYS = ("things", "links")
-_JOIN_KEYS = ("wwpn", "naa", "nqn", "iqn", "mac", "ip", "serial")
+_JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.loads import LoadFacts
+from sanpath.facts.luns import device_of
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
 
@@ -31,7 +32,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
             "latency_ratio": load.latency_seconds / calm.latency_seconds,
-            "held_back": _held_back(topology, load, tables["lun"].select(**here)),
+            "held_back": _held_back(topology, load, tables["lun"]),
             "busiest_utilisation": _busiest(links),
             "usable_links": float(len(host)) if host else None,
             "busiest_link_share": max((number(row, "share") for row in host), default=None),
@@ -39,10 +40,9 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
         }
 
 
-def _held_back(topology: Topology, load: LoadFacts, luns: Sequence[FactRow]) -> bool:
-    targets = set(topology.related(load.entity, "targets", "lun"))
-    through = sum(number(row, "in_flight_measured") for row in luns if row["entity"] in targets)
-    return 0 < through < _HELD_BACK * load.in_flight_measured
+def _held_back(topology: Topology, load: LoadFacts, luns: FactTable) -> bool:
+    device = device_of(topology, load, luns)
+    return device is not None and number(device, "in_flight_measured") < _HELD_BACK * load.in_flight_measured
 
 
 def _busiest(links: Sequence[FactRow]) -> float | None:

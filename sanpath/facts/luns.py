@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isclose
 
 from sanpath.facts.deltas import StepSamples
-from sanpath.facts.table import FactRow
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
+
+_SAME = 0.05
+"""A block device carries the load's I/O when their rates agree within this."""
+
+
+def device_of(topology: Topology, load: LoadFacts, luns: FactTable) -> FactRow | None:
+    """The block device that carries the load's I/O. None: no source observes it, or several share the I/O."""
+    targets = set(topology.related(load.entity, "targets", "lun"))
+    for row in luns.select(step=load.step, direction=load.direction):
+        if row["entity"] in targets and isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_SAME):
+            return row
+    return None
 
 
 def lun_rows(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[FactRow]:

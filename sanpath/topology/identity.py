@@ -123,13 +123,18 @@ def _make_entities(topology: Topology, things: Mapping[Local, Thing], names: Map
         for key, values in thing.ids.items():
             for value in values:
                 if key in TRUST and key != "name" and (normal := normalise(key, value)):
-                    graph.add_edge(local, ("key", thing.kind, key, normal))
+                    graph.add_edge(local, ("key", thing.kind, key, _scope(thing.kind, names[local]) + normal))
     for group in nx.connected_components(graph):
         members = sorted((n for n in group if len(n) == 3), key=lambda n: (n[0] != CONFIG, n))
         entity = _entity([(local, things[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
         for local in members:
             topology.known_as[local] = entity.id
+
+
+def _scope(kind: str, name: str) -> str:
+    """Several hosts may see one volume: a LUN is the device of one of them, so its identifier joins only there."""
+    return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 
 def _entity(members: list[tuple[Local, Thing]], name: str) -> Entity:
@@ -183,13 +188,14 @@ def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: Tie) -
 
 
 def _back_luns(topology: Topology) -> None:
-    """A LUN is backed by the volume with its naa identifier."""
-    volumes = {naa: v.id for v in topology.of_kind("volume") for naa in v.ids.get("naa", ())}
+    """A LUN is backed by the volume with its identifier, SCSI or NVMe."""
+    volumes = {i: v.id for v in topology.of_kind("volume") for key in ("naa", "eui") for i in v.ids.get(key, ())}
     for lun in topology.of_kind("lun"):
-        for naa in lun.ids.get("naa", ()):
+        for naa in (*lun.ids.get("naa", ()), *lun.ids.get("eui", ())):
             if naa in volumes:
                 topology.links.append(Link("backed_by", lun.id, volumes[naa], (f"identifier {naa}",)))
-            else:
+            # A host has disks of its own as well: only what the test or a person names is missed.
+            elif topology.related(lun.id, "targets") or any(source == CONFIG for source, _ in lun.known_as):
                 topology.unjoined.append(
                     Unjoined(f"{lun.id} ({naa})", "no array presents a volume with this identifier")
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-TRUST = ("wwpn", "nqn", "iqn", "naa", "serial", "mac", "ip", "name")
+TRUST = ("wwpn", "nqn", "iqn", "naa", "eui", "serial", "mac", "ip", "name")
 """Kinds of join keys, the most trusted first."""
 
 
@@ -30,7 +30,7 @@ def normalise(kind: str, value: str) -> str | None:
                 return str(ipaddress.ip_address(text))
             except ValueError:
                 return None
-        case "iqn" | "nqn":
+        case "iqn" | "nqn" | "eui":
             return text.lower() or None
         case _:
             return text or None

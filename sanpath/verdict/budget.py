@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
+from sanpath.facts import luns
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
@@ -20,8 +21,6 @@ from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
 
 _HELD_UP = 2.0
 """A transfer that takes this many times what the wire needs waits for something."""
-_SAME = 0.05
-"""A block device carries the load's I/O when their rates agree within this."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> LatencyBudget:
@@ -50,11 +49,7 @@ def below_queue(load: LoadFacts, device: FactRow | None) -> float:
 
 def device_of(facts: Facts, load: LoadFacts) -> FactRow | None:
     """The block device that carries the load's I/O. None: no source observes it, or several share the I/O."""
-    targets = set(facts.topology.related(load.entity, "targets", "lun"))
-    for row in facts.tables["lun"].select(step=load.step, direction=load.direction):
-        if row["entity"] in targets and abs(number(row, "ops_per_second") / load.ops_per_second - 1) <= _SAME:
-            return row
-    return None
+    return luns.device_of(facts.topology, load, facts.tables["lun"])
 
 
 def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
