@@ -4,7 +4,7 @@ RUN := .venv/bin/python
 SOURCES := sanpath collectors rules lab tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check papers wheel real-lab clean
+.PHONY: help demo test check papers wheel real-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -30,6 +30,12 @@ wheel: .venv/ready ## Build the wheel into dist/
 
 real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
 	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"
+
+bench: .venv/ready ## What sanpath costs: start, lateness of polls, throughput of the load (4 minutes, best on an idle machine)
+	$(RUN) -m tests.benchmarks
+
+pythons: ## Unit tests on Python 3.13 and 3.14, in Debian systems made for it (root, mmdebstrap, minutes)
+	.ci/pythons trixie:3.13 forky:3.14
 
 clean: ## Remove what the targets made
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache

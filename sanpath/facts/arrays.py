@@ -20,7 +20,8 @@ def array_rows(
     """One row an entity of `kind` ("array" or "volume"), step and direction with I/O.
 
     `array_seconds` = service + queue: built from the parts, since the total's meaning changed between releases.
-    `growth` compares it with the step that had the fewest I/Os of the same kind in flight, None for one step alone.
+    `growth` compares it with the step that had the fewest I/Os of the same kind in flight, None for one step alone;
+    `throughput_gain` with that of the most that are at most half as many: what a doubling of the load brought.
     """
     by_step = {(f.step, str(f.direction)): f for f in loads}
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads)]
@@ -37,9 +38,10 @@ def array_rows(
         ]
         growth = gain = None
         if len(peers) > 1 and load is not None and row["array_seconds"] is not None:
-            calm, calm_seconds = min(peers, key=lambda peer: peer[0].in_flight_measured)
-            growth = number(row, "array_seconds") / calm_seconds
-            gain = load.ops_per_second / calm.ops_per_second - 1
+            growth = number(row, "array_seconds") / min(peers, key=lambda peer: peer[0].in_flight_measured)[1]
+            fewer = [other for other, _ in peers if other.at_most_half(load)]
+            if fewer:
+                gain = load.ops_per_second / max(fewer, key=lambda other: other.in_flight_measured).ops_per_second - 1
         upstream = links.select(step=row["step"], direction=row["direction"], on_loaded_path=True)
         yield {
             **row,

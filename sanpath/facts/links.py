@@ -97,7 +97,7 @@ def link_rows(
                 yield {
                     **_row(topology, port, step, direction, load, shares.get(cable.id), paths),
                     "on_loaded_path": on_loaded_path(cable, cable in sizes, load is not None, shares, mine),
-                    "other_path_idle": other_path_idle(cable, shares, mine),
+                    "other_path_idle": other_path_idle(cable, sizes, shares, mine),
                     "naa": naa,
                 }
 

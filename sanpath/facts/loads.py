@@ -13,6 +13,8 @@ from sanpath.topology.identity import Topology
 
 SAME_SIZE = 0.05
 """I/Os whose mean sizes differ by less are of one kind."""
+_HALF = 0.55
+"""Half as many in flight, as measured: a step of 64 reads 63.9 beside one of 128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class LoadFacts:
         """Whether both are the same I/O but for its number: only then throughput and latency tell what more does."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         return self.direction == other.direction and isclose(*sizes, rel_tol=SAME_SIZE)
+
+    def at_most_half(self, other: LoadFacts) -> bool:
+        """Whether this load keeps at most half as many I/Os in flight as the other."""
+        return self.in_flight_measured <= _HALF * other.in_flight_measured
 
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:

@@ -41,15 +41,19 @@ def shares_of_test(
 ) -> Shares:
     """Share of each cable. `sizes`: bytes a second counted on each; `test`: those of the test as a port would count
     them; `told`: target port → operations of the test's initiators, {} when the array does not count them."""
+    limit = test * _OTHERS * OVERHEAD_TOLERANCE
+    # The array counts initiators: where others use them as well, its count is not the test's alone.
+    alone = not test or sum(size for cable, size in sizes.items() if cable.id in mine.get("host", ())) <= limit
     shares: Shares = {}
     for side, possible in mine.items():
         here = {cable: size for cable, size in sizes.items() if cable.id in possible}
         if side == "array" and told:
-            total = sum(told.get(cable.device, 0.0) for cable in here)
-            shares |= {cable.id: told.get(cable.device, 0.0) / total for cable in here if total}
-            continue
+            counts = {cable: told.get(cable.device, 0.0) for cable in here}
+            if total := sum(counts.values()):
+                shares |= {cable.id: count / total for cable, count in counts.items() if alone or not count}
+            here = {cable: size for cable, size in here.items() if counts[cable] and not alone}
         total = sum(here.values())
-        if total > test * _OTHERS * OVERHEAD_TOLERANCE and sum(size > 0 for size in here.values()) > 1:
+        if total > limit and sum(size > 0 for size in here.values()) > 1:
             shares |= {cable.id: _certain(size, total, test) for cable, size in here.items()}
         elif total:
             shares |= {cable.id: size / total for cable, size in here.items()}
@@ -100,9 +104,13 @@ def on_loaded_path(
     return False if possible and counted else None
 
 
-def other_path_idle(cable: Cable, shares: Shares, mine: Mapping[str, set[str]]) -> bool | None:
-    """Whether a link beside this one, which the test could use, carries nothing of it. None: not known."""
-    others = [shares.get(other) for other in mine[cable.side] if other != cable.id]
-    if any(share is not None and share < LOADED for share in others):
+def other_path_idle(
+    cable: Cable, sizes: Mapping[Cable, float], shares: Shares, mine: Mapping[str, set[str]]
+) -> bool | None:
+    """Whether a link beside this one, which the test could use, carries nothing: neither of the test nor of others.
+    None: not known."""
+    counted = {other.id: size for other, size in sizes.items()}
+    others, own = mine[cable.side] - {cable.id}, counted.get(cable.id, 0.0)
+    if any(counted.get(other, own) < LOADED * own for other in others):
         return True
-    return None if None in others else False
+    return None if any(shares.get(other) is None for other in others) else False

@@ -39,11 +39,10 @@ class Load:
         self._interrupted = False
 
     async def start(self) -> None:
-        """Start it in a process group of its own. Raises UsageError when it cannot be started."""
-        self._output.parent.mkdir(parents=True, exist_ok=True)
+        """Start it in a process group of its own. Raises UsageError when it cannot be started, or its output kept."""
         # A file of an earlier run under the name that the generator will write to is not its output.
         self._stale = _changed(self._followed)
-        with self._output.open("wb") as out, self._errors.open("wb") as err:
+        with self._opened(self._output) as out, self._opened(self._errors) as err:
             try:
                 self._process = await asyncio.create_subprocess_exec(
                     *self._command.argv,
@@ -84,6 +83,13 @@ class Load:
                 shutil.copyfile(self._followed, self._output.with_name("output-file"))
         self._event("load-ended", {"exit_code": code})
         return code
+
+    def _opened(self, file: Path) -> BinaryIO:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            return file.open("wb")
+        except OSError as error:  # Disk full.
+            raise UsageError(f"{file}: the output of the load cannot be kept: {error.strerror}") from error
 
     @property
     def _followed(self) -> Path:

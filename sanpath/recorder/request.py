@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sanpath.recording.store import Location, location
+from sanpath.recording.store import location
 
 STOP = "stop"
 ABORT = "abort"
@@ -26,7 +26,7 @@ class RunRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    folder: Annotated[Location, BeforeValidator(location)]
+    folder: Annotated[str | Path, Field(union_mode="left_to_right"), AfterValidator(location)]
     config: Path | None = None
     load: tuple[str, ...] = ()
     load_reader: str | None = None

@@ -61,7 +61,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://sanpath.dev/recording-1.schema.json",
-        "title": "The JSON files of a sanpath recording: name → content",
+        "title": "The JSON files of a sanpath recording, by name",
         "type": "object",
         "properties": {"manifest.json": models[Manifest]},
         "patternProperties": {

@@ -19,7 +19,7 @@ T = TypeVar("T")
 D = TypeVar("D", bound=Document)
 
 _ATTEMPTS = 5
-"""Segments may vanish between listing and opening when they have been compacted: list again. Measured: one suffices."""
+"""Segments may vanish between listing and opening when they have been compacted: list again."""
 
 
 class Recording:

@@ -145,13 +145,14 @@ class ObjectStore:
     """A store behind fsspec. Files get their final name at once: a PUT is atomic, a rename is a copy and a delete."""
 
     def __init__(self, url: str) -> None:
-        from fsspec.core import url_to_fs  # not needed, and not cheap, for a local recording
+        from fsspec.core import url_to_fs  # not cheap, and not for local recordings
 
         try:
             self._files, root = url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UsageError(f"{url}: cannot be opened: {error}") from error
         self._root = root.rstrip("/")
+        self._made: set[str] = set()
 
     def exists(self) -> bool:
         """Whether anything is there: stores know no empty folders."""
@@ -177,6 +178,7 @@ class ObjectStore:
     def put(self, name: str, content: bytes) -> None:
         """Write an object."""
         with self._failures(name):
+            self._make_folder_of(name)
             self._files.pipe_file(self._path(name), content)
 
     def delete(self, name: str) -> None:
@@ -192,7 +194,7 @@ class ObjectStore:
     def writing(self, name: str) -> Iterator[str]:
         """The object's URL."""
         with self._failures(name):
-            self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+            self._make_folder_of(name)
         yield self.url(name)
 
     def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -210,12 +212,22 @@ class ObjectStore:
         for path in sorted(scratch.iterdir()):
             name = f"{folder}/{path.name}"
             with self._failures(name):
-                self._files.makedirs(self._path(folder), exist_ok=True)
+                self._make_folder_of(name)
                 self._files.put_file(str(path), self._path(name))
         shutil.rmtree(scratch)
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
+
+    def _make_folder_of(self, name: str) -> None:
+        """SFTP and the like need folders. Object stores know none, and must not be led to make a bucket."""
+        parts = name.split("/")[:-1]
+        for depth in range(len(parts) + 1):
+            folder = "/".join([self._root, *parts[:depth]])
+            if folder not in self._made and "/" in folder.strip("/"):
+                with contextlib.suppress(Exception):  # Whether it can be written to is told by the write.
+                    self._files.mkdir(folder, create_parents=False)
+            self._made.add(folder)
 
     @contextlib.contextmanager
     def _failures(self, name: str) -> Iterator[None]:

@@ -26,7 +26,7 @@ KEEP_SECONDS = 60.0
 """How long segments stay after they have been compacted: a reader that has listed them is still reading them, and
 the system has not written the new one to the disk yet (Linux: within 30 s)."""
 
-_COPY = "COPY ({}) TO '{}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)"
+_COPY = "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)"
 _TOGETHER = """
     SELECT * EXCLUDE (filename, file_row_number)
     FROM read_parquet([{files}], union_by_name = true, filename = true, file_row_number = true)
@@ -153,7 +153,7 @@ class Writer:
         self._written[table] = number
 
     def _compact(self, table: str, first: int, last: int) -> None:
-        """Write the rows of some segments into one. Should it fail, they stay what they are: nothing depends on it."""
+        """Write the rows of some segments into one. Should it fail, they stay as they are: nothing depends on it."""
         small = [Segment(table, self.name, number, number) for number in range(first, last + 1)]
         files = ", ".join(_quoted(self._store.url(segment.name)) for segment in small)
         query = _TOGETHER.format(files=files, order=_ORDERS.get(table, _SAMPLE_ORDER))
@@ -170,7 +170,7 @@ class Writer:
 
     def _copy(self, query: str, segment: Segment) -> None:
         with self._store.writing(segment.name) as url:
-            self._connection.execute(_COPY.format(query, url.replace("'", "''")))
+            self._connection.execute(_COPY.format(query, _quoted(url)))
 
 
 def _quoted(text: str) -> str:

@@ -41,7 +41,7 @@ def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
     for other in facts.loads:
         if (
             other.comparable(load)
-            and other.in_flight_measured <= load.in_flight_measured / 2
+            and other.at_most_half(load)
             and abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
         ):
             return other
@@ -53,7 +53,7 @@ def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
     for other in facts.loads:
         if (
             other.comparable(load)
-            and other.in_flight_measured >= 2 * load.in_flight_measured
+            and load.at_most_half(other)
             and other.ops_per_second <= load.ops_per_second * (1 + FLAT)
         ):
             return other

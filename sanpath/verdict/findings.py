@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.facts.table import FactRow, FactTable
@@ -27,11 +27,14 @@ def findings(
 ) -> list[Finding]:
     """What the rules say: hits before unknowns, causes before the rest."""
     limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
+    no_way_round = set(_no_way_round(tables, judgements))
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
-    found = [
-        _in_context(f, table[f.rule].select(entity=f.entity, direction=f.direction), limiting, verdict)
-        for f in group(rules, judge(rules, tables, policy)).findings
-    ]
+    found = []
+    for f in group(rules, judge(rules, tables, policy)).findings:
+        rows = table[f.rule].select(entity=f.entity, direction=f.direction)
+        if (f.entity, f.direction) in no_way_round:
+            rows = [{**row, "other_path_idle": False} for row in rows]
+        found.append(_in_context(f, rows, limiting, verdict))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -42,6 +45,17 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
         Unobserved(f"rule {rule.id}", f"no facts of any {rule.each}", f"not judged: {rule.title.lower()}")
         for rule in missing
     ]
+
+
+def _no_way_round(tables: Mapping[str, FactTable], judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
+    """Links that limit together, where one of them has no idle link beside it: a way round the others leads through
+    that one."""
+    for judged in judgements:
+        for bottleneck in judged.bottlenecks:
+            together, direction = (bottleneck.entity, *bottleneck.coincident), bottleneck.direction
+            here = tables["link"].select(step=judged.load.step, direction=direction, other_path_idle=False)
+            if not {str(row["entity"]) for row in here}.isdisjoint(together):
+                yield from ((entity, direction) for entity in together)
 
 
 def _in_context(

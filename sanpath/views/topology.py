@@ -43,17 +43,16 @@ def as_graphml(topology: Topology) -> str:
     """The graph for yEd, Gephi and the like: nodes with kind and label, edges with relation and evidence."""
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     for entity in topology.entities.values():
-        graph.add_node(entity.id, kind=entity.kind, label=_xml(entity.label))
+        graph.add_node(_xml(entity.id), kind=entity.kind, label=_xml(entity.label))
     for link in topology.links:
         evidence = _xml("; ".join(link.evidence))
-        graph.add_edge(link.from_entity, link.to_entity, relation=link.relation, evidence=evidence)
-    named = nx.relabel_nodes(graph, {node: _xml(node) for node in graph})
-    return "\n".join(nx.generate_graphml(named)) + "\n"
+        graph.add_edge(_xml(link.from_entity), _xml(link.to_entity), relation=link.relation, evidence=evidence)
+    return "\n".join(nx.generate_graphml(graph)) + "\n"
 
 
 def _xml(text: str) -> str:
-    """XML has no control characters, not even escaped ones."""
-    return printable(text)
+    """XML has no control characters, not even escaped ones; names that differ only in them stay apart."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def as_tree(topology: Topology) -> str:

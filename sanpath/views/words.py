@@ -86,14 +86,14 @@ def not_judged(diagnosis: Diagnosis) -> list[Finding]:
 
 
 def remedies(diagnosis: Diagnosis) -> list[tuple[Finding, int]]:
-    """(finding, number of its fix) of the most severe cause, what needs no outage first; one of a kind."""
+    """(finding, number of its fix) of the most severe cause, what needs no outage first; the same commands once."""
     cost = list(DISRUPTION)
     causes = [finding for finding in hits(diagnosis) if finding.role in ("cause", "culprit")]
-    found: dict[tuple[str, int], tuple[Finding, int]] = {}
+    found: dict[tuple[str, str, Sequence[str]], tuple[Finding, int]] = {}
     for finding in causes:
         if SEVERITIES.index(finding.severity) == min(SEVERITIES.index(f.severity) for f in causes):
-            for number in range(len(finding.fix)):
-                found.setdefault((finding.rule, number), (finding, number))
+            for number, fix in enumerate(finding.fix):
+                found.setdefault((finding.rule, fix.platform, fix.commands), (finding, number))
     return sorted(found.values(), key=lambda r: cost.index(r[0].fix[r[1]].disruption))
 
 

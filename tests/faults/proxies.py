@@ -1,4 +1,4 @@
-"""Faults on the way to a device: proxies on 127.0.0.1 that pass on, fall silent, answer late, garble, reset, refuse."""
+"""Faults on the way to a device: proxies that pass on, fall silent, answer late, garble, reset or refuse."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,4 +116,4 @@ def test_the_array_tells_afterwards_what_it_was_not_asked_at_the_time(ended: End
     times = [t for (t,) in connection.execute("SELECT DISTINCT device_time FROM samples_array ORDER BY 1").fetchall()]
     connection.close()
     assert len(times) > 60
-    assert {round((b - a) / 1e6) for a, b in zip(times, times[1:], strict=False)} == {1}
+    assert {round((b - a) / 1e6) for a, b in pairwise(times)} == {1}

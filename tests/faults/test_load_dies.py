@@ -1,4 +1,4 @@
-"""A fio that is killed in the middle of its test: said, recorded, and nothing of it runs on."""
+"""A load that is killed in the middle of its test, or whose output cannot be kept: said, and nothing runs on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.recording import layout
 from sanpath.recording.read import Recording
 from tests.faults.lab import measured_seconds
 from tests.recorder.conftest import job_file
-from tests.recorder.processes import Run, is_alive, wait_for
+from tests.recorder.processes import Run, is_alive, sanpath, wait_for
 
 
 @pytest.fixture
@@ -42,3 +43,13 @@ def test_a_fio_that_is_killed_is_exit_code_4_and_leaves_no_job_behind(run: Run) 
     assert "the load command ended with exit code 137" in run.err.read_text()
     (ended,) = [event for _, event in Recording(run.recording).events() if event.name == "load-ended"]
     assert ended.detail["exit_code"] == 137
+
+
+def test_a_load_whose_output_cannot_be_kept_is_not_started(tmp_path: Path) -> None:
+    layout.create(tmp_path / "r.sanpath")
+    (tmp_path / "r.sanpath" / "load").write_text("in the way")
+    done = sanpath("run", "--into", "r.sanpath", "--format", "json", "--", "touch", "started", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the output of the load cannot be kept" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "started").exists()

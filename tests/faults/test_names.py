@@ -11,6 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnose import diagnose
+from sanpath.recording.read import Recording
 from sanpath.topology.identity import resolve
 from sanpath.verdict.compare import compare
 from sanpath.verdict.model import Diagnosis
@@ -34,13 +35,13 @@ def nasty(folder: Path) -> San:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return nasty(tmp_path_factory.mktemp("nasty")).write().folder
+    made = tmp_path_factory.mktemp("nasty")
+    nasty(made).write()
+    return made
 
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Diagnosis:
-    from sanpath.recording.read import Recording
-
     return diagnose(Recording(folder))
 
 
@@ -60,8 +61,6 @@ def test_a_comparison_as_json_is_one_object(found: Diagnosis) -> None:
 
 
 def test_the_topology_is_plain_and_one_line_an_element(folder: Path) -> None:
-    from sanpath.recording.read import Recording
-
     topology = resolve(Recording(folder).inventory())
     tree = drawn.as_tree(topology)
     assert not CONTROL.search(tree)

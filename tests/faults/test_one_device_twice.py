@@ -76,7 +76,7 @@ def test_no_element_has_two_names_and_no_share_of_the_latency_is_booked_twice(en
 
 
 class ReadTwice(San):
-    """Its switch has no address of its own at its ports: only the names of what hangs on them tell it from another."""
+    """Its switch ports have no address of their own: only what hangs on them tells one from another."""
 
     def write(self, ended: bool = True) -> Recording:
         self.ports = [*self.ports, *(replace(port, on=f"{port.on}-again") for port in self.ports)]

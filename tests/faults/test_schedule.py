@@ -1,15 +1,11 @@
-"""What a source that has answered before may do without being given up; and a wall clock that is set."""
+"""What a source that has answered before may do without being given up."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
-
 from sanpath.plugin import CollectorError, Failure, Item
-from sanpath.recording.clock import RecorderClock
 from tests.recorder.support import record, row
 
 
@@ -25,12 +21,3 @@ def test_what_has_answered_as_configured_is_asked_again_whatever_it_says_later(t
     assert len(account.polls("a", "failed")) == 4
     assert account.polls("a")[-1].outcome == "ok"
     assert account.events("a") == []
-
-
-def test_a_wall_clock_that_is_set_does_not_reach_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = RecorderClock()
-    before = clock.now_us()
-    day_before = time.time_ns() - 86_400 * 10**9
-    monkeypatch.setattr(time, "time_ns", lambda: day_before)
-    monkeypatch.setattr(time, "time", lambda: day_before / 1e9)
-    assert 0 <= clock.now_us() - before < 60_000_000

@@ -7,7 +7,7 @@ import datetime
 import ipaddress
 import socket
 import ssl
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from sanpath_lab.snmp_agent import SnmpAgent
 from tests.faults.proxies import LOOPBACK, Address, Fault, TcpProxy, UdpProxy, standing_for, unused_port
 
 SYS_NAME, SYS_UPTIME = "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.3.0"
-Session = PysnmpSession
 
 
 def snmp(address: Address, timeout_seconds: float = 0.3) -> PysnmpSession:
@@ -37,23 +36,19 @@ def snmp(address: Address, timeout_seconds: float = 0.3) -> PysnmpSession:
     return PysnmpSession(who, RecorderClock(), Cost())
 
 
-@pytest.fixture
-def asked() -> Iterator[Callable[[Callable[[UdpProxy], Coroutine[Any, Any, None]]], None]]:
+def asked(scene: Callable[[UdpProxy], Coroutine[Any, Any, None]]) -> None:
     """Ask an agent behind a proxy; both are gone afterwards."""
 
-    def ask(scene: Callable[[UdpProxy], Coroutine[Any, Any, None]]) -> None:
-        async def play() -> None:
-            tree = ObjectTree({oid(SYS_NAME): lambda: OctetString("sw1"), oid(SYS_UPTIME): lambda: TimeTicks(100)})
-            agent = SnmpAgent(tree, "public", lambda: None)
-            try:
-                with standing_for(UdpProxy, agent.address) as proxy:
-                    await scene(proxy)
-            finally:
-                agent.close()
+    async def play() -> None:
+        tree = ObjectTree({oid(SYS_NAME): lambda: OctetString("sw1"), oid(SYS_UPTIME): lambda: TimeTicks(100)})
+        agent = SnmpAgent(tree, "public", lambda: None)
+        try:
+            with standing_for(UdpProxy, agent.address) as proxy:
+                await scene(proxy)
+        finally:
+            agent.close()
 
-        asyncio.run(play())
-
-    return ask
+    asyncio.run(play())
 
 
 def oid(text: str) -> tuple[int, ...]:
@@ -67,9 +62,7 @@ async def failure_of(session: PysnmpSession) -> Failure:
 
 
 @pytest.mark.parametrize("fault", [Fault.SILENT, Fault.GARBAGE, Fault.REFUSED])
-def test_an_agent_that_fails_is_unreachable_and_answers_the_same_session_when_it_is_back(
-    asked: Any, fault: Fault
-) -> None:
+def test_an_agent_that_fails_is_unreachable_and_answers_the_same_session_when_it_is_back(fault: Fault) -> None:
     async def scene(proxy: UdpProxy) -> None:
         session = snmp(proxy.address)
         assert await session.get([SYS_NAME]) == {SYS_NAME: b"sw1"}
@@ -82,7 +75,7 @@ def test_an_agent_that_fails_is_unreachable_and_answers_the_same_session_when_it
     asked(scene)
 
 
-def test_an_answer_that_is_too_late_is_not_taken_for_that_to_another_question(asked: Any) -> None:
+def test_an_answer_that_is_too_late_is_not_taken_for_that_to_another_question() -> None:
     async def scene(proxy: UdpProxy) -> None:
         session = snmp(proxy.address)
         proxy.late_seconds = 0.6
@@ -97,7 +90,7 @@ def test_an_answer_that_is_too_late_is_not_taken_for_that_to_another_question(as
     asked(scene)
 
 
-def test_one_agents_silence_costs_another_nothing(asked: Any) -> None:
+def test_one_agents_silence_costs_another_nothing() -> None:
     async def scene(proxy: UdpProxy) -> None:
         good, silent = snmp(proxy.address), snmp((LOOPBACK, unused_port(socket.SOCK_DGRAM)), timeout_seconds=30)
         waiting = asyncio.create_task(silent.get([SYS_NAME]))

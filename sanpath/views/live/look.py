@@ -11,6 +11,7 @@ from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
+from sanpath.recording.store import Location
 from sanpath.rulebook.load import load_rulebook
 from sanpath.verdict.model import Diagnosis
 
@@ -65,7 +66,7 @@ class Look:
         return max(TICK_SECONDS, COST_RATIO * self.cost_seconds)
 
 
-def look(folder: Path, rules: Path | None = None) -> Look:
+def look(folder: Location, rules: Path | None = None) -> Look:
     """Read and judge a recording, finished or growing. Whatever goes wrong is in `failure`: the next look may do."""
     taken, began = time.time(), time.monotonic()
     try:

@@ -11,13 +11,14 @@ import pickle
 import sys
 from pathlib import Path
 
+from sanpath.recording.store import Location, location
 from sanpath.views.live.look import look
 
 SIZE_BYTES = 8
 """A look is preceded by its size as an integer of so many bytes, the highest first."""
 
 
-def main(folder: Path, rules: Path | None) -> None:
+def main(folder: Location, rules: Path | None) -> None:
     """Answer until the input is closed."""
     os.nice(10)  # Recorder and load generator go first.
     answers = sys.stdout.buffer
@@ -29,4 +30,4 @@ def main(folder: Path, rules: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(location(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

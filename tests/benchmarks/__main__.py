@@ -1,0 +1,22 @@
+"""`python -m tests.benchmarks`: what sanpath costs, as ratios of two things that are run in turn. One line each.
+
+No test asserts these numbers: a busy machine would make them fail. The goals are those of the design.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.benchmarks import lateness, startup, throughput
+
+BENCHMARKS = {"startup": startup.measure, "lateness": lateness.measure, "throughput": throughput.measure}
+
+
+def main(names: list[str]) -> None:
+    """Run those that are named, or all."""
+    for name in names or BENCHMARKS:
+        print(f"{name}: {BENCHMARKS[name]()}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

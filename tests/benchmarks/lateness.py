@@ -1,0 +1,113 @@
+"""How late polls begin while somebody watches, against nobody. Goal: 99 of 100 within 20 ms.
+
+Three sources on a grid of 171 ms, which no other period of the tool is a multiple of, at 3 ms a poll.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sanpath.recording.read import Recording
+from tests.benchmarks.rounds import interleaved, percentile, spread
+
+ROUNDS = 4
+SECONDS = 15
+PLUGIN = Path(__file__).parent / "plugin"
+CONFIG = "sources:\n" + "".join(
+    f"  - {{name: s{number}, collector: cheap, every_seconds: 0.171}}\n" for number in range(3)
+)
+ROWS, COLUMNS = 48, 160
+
+
+def measure() -> str:
+    """One line."""
+    late: dict[bool, list[float]] = {False: [], True: []}
+
+    def p99(watched: bool) -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            found = _lateness(Path(folder), watched)
+        late[watched] += found
+        return percentile(found, 0.99)
+
+    alone, watched = interleaved(ROUNDS, lambda: p99(False), lambda: p99(True))
+    return (
+        f"polls begin late by: alone {_told(late[False])}, p99 of a round {spread(alone, 1e3, 'ms')}; "
+        f"watched {_told(late[True])}, p99 of a round {spread(watched, 1e3, 'ms')} (goal 20 ms)"
+    )
+
+
+def _told(seconds: list[float]) -> str:
+    shares = " ".join(f"p{100 * share:.0f} {1e3 * percentile(seconds, share):.1f}" for share in (0.5, 0.95, 0.99))
+    return f"{shares} max {1e3 * max(seconds):.1f} ms of {len(seconds)}"
+
+
+def _lateness(folder: Path, watched: bool) -> list[float]:
+    """Seconds between when each poll was due and when it began."""
+    (folder / "sanpath.yaml").write_text(CONFIG)
+    recording = folder / "r.sanpath"
+    options = ["--for", str(SECONDS), "--into", str(recording), "--format", "json"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLUGIN), *filter(None, sys.path)])}
+    with subprocess.Popen(
+        [sys.executable, "-m", "sanpath", "run", *options],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as run:
+        while not (recording / "manifest.json").exists() and run.poll() is None:
+            time.sleep(0.05)
+        if watched:
+            with _watching(recording, environment):
+                code = run.wait()
+        else:
+            code = run.wait()
+    if code:
+        raise RuntimeError(f"the run ended with exit code {code}")
+    return [(poll.started - poll.due) / 1e6 for poll in Recording(recording).polls() if poll.outcome == "ok"]
+
+
+@contextmanager
+def _watching(recording: Path, environment: dict[str, str]) -> Iterator[None]:
+    """`sanpath watch` on a terminal of its own."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    watch = subprocess.Popen(
+        [sys.executable, "-m", "sanpath", "watch", str(recording)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment | {"TERM": "xterm-256color"},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    drawn = threading.Thread(target=_drain, args=(ours,), daemon=True)
+    drawn.start()
+    try:
+        yield
+        if watch.poll() is not None:
+            raise RuntimeError("nobody watched to the end")
+    finally:
+        watch.kill()
+        watch.wait()
+        drawn.join(5)
+        os.close(ours)
+
+
+def _drain(terminal: int) -> None:
+    """As a terminal does; OSError: nobody writes any more."""
+    with suppress(OSError):
+        while os.read(terminal, 65_536):
+            pass

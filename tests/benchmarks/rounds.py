@@ -1,0 +1,29 @@
+"""Things measured in turn, so that what else the machine does falls on all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+
+def interleaved(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
+    """What each measure said in each round."""
+    said = [[measure() for measure in measures] for _ in range(rounds)]
+    return [list(column) for column in zip(*said, strict=True)]
+
+
+def spread(values: Sequence[float], scale: float = 1.0, unit: str = "") -> str:
+    """Median, and the lowest and highest in brackets."""
+    low, middle, high = (scale * value for value in (min(values), statistics.median(values), max(values)))
+    return f"{middle:.3g} {unit} [{low:.3g} to {high:.3g}]".replace("  ", " ")
+
+
+def ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Round by round."""
+    return [a / b for a, b in zip(above, below, strict=True)]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share of them lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

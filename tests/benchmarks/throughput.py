@@ -1,0 +1,66 @@
+"""What fio reaches while sanpath polls every second, against fio alone. Goal: within 2 %.
+
+The real lab without its limits: fio, nbdkit, the bridge, snmpd and sanpath share the cores, so that whatever sanpath
+takes is missed. It needs root, fio, nbdkit and snmpd.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sanpath_collectors.fio.parse import Documents
+from tests.benchmarks.rounds import interleaved, ratios, spread
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
+ROUNDS = 5
+STEP_SECONDS = 6
+QUEUE_DEPTH = 16
+
+
+def measure() -> str:
+    """One line."""
+    sys.path.insert(0, str(EXAMPLE))
+    from real_lab.cases import CASES, Array, Load
+    from real_lab.lifecycle import running
+    from real_lab.requirements import missing
+
+    if lacking := missing():
+        return f"skipped: {'; '.join(lacking)}"
+    # A case by its own name: the array's server looks it up.
+    case = replace(
+        CASES["too-little-concurrency"],
+        array=Array(filters=(), parameters=()),
+        load=Load(queue_depths=(QUEUE_DEPTH,), ramp_seconds=1, step_seconds=STEP_SECONDS, gap_seconds=0),
+    )
+    with tempfile.TemporaryDirectory() as name, running(case, Path(name) / "lab") as lab:
+        folder = Path(name)
+
+        def alone() -> float:
+            done = subprocess.run([*lab.load, "--output-format=json"], check=True, capture_output=True)
+            return _bytes_per_second(json.loads(done.stdout[done.stdout.index(b"{") :]))
+
+        def polled() -> float:
+            recording = Path(tempfile.mkdtemp(dir=folder)) / "r.sanpath"
+            options = ["--config", str(lab.config), "--load", "fio", "--into", str(recording), "--format", "json"]
+            command = [sys.executable, "-m", "sanpath", "run", *options, "--", *lab.load]
+            subprocess.run(command, check=True, capture_output=True, cwd=folder)
+            (output,) = recording.glob("load/*/output")
+            documents, _ = Documents().feed(output.read_bytes())
+            return _bytes_per_second(documents[-1])
+
+        alone()  # the first run fills the page cache
+        without, beside = interleaved(ROUNDS, alone, polled)
+    return (
+        f"fio reads {spread(without, 1e-6, 'MB/s')} alone, {spread(beside, 1e-6, 'MB/s')} with sanpath beside it: "
+        f"{spread(ratios(beside, without))} of it (goal 0.98)"
+    )
+
+
+def _bytes_per_second(document: dict[str, Any]) -> float:
+    return float(sum(job["read"]["bw_bytes"] for job in document["jobs"]))

@@ -1,0 +1,101 @@
+"""Whose bytes a port carries: measured, certain at least, or not known."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sanpath.facts.shares import on_loaded_path, other_path_idle, shares_of_test
+from sanpath.topology.paths import Cable
+
+A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host") for n in range(3))
+P, Q = (Cable(f"link:p{n}", f"switch_port:sw1/{n + 4}", f"array_port:fa1/{n}", "array") for n in range(2))
+HOST = {"host": {A.id, B.id, C.id}}
+
+
+def test_where_nobody_else_sends_the_bytes_are_the_shares() -> None:
+    assert shares_of_test({A: 75.0, B: 25.0}, 100, HOST, {}) == {A.id: 0.75, B.id: 0.25}
+
+
+def test_seven_per_cent_more_are_commands_and_clock_edges() -> None:
+    assert shares_of_test({A: 80.0, B: 27.0}, 100, HOST, {})[A.id] == pytest.approx(80 / 107)
+    assert shares_of_test({A: 80.0, B: 28.0}, 100, HOST, {})[A.id] == pytest.approx(0.72)
+
+
+def test_only_what_the_rest_cannot_have_carried_is_certain() -> None:
+    """80 + 60 for a test of 100: at most 60 went by the second, so at least 40 by the first; and 20 by the second."""
+    assert shares_of_test({A: 80.0, B: 60.0}, 100, HOST, {}) == pytest.approx({A.id: 0.4, B.id: 0.2})
+
+
+def test_a_port_that_the_others_can_stand_in_for_is_not_known() -> None:
+    """95 + 110 for a test of 100: the second may have carried it all, the first at most 95."""
+    assert shares_of_test({A: 95.0, B: 110.0}, 100, HOST, {}) == {A.id: None, B.id: pytest.approx(0.05)}
+
+
+def test_an_idle_port_is_idle_whoever_uses_the_rest() -> None:
+    shares = shares_of_test({A: 90.0, B: 120.0, C: 0.5}, 100, HOST, {})
+    assert shares[C.id] == pytest.approx(0.005)
+    assert on_loaded_path(C, True, True, shares, HOST) is False
+    assert on_loaded_path(A, True, True, {**shares, A.id: None}, HOST) is None
+
+
+def test_the_only_port_in_use_carries_it_all() -> None:
+    assert shares_of_test({A: 300.0, B: 0.0}, 100, HOST, {}) == {A.id: 1.0, B.id: 0.0}
+
+
+def test_no_certain_share_is_more_than_the_test_has_sent_there() -> None:
+    random.seed(2)
+    for _ in range(500):
+        parts = [random.random() ** 3 for _ in range(3)]
+        mine = [100 * part / sum(parts) for part in parts]
+        others = [random.choice([0.0, random.uniform(0, 200)]) for _ in range(3)]
+        sizes = dict(zip((A, B, C), (m + o for m, o in zip(mine, others, strict=True)), strict=True))
+        if sum(others) <= 7.1:
+            continue
+        shares = shares_of_test(sizes, 100, HOST, {})
+        for cable, sent in zip((A, B, C), mine, strict=True):
+            share = shares[cable.id]
+            assert share is None or share <= sent / 100 + 1e-9 or sizes[cable] < 1
+
+
+def test_the_array_s_count_tells_whose_bytes_its_ports_carry() -> None:
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    sizes = {A: 100.0, P: 100.0, Q: 300.0}
+    assert shares_of_test(sizes, 100, both, {P.device: 900.0}) == {A.id: 1.0, P.id: 1.0, Q.id: 0.0}
+    assert shares_of_test(sizes, 100, both, {P.device: 900.0, Q.device: 300.0})[Q.id] == 0.25
+
+
+def test_the_array_s_count_is_not_the_test_s_where_others_use_its_initiators() -> None:
+    """The host has sent 400 for a test of 100. What it never went to is still off the path."""
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    sizes = {A: 400.0, P: 100.0, Q: 300.0}
+    shares = shares_of_test(sizes, 100, both, {P.device: 100.0, Q.device: 300.0})
+    assert (shares[P.id], shares[Q.id]) == (None, None)
+    assert shares_of_test(sizes, 100, both, {Q.device: 300.0}) == {A.id: 1.0, P.id: 0.0, Q.id: 1.0}
+
+
+def test_without_the_test_s_bytes_the_array_s_count_is_taken_as_it_is() -> None:
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    shares = shares_of_test({A: 400.0, P: 100.0, Q: 300.0}, 0, both, {P.device: 1.0})
+    assert (shares[P.id], shares[Q.id]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "idle"),
+    [
+        ({A: 100.0, B: 0.2}, True),
+        ({A: 100.0, B: 100.0}, False),
+        ({A: 100.0, B: 40.0}, False),
+        ({A: 100.0}, False),
+    ],
+    ids=["idle", "as busy", "used by others", "alone"],
+)
+def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float], idle: bool) -> None:
+    mine = {"host": {cable.id for cable in sizes}}
+    shares = {cable.id: 1.0 if cable == A else 0.0 for cable in sizes}
+    assert other_path_idle(A, sizes, shares, mine) is idle
+
+
+def test_a_path_that_was_not_counted_may_idle() -> None:
+    assert other_path_idle(A, {A: 100.0}, {A.id: 1.0}, {"host": {A.id, B.id}}) is None

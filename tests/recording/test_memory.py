@@ -1,0 +1,46 @@
+"""A long recording of small segments opens, and is queried and compacted, within DuckDB's 1 GB."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.model import Poll, Rows
+from sanpath.recording import layout
+from sanpath.recording.read import Recording
+from sanpath.recording.write import Writer
+from tests.recording.support import PORT, files
+
+FLUSHES, ENTITIES = 900, 200
+START_US, EVERY_US = 1_800_000_000_000_000, 5_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compacted", [True, False])
+def test_a_long_recording_fits(tmp_path: Path, compacted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not compacted:
+        monkeypatch.setattr("sanpath.recording.write.COMPACTED_SEGMENTS", FLUSHES + 1)
+    folder = tmp_path / "r.sanpath"
+    layout.create(folder)
+    writer = Writer(folder, "host.1", keep_seconds=0)
+    source = {"name": "s", "collector": "c", "every_seconds": 5, "tables": [PORT]}
+    writer.header({"started_us": START_US, "sources": [source]})
+    entities = [f"p{number}" for number in range(ENTITIES)]
+    for number in range(FLUSHES):
+        seen = START_US + number * EVERY_US
+        counts = [number * 1_000_003 + port for port in range(ENTITIES)]
+        values = {"bytes_rx_total": counts, "errors_rx_total": [0] * ENTITIES, "link_up": [1] * ENTITIES}
+        writer.samples("s", Rows(PORT, entities, [seen] * ENTITIES, values))
+        writer.poll(Poll("s", seen, seen, seen + 1000, "ok", rows=ENTITIES))
+        writer.flush()
+    writer.end({"ended_us": seen, "load_exit_code": None, "recorder_cpu_seconds": 1.0})
+    assert len(files(folder)) == (FLUSHES // 60 if compacted else FLUSHES)
+    recording = Recording(folder)
+    assert len(recording.polls()) == FLUSHES
+    assert diagnose(recording).run.complete
+    assert not recording.unreadable
+    # kB on Linux: of the whole process, with everything else that the tests have loaded.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1.5e6

@@ -1,0 +1,110 @@
+"""Remedies: filled with the names of the entity at hand, never with what a shell could obey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.errors import UsageError
+from sanpath.rulebook import remedy
+from sanpath.rulebook.load import find_rule, load_rule, load_rulebook
+from sanpath.rulebook.model import Fix
+
+LINK_FULL = Path(__file__).parents[2] / "rules/sanpath_rules/fabric/link-full.yaml"
+SPEED = Fix(
+    platform="a switch",
+    commands=("interface <switch_port>", "switchport speed auto"),
+    scope="One port, <switch_port>.",
+    disruption="path",
+    verify="show interface <switch_port>",
+    undo="Set the speed of <switch_port> back, on LUN <naa>.",
+    only_if={"technology": "fibre_channel"},
+)
+
+
+def filled(**facts: str | float | bool | None) -> Fix:
+    (fix,) = remedy.fitting([SPEED], [facts])
+    return fix
+
+
+def test_commands_check_and_way_back_name_the_port() -> None:
+    fix = filled(switch_port="fc1/7", naa="naa.6001")
+    assert fix.commands == ("interface fc1/7", "switchport speed auto")
+    assert fix.verify == "show interface fc1/7"
+    assert fix.undo == "Set the speed of fc1/7 back, on LUN naa.6001."
+
+
+def test_what_is_not_known_stays_for_a_person_to_fill_in() -> None:
+    fix = filled(switch_port=None)
+    assert fix.commands[0] == "interface <switch_port>"
+    assert "<naa>" in fix.undo
+
+
+def test_a_fact_of_any_step_fills_it() -> None:
+    (fix,) = remedy.fitting([SPEED], [{"switch_port": "fc1/7"}, {"switch_port": None}])
+    assert fix.commands[0] == "interface fc1/7"
+
+
+@pytest.mark.parametrize("name", ["fc1/7", "Ethernet1/1", "eth0.100", "10", "port-channel12", "naa.624a:1_b"])
+def test_names_of_ports_are_filled_in(name: str) -> None:
+    assert filled(switch_port=name).commands[0] == f"interface {name}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "fc1/7; reboot",
+            "fc1/7\nreboot",
+            "$(reboot)",
+            "`reboot`",
+            "fc1/7 && reboot",
+            "a|b",
+            "a>b",
+            "-rf",
+            "--help",
+        ),
+        *("", " ", "~root", "*", "'", '"', "a\\b", "fc1/7 ", "\x1b[2J", "port\u00e9", "fc1/7\u202e", "<naa>"),
+    ],
+)
+def test_what_a_shell_could_obey_is_left_out(name: str) -> None:
+    assert filled(switch_port=name) == SPEED
+
+
+def test_a_number_is_no_name() -> None:
+    assert filled(switch_port=7.0).commands[0] == "interface <switch_port>"
+
+
+def test_a_remedy_for_another_technology_is_left_out() -> None:
+    assert remedy.fitting([SPEED], [{"technology": "ethernet"}]) == ()
+    assert len(remedy.fitting([SPEED], [{"technology": "fibre_channel"}])) == 1
+    assert len(remedy.fitting([SPEED], [{"technology": None}])) == 1, "what is not known fits"
+    assert len(remedy.fitting([SPEED], [])) == 1
+
+
+def test_a_placeholder_that_no_fact_fills_is_refused() -> None:
+    remedy.check(["interface <switch_port>", "fio --iodepth=MORE 2<&1"], ["switch_port"])
+    with pytest.raises(ValueError, match="no fact is called 'swich_port'; did you mean 'switch_port'"):
+        remedy.check(["interface <swich_port>"], ["switch_port", "naa"])
+
+
+@pytest.mark.parametrize("old", ["- interface <switch_port>", "--device <naa>;", "interface <switch_port>`"])
+def test_a_rule_file_with_an_unknown_placeholder_is_refused_with_its_line(old: str) -> None:
+    text = LINK_FULL.read_text(encoding="utf-8")
+    assert old in text
+    wrong = text.replace(old, old.replace("<switch_port>", "<swich_port>").replace("<naa>", "<na>"))
+    with pytest.raises(UsageError, match=r"link-full\.yaml:\d+: no fact is called 'swich_port|'na'"):
+        load_rule(wrong.encode(), "link-full.yaml")
+
+
+def test_every_built_in_remedy_can_be_filled() -> None:
+    """Round Robin needs the LUN, a change of speed the port of the switch."""
+    rule = find_rule(load_rulebook(), "link-full")
+    facts = {"switch_port": "fc1/7", "naa": "naa.6001", "technology": "fibre_channel", "other_path_idle": True}
+    found = [command for fix in remedy.fitting(rule.fix, [facts]) for command in fix.commands]
+    assert "interface fc1/7" in found
+    assert "esxcli storage nmp device set -d naa.6001 --psp VMW_PSP_RR" in found
+    assert not any("<" in command for command in found)
+    without = remedy.fitting(rule.fix, [facts | {"other_path_idle": False}])
+    assert not any("VMW_PSP_RR" in command for fix in without for command in fix.commands)

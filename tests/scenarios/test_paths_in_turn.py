@@ -1,0 +1,69 @@
+"""Round Robin that sends a batch down one path, then the next: two links, the throughput of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, SECOND_HBA, fast, judged
+
+HOST_LINKS = ("link:esx7/vmhba2--sw1/fc1/7", "link:esx7/vmhba3--sw1/fc1/8")
+
+
+def over_two(folder: Path, first: float, second: float, in_flight: tuple[int, ...] = (64, 256)) -> Diagnosis:
+    """Two 4GFC ports of the host, busy `first` and `second`; 64 KiB are counted as 32 x 2,076 bytes, so 425 MB/s x
+    (0.51 + 0.50) are 6,461 IOPS. The array's one port is 16GFC: it is not what is used in turn."""
+    san = San(folder, ports=[HOST_PORT, SECOND_HBA, fast(ARRAY_PORT)])
+    ops = 425e6 * (first + second) / (32 * 2076)
+    for n in in_flight:
+        san.step(
+            f"q{n}",
+            n,
+            read=Flow(ops, n / ops),
+            ports={
+                HOST_PORT.name: (425e6 * first, NOTHING),
+                SECOND_HBA.name: (425e6 * second, NOTHING),
+                ARRAY_PORT.name: (425e6 * (first + second), NOTHING),
+            },
+            disk={"read": Flow(ops, 32 / ops)},
+            array={"read": AtArray(0.00035, san=0.0002)},
+        )
+    return judged(san.write())
+
+
+def test_two_half_full_links_that_are_used_in_turn_are_the_path_policy(tmp_path: Path) -> None:
+    """51 % + 50 % of what is full at 98.4 %: 1.03 links' worth, the same with four times the I/Os in flight."""
+    found = over_two(tmp_path, 0.51, 0.50)
+    verdict = found.verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (verdict.kind, verdict.grade) == ("bottleneck", "B")
+    assert (bottleneck.kind, bottleneck.layer, bottleneck.entity) == ("path_policy", "host", "lun:sqlvm1/sda")
+    assert bottleneck.coincident == HOST_LINKS
+    assert bottleneck.ceiling_ops_per_second == pytest.approx(6461, rel=1e-3)
+    assert "2 links of the host are busy 51.0 % and 50.0 %" in verdict.headline
+    assert "The paths are used one after the other" in verdict.headline
+    assert not set(HOST_LINKS) & {c.entity for c in found.cleared}
+
+
+def test_two_full_links_are_links(tmp_path: Path) -> None:
+    (bottleneck,) = over_two(tmp_path, 0.98, 0.98).verdict.bottlenecks
+    assert (bottleneck.kind, {bottleneck.entity, *bottleneck.coincident}) == ("link", set(HOST_LINKS))
+
+
+def test_two_links_at_a_third_are_neither(tmp_path: Path) -> None:
+    """60 % of one link: whatever holds the test, it is no link's worth."""
+    found = over_two(tmp_path, 0.30, 0.30)
+    assert (found.verdict.kind, found.verdict.bottlenecks) == ("cannot_tell", ())
+    assert set(HOST_LINKS) <= {c.entity for c in found.cleared}
+
+
+def test_one_step_does_not_show_that_more_load_brings_nothing(tmp_path: Path) -> None:
+    assert over_two(tmp_path, 0.51, 0.50, in_flight=(256,)).verdict.bottlenecks == ()
+
+
+def test_a_second_link_that_is_only_probed_is_not_used_in_turn(tmp_path: Path) -> None:
+    """10 % on the second one: a policy that changes path would share them evenly."""
+    assert over_two(tmp_path, 0.91, 0.10).verdict.bottlenecks == ()

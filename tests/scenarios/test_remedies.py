@@ -1,0 +1,90 @@
+"""What a report tells a person to type: the right port, the right LUN, and only what can help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import markdown, text
+from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, judged, told
+
+HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
+ROUND_ROBIN = f"esxcli storage nmp device set -d {NAA} --psp VMW_PSP_RR"
+
+
+def full(folder: Path, ports: list[Port], carried: dict[str, float] | None = None) -> Diagnosis:
+    """The published test at 4GFC; `carried`: bytes a second of ports beside the first two, otherwise idle."""
+    san = San(folder, ports=ports)
+    counted = {port.name: (COUNTED, NOTHING) for port in ports[:2]} | {
+        name: (rate, NOTHING) for name, rate in (carried or {}).items()
+    }
+    for n in (16, 128):
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.00035)})
+    return judged(san.write())
+
+
+def commands(found: Diagnosis, rule: str = "link-full") -> list[str]:
+    return [c for f in found.findings if (f.rule, f.outcome) == (rule, "hit") for fix in f.fix for c in fix.commands]
+
+
+def test_round_robin_is_advised_where_both_ends_have_an_idle_path(tmp_path: Path) -> None:
+    found = full(tmp_path, [HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET])
+    assert ROUND_ROBIN in commands(found)
+    assert f"$ {ROUND_ROBIN}" in text.render(found, 120)
+
+
+def test_round_robin_is_not_advised_where_there_is_no_other_path() -> None:
+    assert not any("VMW_PSP_RR" in command or "multipath" in command for command in commands(told("published")))
+
+
+def test_round_robin_is_not_advised_where_every_path_carries_the_test() -> None:
+    """4GFC and 8GFC, half of the bytes each."""
+    assert not any("VMW_PSP_RR" in command for command in commands(told("unequal")))
+
+
+def test_round_robin_is_not_advised_where_both_ways_lead_through_the_same_full_port(tmp_path: Path) -> None:
+    """The second port of the host idles, and the array's only one is as full as the first."""
+    found = full(tmp_path, [HOST_PORT, ARRAY_PORT, SECOND_HBA])
+    assert not any("VMW_PSP_RR" in command for command in commands(found))
+
+
+def test_round_robin_helps_a_full_host_port_before_a_target_port_with_room(tmp_path: Path) -> None:
+    """The target port is 16GFC, 24.4 % busy: only the host's own port is in the way."""
+    found = full(tmp_path, [HOST_PORT, fast(ARRAY_PORT), SECOND_HBA])
+    assert ROUND_ROBIN in commands(found)
+
+
+def test_a_path_that_a_neighbour_fills_is_not_idle() -> None:
+    """The other target port carries nothing of the test and 415.2 MB/s of another host."""
+    assert not any("VMW_PSP_RR" in command for command in commands(told("off_the_path")))
+
+
+def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
+    found = told("published")
+    for report in (text.render(found, 120), markdown.render(found)):
+        assert "interface fc1/7" in report
+        assert "interface fc1/1" in report
+    for f in found.findings:
+        if f.rule == "link-full":
+            port = "fc1/7" if f.entity == HOST_LINK else "fc1/1"
+            assert f"interface {port}" in {c for fix in f.fix for c in fix.commands}
+            assert any(f"show running-config interface {port}" in fix.undo for fix in f.fix)
+
+
+def test_every_step_of_a_remedy_is_listed_once() -> None:
+    report = text.render(told("published"), 160)
+    assert report.count("interface fc1/7") == 1
+    assert report.count("any, when the switch or its optics cannot go faster") == 1
+
+
+@pytest.mark.parametrize("name", ["fc1/7; reboot", "$(reboot)", "-h", "fc1/7\nreload", "`id`", "fc1/7 | sh", "<b>"])
+def test_a_port_with_a_hostile_name_never_gets_into_a_command(tmp_path: Path, name: str) -> None:
+    found = full(tmp_path, [replace(HOST_PORT, name=name), ARRAY_PORT])
+    assert found.verdict.kind == "bottleneck"
+    assert "interface <switch_port>" in commands(found), "left for a person to fill in"
+    assert "interface fc1/1" in commands(found)
+    assert not any(name in c for f in found.findings for fix in f.fix for c in (*fix.commands, fix.verify, fix.undo))

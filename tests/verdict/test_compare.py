@@ -1,0 +1,174 @@
+"""Two runs side by side: what may be compared, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.model import Scalar
+from sanpath.verdict.compare import compare
+from sanpath.verdict.model import Diagnosis
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X, judged, told
+
+
+def swept(
+    folder: Path,
+    speed: float = 4,
+    ops: float = X,
+    array_speed: float | None = None,
+    block: float = 64 * KIB,
+    in_flight: Sequence[int] = (64, 256),
+) -> Diagnosis:
+    """64 KiB steps of `ops` each, N / ops of latency; 415.2 MB/s counted a 6,250 IOPS, 97.7 % of 4GFC."""
+    ports = [replace(HOST_PORT, speed=speed), replace(ARRAY_PORT, speed=array_speed or speed)]
+    san = San(folder, ports=ports)
+    for n in in_flight:
+        counted = {port.name: (COUNTED * ops / X * block / 65536, NOTHING) for port in ports}
+        flow = Flow(ops, n / ops)
+        san.step(f"q{n}", n, block=block, read=flow, ports=counted, array={"read": AtArray(0.0003)})
+    return judged(san.write())
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """Both links at 4GFC, full."""
+    return swept(tmp_path_factory.mktemp("before"))
+
+
+def test_a_relieved_link_and_nothing_in_its_place_is_fixed(before: Diagnosis, tmp_path: Path) -> None:
+    """At 8GFC 9,000 IOPS are 70.3 %, 44 % more; 256 / 9,000 = 28.4, not 41.0 ms. At most 12,595 were predicted."""
+    after = swept(tmp_path, speed=8, ops=9000)
+    found = compare(before, after)
+    assert found.outcome == "FIXED"
+    assert found.headline.startswith("FIXED: +44.0% throughput and -30.6% latency at 256 in flight, read")
+    assert [(p.before_step, p.after_step, p.in_flight) for p in found.pairs] == [
+        ("q64", "q64", 64),
+        ("q256",) * 2 + (256,),
+    ]
+    assert all(p.throughput_change == pytest.approx(0.44, rel=1e-3) for p in found.pairs)
+    assert all(p.latency_change == pytest.approx(6250 / 9000 - 1, rel=1e-3) for p in found.pairs)
+    assert found.predicted_ops_per_second == pytest.approx((6250, 12_595), rel=1e-3)
+    assert found.unmatched == ()
+
+
+def test_another_element_in_its_place_is_moved(before: Diagnosis, tmp_path: Path) -> None:
+    """The host at 16GFC, the array's port at 8GFC and full: 12,500 IOPS are 830.4 of 850 MB/s."""
+    after = swept(tmp_path, speed=16, array_speed=8, ops=2 * X)
+    found = compare(
+        replace(before, verdict=replace(before.verdict, bottlenecks=before.verdict.bottlenecks[:1])), after
+    )
+    assert found.outcome == "MOVED"
+    assert found.headline.startswith("MOVED to link:sw1/fc1/1--fa1/CT0.FC0: +100.0% throughput")
+
+
+def test_the_link_that_was_full_together_with_the_first_is_no_new_place(before: Diagnosis, tmp_path: Path) -> None:
+    """Only the host's port was made faster: the array's was as full all the time, and nothing is gained."""
+    found = compare(before, swept(tmp_path, speed=16, array_speed=4))
+    assert found.outcome == "NO CHANGE"
+
+
+def test_the_same_test_again_is_no_change(before: Diagnosis, tmp_path: Path) -> None:
+    found = compare(before, swept(tmp_path, ops=1.02 * X))
+    assert found.outcome == "NO CHANGE"
+    assert "(differences below 3.0% are chance)" in found.headline
+
+
+def test_a_tenth_less_is_worse(before: Diagnosis, tmp_path: Path) -> None:
+    found = compare(before, swept(tmp_path, ops=0.9 * X))
+    assert found.outcome == "WORSE"
+    assert "-10.0% throughput and +11.1% latency" in found.headline
+
+
+def test_more_through_the_same_bottleneck_is_better_and_not_fixed(before: Diagnosis, tmp_path: Path) -> None:
+    """8GFC, and full again at 12,500 IOPS: the same links."""
+    assert compare(before, swept(tmp_path, speed=8, ops=2 * X)).outcome == "BETTER"
+
+
+def test_without_a_bottleneck_before_more_is_better(tmp_path: Path) -> None:
+    runs = [swept(tmp_path / str(ops), speed=16, ops=ops) for ops in (2000.0, 3000.0)]
+    assert runs[0].verdict.bottlenecks == ()
+    assert compare(*runs).outcome == "BETTER"
+    assert compare(*runs).predicted_ops_per_second is None
+
+
+def test_steps_without_a_peer_are_named_and_the_others_compared(before: Diagnosis, tmp_path: Path) -> None:
+    """64 and 256 before, 256 and 512 after: only 256 is in both."""
+    found = compare(before, swept(tmp_path, in_flight=(256, 512)))
+    assert [(p.before_step, p.after_step) for p in found.pairs] == [("q256", "q256")]
+    assert found.unmatched == ("q64 (before)", "q512 (after)")
+
+
+def test_nothing_in_common_is_said_and_not_judged(before: Diagnosis, tmp_path: Path) -> None:
+    found = compare(before, swept(tmp_path, in_flight=(16,)))
+    assert (found.outcome, found.pairs) == (None, ())
+    assert found.headline == "No step of one run has as many I/Os of the same size in flight as a step of the other."
+    assert set(found.unmatched) == {"q64 (before)", "q256 (before)", "q16 (after)"}
+
+
+def test_other_block_sizes_are_never_compared(before: Diagnosis, tmp_path: Path) -> None:
+    """8 KiB and eight times the IOPS move the same bytes with as many in flight."""
+    found = compare(before, swept(tmp_path, block=8 * KIB, ops=8 * X))
+    assert (found.outcome, found.pairs) == (None, ())
+
+
+def test_reads_are_not_compared_with_writes() -> None:
+    assert compare(told("published"), told("published_write")).pairs == ()
+
+
+def test_a_run_beside_itself_has_not_changed() -> None:
+    found = compare(told("mixed"), told("mixed"))
+    assert found.outcome == "NO CHANGE"
+    assert {p.direction for p in found.pairs} == {"read", "write"}
+    assert all((p.throughput_change, p.latency_change) == (0, 0) for p in found.pairs)
+
+
+def noisy(diagnosis: Diagnosis, spread: float) -> Diagnosis:
+    """The same run, its windows further apart."""
+    return replace(
+        diagnosis,
+        steps=[
+            replace(s, directions={d: replace(r, throughput_spread=spread) for d, r in s.directions.items()})
+            for s in diagnosis.steps
+        ],
+    )
+
+
+def test_what_the_windows_vary_by_is_chance(before: Diagnosis, tmp_path: Path) -> None:
+    """Standard errors of 3 % and 4 %: 2 x 5 % = 10 %, so that 8 % less is no change."""
+    after = swept(tmp_path, ops=0.92 * X)
+    assert compare(before, after).outcome == "WORSE"
+    found = compare(noisy(before, 0.03), noisy(after, 0.04))
+    assert [p.spread for p in found.pairs] == pytest.approx([0.1, 0.1])
+    assert found.outcome == "NO CHANGE"
+
+
+def test_windows_that_vary_raise_what_counts_as_chance(tmp_path: Path) -> None:
+    """1,000 and 3,000 IOPS in turn: standard deviation 1,000 x sqrt(n / (n - 1)), which is 1,000 / sqrt(n - 1) of the
+    mean of 2,000; for n windows 0.5 / sqrt(n - 1), twice and from two runs 2 x sqrt(2) of that."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    mark: dict[str, Scalar] = {"step": "s", "group": 0, "loads": "fio/s", "offered": 4, "block_bytes": 4096}
+    out.event("fio", 0, "step-begin", **mark)
+    out.event("fio", 21, "step-end", **mark)
+    done = 0
+    for at in range(22):
+        out.samples("fio", LOAD, at, {"fio/s": {"ops_read_total": done, "latency_seconds_read_total": done * 10**6}})
+        done += 1000 if at % 2 else 3000
+    found = judged(out.write())
+    n = found.steps[0].windows_used
+    assert n >= 16
+    spread = found.steps[0].directions["read"].throughput_spread
+    assert spread == pytest.approx(0.5 / (n - 1) ** 0.5, rel=0.02)
+    (pair,) = compare(found, found).pairs
+    assert pair.spread == pytest.approx(2 * 2**0.5 * 0.5 / (n - 1) ** 0.5, rel=0.02)
+
+
+def test_steady_windows_leave_the_least_change_that_counts(tmp_path: Path) -> None:
+    steady = swept(tmp_path, speed=16, ops=2000)
+    assert all(p.spread == 0.03 for p in compare(steady, steady).pairs)

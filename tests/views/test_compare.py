@@ -1,0 +1,97 @@
+"""The comparison as people and programs get it, and the command that prints it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.verdict.compare import Comparison, compare
+from sanpath.views.compare import as_json, as_text
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
+
+
+def faster(folder: Path) -> Path:
+    """The published test at 16GFC: 9,375 IOPS, half as many again, 800 / 9,375 = 85.3 ms."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for n in (16, 128, 512, 800, 1000):
+        ports = {port.name: (1.5 * COUNTED, NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, read=Flow(1.5 * X, n / X / 1.5), ports=ports, array={"read": AtArray(0.0003)})
+    san.write()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return faster(tmp_path_factory.mktemp("after"))
+
+
+@pytest.fixture(scope="module")
+def comparison(after: Path) -> Comparison:
+    from sanpath.recording.read import Recording
+
+    return compare(told("published"), judged(Recording(after)))
+
+
+def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
+    lines = as_text(comparison, 120).splitlines()
+    assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 in flight, read")
+    row = next(line for line in lines if line.startswith("t800"))
+    assert re.sub(r"\s+", " ", row) == "t800 read 800 6,250 9,375 +50.0% ±3.0% 128 ms 85.3 ms -33.3%"
+    assert "no peer: t1000 (after)" in lines
+    assert "predicted 6,250 IOPS to 12,595 IOPS, reached 9,375 IOPS" in lines
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_is_longer_than_the_screen(comparison: Comparison, width: int) -> None:
+    assert max(cell_len(line) for line in as_text(comparison, width).splitlines()) <= width
+
+
+def test_names_cannot_change_the_text(comparison: Comparison) -> None:
+    nasty = " [red]\x1b[2J\n# forged\u202e"
+    pairs = tuple(replace(pair, before_step=nasty, after_step=nasty + "2") for pair in comparison.pairs)
+    said = as_text(replace(comparison, pairs=pairs, unmatched=(nasty,)), 160)
+    assert "[red]" in said
+    assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]|\u202e", said)
+    assert "\n# forged" not in said
+
+
+def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) -> None:
+    found = json.loads(as_json(comparison))
+    assert set(found) == {"outcome", "headline", "pairs", "unmatched", "predicted_ops_per_second"}
+    assert found["outcome"] == "FIXED"
+    pair = max(found["pairs"], key=lambda p: p["in_flight"])
+    assert pair["throughput_change"] == pytest.approx(0.5, rel=1e-3)
+    assert pair["before"]["latency_seconds"]["mean"] == pytest.approx(0.128, rel=1e-3)
+    assert found["predicted_ops_per_second"] == pytest.approx([6250, 12_595], rel=1e-3)
+
+
+def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> None:
+    other = compare(told("published"), judged(published(San(tmp_path), in_flight=(4,)).write()))
+    found = json.loads(as_json(other))
+    assert (found["outcome"], found["pairs"]) == (None, [])
+    assert as_text(other, 80).startswith("No step of one run")
+    assert "predicted" not in as_text(other, 80)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_command_prints_it_and_ends_well(after: Path, form: str) -> None:
+    before = recorded("published").folder
+    done = CliRunner().invoke(app, ["compare", str(before), str(after), "--format", form])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "FIXED" in done.stdout
+    if form == "json":
+        assert json.loads(done.stdout)["outcome"] == "FIXED"
+
+
+def test_worse_is_no_failure_of_the_command(after: Path) -> None:
+    done = CliRunner().invoke(app, ["compare", str(after), str(recorded("published").folder)])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("WORSE: -33.3% throughput and +50.0% latency")
