@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.luns import device_of
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
 
+_USED = 0.2
+"""Share of the test's bytes from which on a link is in use and not just probed."""
 _HELD_BACK = 0.5
 """A block device that lets less than this share of the load's I/Os through holds the load back."""
 
@@ -20,6 +22,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
         links = [row for row in tables["link"].select(**here) if row["on_loaded_path"]]
         host = [row for row in tables["link"].select(**here, side="host") if row["share"] is not None]
         total = sum(other.in_flight_measured for other in loads if other.step == load.step)
+        used = [row for row in host if number(row, "share") >= _USED]
         calm = min((o for o in loads if o.comparable(load)), key=lambda o: o.in_flight_measured)
         yield {
             "entity": load.entity,
@@ -36,6 +39,11 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "busiest_utilisation": _busiest(links),
             "usable_links": float(len(host)) if host else None,
             "busiest_link_share": max((number(row, "share") for row in host), default=None),
+            "used_links": float(len(used)) if host else None,
+            "links_together_ratio": sum(number(row, "utilisation") / number(row, "full_ratio") for row in used)
+            if host and all(row["utilisation"] is not None for row in used)
+            else None,
+            "follows_load": not (flat_over_load(loads, load) or flat_beyond(loads, load)),
             "cpu_ratio": load.cpu_ratio,
         }
 

@@ -11,6 +11,8 @@ from sanpath.facts.deltas import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 
+FLAT = 0.05
+"""Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.05
 """I/Os whose mean sizes differ by less are of one kind."""
 _HALF = 0.55
@@ -56,6 +58,24 @@ class LoadFacts:
     def at_most_half(self, other: LoadFacts) -> bool:
         """Whether this load keeps at most half as many I/Os in flight as the other."""
         return self.in_flight_measured <= _HALF * other.in_flight_measured
+
+
+def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
+    """A step with at most half as many of the same I/Os in flight and the same throughput; None: there is none."""
+    for other in loads:
+        same = abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
+        if same and other.comparable(load) and other.at_most_half(load):
+            return other
+    return None
+
+
+def flat_beyond(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
+    """A step with at least twice as many of the same I/Os in flight and no more throughput; None: there is none."""
+    for other in loads:
+        no_more = other.ops_per_second <= load.ops_per_second * (1 + FLAT)
+        if no_more and other.comparable(load) and load.at_most_half(other):
+            return other
+    return None
 
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:

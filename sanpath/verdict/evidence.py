@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.facts import loads
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
@@ -24,8 +25,6 @@ _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
 _CLEARLY = 2.0
 """Queue over service time in the array that needs no second step to be told from noise."""
-FLAT = 0.05
-"""Throughput that changes less between two loads is flat."""
 
 
 def is_full(row: FactRow) -> bool:
@@ -37,27 +36,13 @@ def is_full(row: FactRow) -> bool:
 
 
 def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
-    """A step with at most half as many of the same I/Os in flight and the same throughput; None: there is none."""
-    for other in facts.loads:
-        if (
-            other.comparable(load)
-            and other.at_most_half(load)
-            and abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
-        ):
-            return other
-    return None
+    """See `facts.loads.flat_over_load`."""
+    return loads.flat_over_load(facts.loads, load)
 
 
 def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
-    """A step with at least twice as many of the same I/Os in flight and no more throughput; None: there is none."""
-    for other in facts.loads:
-        if (
-            other.comparable(load)
-            and load.at_most_half(other)
-            and other.ops_per_second <= load.ops_per_second * (1 + FLAT)
-        ):
-            return other
-    return None
+    """See `facts.loads.flat_beyond`."""
+    return loads.flat_beyond(facts.loads, load)
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import FLAT
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.link_limit import MOSTLY_OTHERS, others_share
 from sanpath.verdict.model import Bottleneck, Cleared

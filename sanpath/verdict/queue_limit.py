@@ -8,7 +8,6 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import load_layer
-from sanpath.verdict.evidence import flat_throughput
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.queues import FullQueue
@@ -47,11 +46,12 @@ def queue_bottleneck(facts: Facts, load: LoadFacts, queue: FullQueue, windows: i
 def serialised(facts: Facts, load: LoadFacts, links: Sequence[FactRow]) -> list[FactRow]:
     """The host's links in use, when they are used one after the other: none is full, together they carry what one
     could, and more load brings nothing. [] when they are not."""
-    used = [row for row in links if row["side"] == "host" and number(row, "share") >= _USED]
-    if len(used) < 2 or not flat_throughput(facts, load):
+    row = next(iter(facts.tables["load"].select(step=load.step, direction=load.direction)), None)
+    if row is None or row["follows_load"] or number(row, "used_links") < 2:
         return []
-    together = sum(number(row, "utilisation") / number(row, "full_ratio") for row in used)
-    return used if _ONE_LINK[0] <= together <= _ONE_LINK[1] else []
+    if not _ONE_LINK[0] <= number(row, "links_together_ratio") <= _ONE_LINK[1]:
+        return []
+    return [link for link in links if link["side"] == "host" and number(link, "share") >= _USED]
 
 
 def path_bottleneck(facts: Facts, load: LoadFacts, used: Sequence[FactRow], windows: int) -> Judgement:

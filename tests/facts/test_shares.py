@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sanpath.facts.shares import on_loaded_path, other_path_idle, shares_of_test
+from sanpath.facts.shares import Shares, on_loaded_path, other_path_idle, shares_of_test
 from sanpath.topology.paths import Cable
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host") for n in range(3))
@@ -93,7 +93,7 @@ def test_without_the_test_s_bytes_the_array_s_count_is_taken_as_it_is() -> None:
 )
 def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float], idle: bool) -> None:
     mine = {"host": {cable.id for cable in sizes}}
-    shares = {cable.id: 1.0 if cable == A else 0.0 for cable in sizes}
+    shares: Shares = {cable.id: 1.0 if cable == A else 0.0 for cable in sizes}
     assert other_path_idle(A, sizes, shares, mine) is idle
 
 

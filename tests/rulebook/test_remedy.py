@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.errors import UsageError
+from sanpath.facts.table import FactValue
 from sanpath.rulebook import remedy
 from sanpath.rulebook.load import find_rule, load_rule, load_rulebook
 from sanpath.rulebook.model import Fix
@@ -101,7 +102,12 @@ def test_a_rule_file_with_an_unknown_placeholder_is_refused_with_its_line(old: s
 def test_every_built_in_remedy_can_be_filled() -> None:
     """Round Robin needs the LUN, a change of speed the port of the switch."""
     rule = find_rule(load_rulebook(), "link-full")
-    facts = {"switch_port": "fc1/7", "naa": "naa.6001", "technology": "fibre_channel", "other_path_idle": True}
+    facts: dict[str, FactValue] = {
+        "switch_port": "fc1/7",
+        "naa": "naa.6001",
+        "technology": "fibre_channel",
+        "other_path_idle": True,
+    }
     found = [command for fix in remedy.fitting(rule.fix, [facts]) for command in fix.commands]
     assert "interface fc1/7" in found
     assert "esxcli storage nmp device set -d naa.6001 --psp VMW_PSP_RR" in found

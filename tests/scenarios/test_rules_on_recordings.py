@@ -9,7 +9,7 @@ import pytest
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, judged, told
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, STORIES, X, fast, judged, told
 
 
 def of(found: Diagnosis, rule: str, outcome: str = "hit") -> list[Finding]:
@@ -42,8 +42,9 @@ def test_a_sweep_that_begins_low_is_told_and_not_blamed(name: str) -> None:
     assert found.verdict.from_step not in finding.steps
 
 
-def test_links_that_nobody_saw_leave_it_unknown() -> None:
-    (finding,) = of(told("switch_not_observed"), "concurrency-too-low", "unknown")
+def test_links_that_nobody_saw_leave_it_unknown(tmp_path: Path) -> None:
+    found = judged(STORIES["one_in_flight"](San(tmp_path, leave_out={"switch"})).write())
+    (finding,) = of(found, "concurrency-too-low", "unknown")
     assert "busiest_utilisation" in finding.summary
 
 

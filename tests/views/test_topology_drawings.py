@@ -24,7 +24,7 @@ NASTY = ' <node id="x"/> ]]> & \' \x1b[2J\x00\ufffe\n\u202e'
 
 
 def graph(topology: Topology) -> nx.MultiDiGraph[str]:
-    return nx.read_graphml(io.BytesIO(as_graphml(topology).encode()), force_multigraph=True)
+    return nx.MultiDiGraph(nx.read_graphml(io.BytesIO(as_graphml(topology).encode()), force_multigraph=True))
 
 
 def test_the_graph_opens_elsewhere_with_its_kinds_and_evidence() -> None:
