@@ -43,7 +43,8 @@ class Session:
             return code  # The recorder has said what to change.
         if code and not interrupted:
             print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
-            print("sanpath: a load command that it had started may still be running", file=sys.stderr)
+            if code < 0:  # Killed: it could not end what it had started.
+                print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         found = diagnosis_of(self._request.folder, self._rules)
         report = self._report(found)
         typer.echo(rendered(found, self._form), nl=False)

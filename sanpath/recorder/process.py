@@ -20,6 +20,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from sanpath import __version__, registry
 from sanpath.config import Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
@@ -27,7 +29,7 @@ from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, SourceConfig, Spec, WrappedCommand
 from sanpath.recorder.load import Load, without_credentials
 from sanpath.recorder.request import ABORT, STOP, RunRequest
-from sanpath.recorder.sink import Sink
+from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.source import Source
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
@@ -59,7 +61,7 @@ def main() -> int:
         print(f"sanpath: {error}", file=sys.stderr)
         return error.exit_code
     if recorder.write_failure:
-        print(f"sanpath: the last rows could not be written: {recorder.write_failure}", file=sys.stderr)
+        print("sanpath: the last rows could not be written", file=sys.stderr)
         return 1
     return ExitCode.OK
 
@@ -84,7 +86,10 @@ class Recorder:
         self._sink = Sink(self._writer, self._clock)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._write_header()
+        try:
+            self._write_header()
+        except OSError as error:
+            raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
         known: tuple[Thing | Tie, ...] = (*self._config.things, *self._config.ties)
         for item in known:
             self._sink.take("config", self._clock.now_us(), item)
@@ -105,7 +110,11 @@ class Recorder:
         if not self.write_failure:
             cpu_seconds = usage.ru_utime + usage.ru_stime
             ended = self._clock.now_us()
-            self._writer.end(Ending(ended_us=ended, load_exit_code=code, recorder_cpu_seconds=cpu_seconds))
+            ending = Ending(ended_us=ended, load_exit_code=code, recorder_cpu_seconds=cpu_seconds)
+            try:
+                self._writer.end(ending)
+            except (OSError, duckdb.Error) as error:
+                self.write_failure = reason(error)
 
     async def _until_end(self, sources: list[Source]) -> int | None:
         """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""

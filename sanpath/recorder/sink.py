@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -74,12 +75,10 @@ class Sink:
             await self._loop.run_in_executor(self._thread, self._apply, self._swap())
         except (OSError, duckdb.Error) as error:
             if not self._failed:
+                waiting = f"{self._writer.rows_waiting} rows wait"
                 with contextlib.suppress(OSError):  # The terminal may have gone.
-                    print(
-                        f"sanpath: cannot write the recording, {self._writer.rows_waiting} rows wait: {error}",
-                        file=sys.stderr,
-                    )
-            self._failed = str(error)
+                    print(f"sanpath: cannot write the recording, {waiting}: {reason(error)}", file=sys.stderr)
+            self._failed = reason(error)
             return
         self._failed = ""
 
@@ -124,3 +123,11 @@ class Sink:
                 self._writer.poll(item)
             case _:
                 raise TypeError(f"a collector yields no {type(item).__name__}")
+
+
+def reason(error: Exception) -> str:
+    """Why something could not be written, in one line: DuckDB wraps what the system said into JSON."""
+    text = str(error)
+    with contextlib.suppress(ValueError, AttributeError):
+        text = str(json.loads(text).get("exception_message", text))
+    return text.partition("\n")[0]

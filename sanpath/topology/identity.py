@@ -77,7 +77,7 @@ def resolve(seen: Iterable[tuple[str, int, Thing | Tie]]) -> Topology:
     _add_implied(things, ties)
     names = _names(things, ties)
     topology = Topology()
-    _make_entities(topology, things, names)
+    _make_entities(topology, things, names, _same_ports(things, ties))
     _make_links(topology, ties)
     _back_luns(topology)
     return topology
@@ -115,8 +115,35 @@ def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> di
     return names
 
 
-def _make_entities(topology: Topology, things: Mapping[Local, Thing], names: Mapping[Local, str]) -> None:
-    graph: nx.Graph[Local | tuple[str, str, str, str]] = nx.Graph()
+def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> list[tuple[Local, Local]]:
+    """Ports that are one although two sources read them: a cable has one end, so where two sources see the same
+    WWPN logged in at ports of one name they read one switch, under two names."""
+    first: dict[tuple[str, str], Local] = {}
+    pairs = []
+    for source, tie in ties:
+        port = (source, *tie.to_end)
+        wwpn = normalise("wwpn", tie.from_end[1]) if tie.from_end[0] == "wwpn" else None
+        if tie.relation != "logged_in" or wwpn is None or port not in things:
+            continue
+        known = first.setdefault((wwpn, things[port].label), port)
+        if known[0] != source:
+            pairs.append((known, port))
+            pairs += [
+                (one, other)
+                for one in things
+                for other in things
+                if one[1] == other[1] == "switch" and (one[0], other[0]) == (known[0], source)
+            ]
+    return pairs
+
+
+def _make_entities(
+    topology: Topology,
+    things: Mapping[Local, Thing],
+    names: Mapping[Local, str],
+    same: Iterable[tuple[Local, Local]],
+) -> None:
+    graph: nx.Graph[Local | tuple[str, str, str, str]] = nx.Graph(same)
     for local, thing in things.items():
         graph.add_node(local)
         graph.add_edge(local, ("key", thing.kind, "name", names[local]))

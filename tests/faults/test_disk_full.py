@@ -112,10 +112,7 @@ def test_a_disk_that_is_full_for_a_while_costs_no_row(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "pages",
-    [
-        0,
-        pytest.param(1, marks=pytest.mark.xfail(strict=True, reason="the recorder's header is written unguarded")),
-    ],
+    [0, 1],
     ids=["nothing fits", "the manifest fits"],
 )
 def test_a_disk_that_is_full_before_it_begins_is_one_line_and_starts_no_load(folder: Path, pages: int) -> None:

@@ -91,13 +91,11 @@ def test_a_switch_whose_ports_cannot_be_told_from_a_twins_is_judged_alike(tmp_pa
     assert twice.next == once.next
 
 
-@pytest.mark.xfail(strict=True, reason="ports of two switches with one initiator logged in are two links")
 def test_it_is_judged_alike_without_the_array_too(tmp_path: Path) -> None:
     twice = judged(STORIES["array_not_observed"](ReadTwice(tmp_path)).write())
     assert twice.verdict.kind == told("array_not_observed").verdict.kind
 
 
-@pytest.mark.xfail(strict=True, reason="ports of two switches with one initiator logged in are two links")
 def test_a_link_that_is_read_twice_is_cleared_once(tmp_path: Path) -> None:
     twice = judged(STORIES["cpu_bound"](ReadTwice(tmp_path)).write())
     links = [c.entity for c in twice.cleared if c.entity.startswith("link:")]
