@@ -1,7 +1,6 @@
 # Everything a contributor needs. Each target sets itself up in .venv; only Python 3.11 or newer, pip and make are needed.
 PYTHON ?= python3
 RUN := .venv/bin/python
-SOURCES := sanpath collectors rules lab tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check papers wheel real-lab bench pythons clean

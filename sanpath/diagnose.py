@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
@@ -44,6 +45,8 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
     judgements = [judge(facts, load) for load in _meaningful(facts)]
     cleared = cleared_elements(facts, judgements)
     verdict = run_verdict(facts, judgements, cleared)
+    if not judgements and (failed := _failed_load(recording)) is not None:
+        verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
     limiters = {(j.load.step, j.load.direction): j.limiter for j in judgements}
     polls = recording.polls()
     return Diagnosis(
@@ -64,6 +67,15 @@ def _meaningful(facts: Facts) -> list[LoadFacts]:
     for load in facts.loads:
         total[load.step] += load.ops_per_second
     return [load for load in facts.loads if load.ops_per_second >= _MEANINGFUL * total[load.step]]
+
+
+def _failed_load(recording: Recording) -> str | None:
+    """What to say where a load failed before it did any I/O; None when it did not."""
+    for ending in recording.endings():
+        if ending.load_exit_code:
+            errors = "load/…/errors in the recording"
+            return f"The load failed with exit code {ending.load_exit_code} before any I/O: see {errors}."
+    return None
 
 
 def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:

@@ -36,6 +36,8 @@ def spec(name: str) -> Spec:
         found: Spec = importlib.import_module(_module(name)).COLLECTOR
     except Exception as error:  # whatever somebody else's module does when it is imported
         raise UsageError(f"collector {name} cannot be loaded: {type(error).__name__}: {error}") from error
+    if found.name != name:
+        raise UsageError(f"collector {name}: its Spec is called {found.name!r}; it has to be called as its folder")
     if found.api != API:
         raise UsageError(f"collector {name} was written for plugin API {found.api}, this sanpath has {API}")
     return found

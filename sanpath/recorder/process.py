@@ -93,6 +93,8 @@ class Recorder:
         known: tuple[Thing | Tie, ...] = (*self._config.things, *self._config.ties)
         for item in known:
             self._sink.take("config", self._clock.now_us(), item)
+        for item in self._load_runs_here():
+            self._sink.take(self._reader[0].name if self._reader else "load", self._clock.now_us(), item)
         self._listen()
         sources = [self._source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
@@ -115,6 +117,15 @@ class Recorder:
                 self._writer.end(ending)
             except (OSError, duckdb.Error) as error:
                 self.write_failure = reason(error)
+
+    def _load_runs_here(self) -> tuple[Thing | Tie, ...]:
+        """The load is started on this machine, so it runs here, unless the configuration says where it does."""
+        said = any(tie.relation == "runs_on" and tie.from_end[0] == "load" for tie in self._config.ties)
+        if said or self._reader is None:
+            return ()
+        name, host = self._reader[0].name, platform.node()
+        started = Tie("runs_on", ("load", name), ("host", host), "started by sanpath on this machine")
+        return (Thing("load", name, name, {"name": (name,)}), Thing("host", host, host, {"name": (host,)}), started)
 
     async def _until_end(self, sources: list[Source]) -> int | None:
         """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""

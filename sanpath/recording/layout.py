@@ -53,16 +53,29 @@ def create(folder: Location) -> Manifest:
 
 
 def check(folder: Location) -> Manifest | None:
-    """Whether one can record into a folder: None for a new or empty one, the manifest of a recording of this format.
+    """Whether one can record into a folder: None for a new or empty one, the manifest of a recording that another
+    writer is at this moment writing, and that one may join.
 
-    Raises UsageError when something else is in the way.
+    Raises UsageError when something else is in the way, a finished recording among them: two tests in one recording
+    would be judged as one.
     """
     try:
-        return read_manifest(folder) if store_at(folder).list("") else None
+        if not store_at(folder).list(""):
+            return None
+        found = read_manifest(folder)
+        if _finished(folder):
+            raise UsageError(f"{folder}: holds a test that has ended; choose another folder with --into")
+        return found
     except RecordingError as error:
         raise UsageError(f"{error}; choose another folder with --into") from error
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror or error}; choose another folder with --into") from error
+
+
+def _finished(folder: Location) -> bool:
+    names = [name for name in store_at(folder).list("writers") if name.endswith(".json")]
+    ended = sum(name.endswith(".end.json") for name in names)
+    return 0 < ended == len(names) - ended
 
 
 def read_manifest(folder: Location) -> Manifest:

@@ -69,8 +69,9 @@ def _fix(fix: Fix) -> str:
 
 
 def _line(text: str) -> str:
-    """Text as one line of Markdown: nothing in it starts a table cell, emphasis or a tag."""
-    return " ".join(text.split()).translate(_ESCAPED)
+    """Text as one line of Markdown: nothing outside of code starts a table cell, emphasis or a tag."""
+    spans = " ".join(text.split()).split("`")
+    return "`".join(span if number % 2 else span.translate(_ESCAPED) for number, span in enumerate(spans))
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -83,7 +83,7 @@ def _seconds(value: float) -> str:
     for factor, name in ((1.0, "s"), (1e3, "ms")):
         if abs(value) * factor >= 1:
             return f"{_three_digits(value * factor)} {name}"
-    return f"{_three_digits(value * 1e6)} us" if value else "0 s"
+    return f"{_three_digits(value * 1e6)} µs" if value else "0 s"
 
 
 def _three_digits(value: float) -> str:

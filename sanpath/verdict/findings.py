@@ -39,11 +39,13 @@ def findings(
 
 
 def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
-    """Rules that had nothing to judge."""
-    missing = not_judged(rules, judge(rules, tables))
+    """Rules that had nothing to judge, by the facts they lack."""
+    missing: dict[str, list[str]] = {}
+    for rule in not_judged(rules, judge(rules, tables)):
+        missing.setdefault(rule.each, []).append(rule.id)
     return [
-        Unobserved(f"rule {rule.id}", f"no facts of any {rule.each}", f"not judged: {rule.title.lower()}")
-        for rule in missing
+        Unobserved(f"facts of any {table.replace('_', ' ')}", "no source tells any", f"not judged: {', '.join(ids)}")
+        for table, ids in missing.items()
     ]
 
 

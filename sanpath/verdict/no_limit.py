@@ -37,7 +37,10 @@ def without_bottleneck(
         return Judgement(load, "demand_limited", graded("B", windows), (), because, None, windows)
     if unseen:
         why = f"nothing that was observed is full, and {' and '.join(unseen)} could not be seen"
-        return _cannot_tell(load, why, f"read {unseen[0]}", windows)
+        decide = f"read {unseen[0]}"
+        if not links and array is None:
+            decide = "name the switch and the array in sanpath.yaml: sanpath init writes one"
+        return _cannot_tell(load, why, decide, windows)
     if not told:
         why = "nothing is full, and how many I/Os the load was told to keep in flight is not known"
         return _cannot_tell(load, why, "repeat it with twice the I/Os in flight", windows)

@@ -21,11 +21,15 @@ def line(diagnosis: Diagnosis) -> str:
         for direction, result in step.directions.items():
             latency = duration(result.latency_seconds.mean)
             said.append(f"{direction} {iops(result.ops_per_second)}, {bandwidth(result.bytes_per_second)}, {latency}")
-        if step.windows_used < MEASURED_WINDOWS:
-            return "sanpath: " + "; ".join([*said, "measuring"])
         limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
-        said.append(f"so far {step.verdict.kind}{': ' if limits else ''}{', '.join(limits)}")
-    failing = [source.name for source in diagnosis.sources if source.failures]
+        if step.windows_used < MEASURED_WINDOWS:
+            said.append("measuring")
+        else:
+            said.append(f"so far {words.plain(step.verdict.kind)}{': ' if limits else ''}{', '.join(limits)}")
+    silent = [source.name for source in diagnosis.sources if source.failures and source.last_answer is None]
+    failing = [source.name for source in diagnosis.sources if source.failures and source.name not in silent]
+    if silent:
+        said.append(f"NO ANSWER from {', '.join(words.printable(name) for name in silent)}")
     if failing:
         said.append(f"failing: {', '.join(words.printable(name) for name in failing)}")
     return "sanpath: " + "; ".join(said)

@@ -49,6 +49,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
+def plain(kind: str) -> str:
+    """A verdict's kind as people write it."""
+    return kind.replace("_", " ")
+
+
 def short(entity: str) -> str:
     """An entity as people say it: without its kind, a link as its two ends."""
     return printable(entity.partition(":")[2] or entity).replace("--", " - ")
@@ -139,10 +144,10 @@ def step_cells(step: StepResult) -> list[list[str]]:
                 bandwidth(result.bytes_per_second),
                 duration(result.latency_seconds.mean),
                 law,
-                f"{step.verdict.kind} {step.verdict.grade}",
+                f"{plain(step.verdict.kind)} {step.verdict.grade}",
             ]
         )
-    return rows or [[printable(step.name), "-", "-", "-", "-", "-", "-", f"{step.verdict.kind} {step.verdict.grade}"]]
+    return rows or [[printable(step.name), *["-"] * 6, f"{plain(step.verdict.kind)} {step.verdict.grade}"]]
 
 
 STEP_HEADER: Sequence[str] = ("step", "direction", "in flight", "IOPS", "payload", "latency", "N/X", "verdict")

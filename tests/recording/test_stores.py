@@ -48,13 +48,16 @@ def test_what_is_written_to_a_store_is_read_from_it(place: Path | str) -> None:
     writer.header({"started_us": 7})
     flush(writer, 1)
     growing = Recording(place)
+    assert layout.check(place) == created, "others may join while it is written"
     assert list(numbers(growing)) == [[1]] * 4
     for number in range(2, COMPACTED_SEGMENTS + 2):
         flush(writer, number)
     assert list(numbers(growing)) == [list(range(1, COMPACTED_SEGMENTS + 2))] * 4
     writer.end({"ended_us": 9, "load_exit_code": 3, "recorder_cpu_seconds": 0.5})
     recording = Recording(place)
-    assert recording.manifest == created == layout.check(place)
+    assert recording.manifest == created
+    with pytest.raises(UsageError, match="has ended"):
+        layout.check(place)
     assert [ending.load_exit_code for ending in recording.endings()] == [3]
     assert sorted(store_at(place).list("events")) == [
         "host.1-00000001-00000060.parquet",

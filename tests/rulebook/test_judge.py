@@ -219,7 +219,7 @@ def test_step_names_with_quotes_can_be_compared() -> None:
         (0.128, "seconds", "128 ms"),
         (0.9999, "seconds", "1000 ms"),
         (2.5, "seconds", "2.5 s"),
-        (0.000079, "seconds", "79 us"),
+        (0.000079, "seconds", "79 µs"),
         (0.0, "seconds", "0 s"),
         (-0.002, "seconds", "-2 ms"),
         (4e9, "bits per second", "4 Gb/s"),

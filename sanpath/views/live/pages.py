@@ -80,8 +80,7 @@ def _sources(diagnosis: Diagnosis, look: Look, width: int) -> Iterator[Text]:
     for u in diagnosis.unobserved:
         yield from wrapped("unseen", f"{u.what}: {u.why} - {u.consequence}", width)
     for c in diagnosis.cleared:
-        limits = words.up_to(dict(c.up_to))
-        yield from wrapped("cleared", f"{words.short(c.entity)} up to {limits}: {c.because}", width)
+        yield from wrapped("cleared", words.cleared_text(c), width)
 
 
 def _help(width: int) -> Iterator[Text]:
