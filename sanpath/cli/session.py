@@ -64,16 +64,11 @@ class Session:
         return f", report {self.report_file}"
 
     def _check(self) -> None:
-        from sanpath import registry
         from sanpath.config import load_config
         from sanpath.recorder.process import check_request
         from sanpath.rulebook.load import load_rulebook
 
         check_request(self._request, load_config(self._request.config))
-        if self._request.load and registry.load_reader(self._request.load, self._request.load_reader) is None:
-            program = self._request.load[0]
-            hint = "--load NAME says which collector does"
-            print(f"sanpath: nothing reads the output of {program}; {hint}", file=sys.stderr)
         load_rulebook(self._rules)
 
     def _screen(self) -> Screen | None:

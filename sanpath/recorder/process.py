@@ -139,6 +139,10 @@ class Recorder:
         self._output = self._store.scratch(self._output_name)
         self._load = Load(command, reader, name, self._output, self._clock, self._sink)
         await self._load.start()
+        if self._reader is None:
+            hint = "--load NAME says which collector does"
+            with contextlib.suppress(OSError):  # The terminal may have gone.
+                print(f"sanpath: nothing reads the output of {self._request.load[0]}; {hint}", file=sys.stderr)
         following = asyncio.create_task(self._load.follow())
         await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))
         ended_by_us = not following.done()

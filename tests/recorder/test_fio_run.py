@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,30 @@ def test_a_fio_that_fails_is_exit_code_4_and_says_its_own(tmp_path: Path, fio: s
     assert failed.returncode == 4
     assert "sanpath: the load command ended with exit code 1" in failed.stderr
     assert f"fio: un{'recognized' if arguments == ['--nosuch'] else 'able to open'}" in failed.stderr
+
+
+def test_the_load_runs_on_this_machine_when_nobody_says_otherwise(folder: Path, said: dict[str, Any]) -> None:
+    assert said
+    shown = sanpath("topology", "r.sanpath", cwd=folder).stdout
+    assert f"load:fio on host:{platform.node()}" in shown
+    assert "started by sanpath on this machine" in shown
+
+
+def test_a_test_that_has_ended_is_not_joined_by_another(folder: Path, said: dict[str, Any], fio: str) -> None:
+    assert said
+    again = sanpath("run", "--into", "r.sanpath", "--", fio, "--version", cwd=folder)
+    assert again.returncode == 2
+    assert again.stderr.splitlines() == [
+        f"sanpath: {folder / 'r.sanpath'}: holds a test that has ended; choose another folder with --into"
+    ]
+
+
+def test_a_load_that_fails_before_any_io_is_the_headline(tmp_path: Path, fio: str) -> None:
+    done = sanpath("run", "--into", "r.sanpath", "--format", "json", "--", fio, "nosuch.fio", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "failed with exit code 1 before any I/O" in json.loads(done.stdout)["verdict"]["headline"]
+
+
+def test_a_load_that_nobody_reads_is_announced(tmp_path: Path) -> None:
+    done = sanpath("run", "--into", "r.sanpath", "--", "true", cwd=tmp_path)
+    assert "nothing reads the output of true; --load NAME" in done.stderr.splitlines()[0]

@@ -185,3 +185,10 @@ def test_a_run_under_way_is_one_plain_line(nasty: Diagnosis) -> None:
     assert progress.line(told("published")) == (
         "sanpath: step t800; read 6,250 IOPS, 409.6 MB/s, 128 ms; so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read"
     )
+
+
+def test_a_source_that_never_answered_is_named_while_the_test_runs() -> None:
+    found = told("published")
+    silent = replace(found.sources[1], failures=3, last_answer=None)
+    line = progress.line(replace(found, sources=(silent,)))
+    assert f"NO ANSWER from {silent.name}" in line
