@@ -27,12 +27,14 @@ class Column:
 
     `bits` is the width of a counter (0: a gauge; 32 may wrap once; 63 and 64 never do).
     `scale` turns the recorded number into the metric's base unit, e.g. 1e-6 for microseconds; it is applied
-    when samples are read, so that a recording holds what the device said.
+    when samples are read, so that a recording holds what the device said. `resolution`, in the base unit: the true
+    value lies in [value, value + resolution), because the source cuts off what is smaller.
     """
 
     metric: str
     bits: Literal[0, 32, 63, 64] = 0
     scale: float = 1.0
+    resolution: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

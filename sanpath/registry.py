@@ -15,7 +15,7 @@ from typing import Any
 
 import sanpath_collectors
 from sanpath.errors import UsageError
-from sanpath.plugin import API, Collector, LoadReader, SourceConfig, Spec
+from sanpath.plugin import API, Collector, LoadReader, ResultReader, SourceConfig, Spec
 
 GROUP = "sanpath.collectors"
 
@@ -66,6 +66,25 @@ def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, ty
             continue  # One that cannot be loaded is no reason to refuse a run that does not need it.
         if found.load is not None and program in found.commands:
             return found, _load(found.load)
+    return None
+
+
+def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spec, type[ResultReader]] | None:
+    """The reader of a file: the one named, else the first that recognises it; None: nobody does."""
+    if named is not None:
+        found = spec(named)
+        if found.result is None:
+            raise UsageError(f"collector {named} does not read result files")
+        return found, _load(found.result)
+    for collector in names():
+        try:
+            found = spec(collector)
+        except UsageError:
+            continue  # One that cannot be loaded is no reason to refuse a file that another one reads.
+        if found.result is not None:
+            reader: type[ResultReader] = _load(found.result)
+            if reader.recognises(head, name):
+                return found, reader
     return None
 
 

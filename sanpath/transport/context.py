@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.plugin import Clock, Cost, Files, Http, Snmp, SnmpCredentials
+from sanpath.plugin import Clock, Cost, Files, Http, Machine, Snmp, SnmpCredentials, SshTarget
 
 
 class LiveContext:
@@ -35,6 +35,14 @@ class LiveContext:
         from sanpath.transport.http import AiohttpSession
 
         return AiohttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds)
+
+    def machine(self, ssh: SshTarget | None = None) -> Machine:
+        """This machine, or one over SSH."""
+        from sanpath.transport.machine import LocalMachine
+
+        if ssh is not None:
+            raise NotImplementedError
+        return LocalMachine(self.cost)
 
     @property
     def files(self) -> Files:

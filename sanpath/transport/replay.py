@@ -33,11 +33,14 @@ from sanpath.plugin import (
     Files,
     Http,
     HttpReply,
+    Machine,
     Snmp,
     SnmpCredentials,
     SnmpValue,
+    SshTarget,
 )
 from sanpath.transport.files import FolderFiles
+from sanpath.transport.machine import LocalMachine
 from sanpath.transport.walk import Oid, VarBind, parse_oid, walk_columns
 
 _INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64
@@ -235,6 +238,10 @@ class ReplayContext:
     ) -> Http:
         """The recorded server."""
         return ReplayHttp(self._folder, self.cost)
+
+    def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the folder answers
+        """The recorded machine, as it is now."""
+        return LocalMachine(self.cost, sorted(self._folder.glob("*.files"))[: self._file_states])
 
     @property
     def files(self) -> Files:

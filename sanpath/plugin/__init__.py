@@ -1,0 +1,102 @@
+"""Everything a collector may import. API version 1; what is not here is private to sanpath.
+
+A collector reads one kind of source. It never sleeps, retries, writes files, keeps rates or knows other sources:
+the recorder owns the schedule, the deadline, retry and back-off, the threads and the recording. Its connections
+come from the context (`ctx.snmp`, `ctx.http`, `ctx.machine`), so that a case folder can replay them.
+
+A folder `collectors/sanpath_collectors/<name>/` exports one object, COLLECTOR, from its `__init__.py`:
+
+    COLLECTOR = Spec(name="snmp_if", title="Any switch over SNMP (IF-MIB)", config=SnmpIfConfig,
+                     collector="sanpath_collectors.snmp_if.collector:SnmpIf", tables=(SWITCH_PORT, SWITCH))
+
+Importing that module must not import a vendor's library: listing collectors has to stay cheap.
+
+There are three ways to be read, and a collector may offer several of them:
+
+    Collector     polls a device, or follows a file that grows (FollowedFile)     a source of sanpath.yaml
+    LoadReader    reads the output of a load command that the recorder starts     sanpath run -- COMMAND
+    ResultReader  reads a file that a load generator or a host has left behind    sanpath import FILE
+"""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from sanpath.errors import CollectorError, Failure
+from sanpath.model import Column, Event, Rows, Table, Thing, Tie
+from sanpath.plugin.collector import API, Check, Collector, Item, Right, Spec
+from sanpath.plugin.config import SourceConfig
+from sanpath.plugin.connections import (
+    Clock,
+    CommandReply,
+    Context,
+    Cost,
+    Files,
+    Http,
+    HttpReply,
+    Machine,
+    Snmp,
+    SnmpCredentials,
+    SnmpUser,
+    SnmpValue,
+    SshTarget,
+)
+from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
+from sanpath.plugin.load import (
+    LOAD_COUNTERS,
+    LOAD_PERCENTILES,
+    LoadProfile,
+    LoadReader,
+    LoadStep,
+    Totals,
+    WrappedCommand,
+    histogram,
+)
+from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, text_of, warning
+
+__all__ = [
+    "API",
+    "LOAD_COUNTERS",
+    "LOAD_PERCENTILES",
+    "Check",
+    "Clock",
+    "Collector",
+    "CollectorError",
+    "Column",
+    "CommandReply",
+    "Context",
+    "Cost",
+    "Event",
+    "Failure",
+    "Files",
+    "FollowedFile",
+    "FollowedFileConfig",
+    "Http",
+    "HttpReply",
+    "Item",
+    "LoadProfile",
+    "LoadReader",
+    "LoadStep",
+    "Machine",
+    "ResultClock",
+    "ResultFile",
+    "ResultReader",
+    "Right",
+    "Rows",
+    "SecretStr",
+    "Snmp",
+    "SnmpCredentials",
+    "SnmpUser",
+    "SnmpValue",
+    "SourceConfig",
+    "Spec",
+    "SshTarget",
+    "Table",
+    "Thing",
+    "Tie",
+    "Totals",
+    "WrappedCommand",
+    "histogram",
+    "text_of",
+    "warning",
+]

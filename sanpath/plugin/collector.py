@@ -1,0 +1,92 @@
+"""A collector: the class that reads one source, and the object that a collector's folder exports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import ClassVar, Generic, Literal, TypeVar
+
+from sanpath.model import Event, Rows, Table, Thing, Tie
+from sanpath.plugin.config import SourceConfig
+from sanpath.plugin.connections import Context
+
+API = 1
+
+Item = Rows | Thing | Tie | Event
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a source says of itself when asked before a run.
+
+    `identity`: model, name and version as the device gives them. `device_time`: its clock in microseconds, None if
+    it has none. `unreadable`: what this account cannot read, with the consequence.
+    """
+
+    identity: str
+    device_time: int | None = None
+    unreadable: tuple[str, ...] = ()
+
+
+C = TypeVar("C", bound=SourceConfig)
+
+
+class Collector(ABC, Generic[C]):
+    """One source during one run. Methods are called one at a time: open, inventory, poll…, close."""
+
+    runs_in: ClassVar[Literal["loop", "thread"]] = "loop"
+    """"thread": the SDK blocks; the recorder gives the source a daemon thread and a loop of its own."""
+
+    def __init__(self, config: C) -> None:
+        self.config = config
+
+    async def open(self, ctx: Context) -> None:
+        """Connect and log in. Raises CollectorError."""
+
+    @abstractmethod
+    async def check(self, ctx: Context) -> Check:
+        """Identity, clock and rights, after `open`. Raises CollectorError."""
+
+    @abstractmethod
+    def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+        """What there is and how it hangs together. Called after `open` and every few minutes."""
+
+    @abstractmethod
+    def poll(self, ctx: Context) -> AsyncIterator[Item]:
+        """One round. Yield as replies arrive: what was yielded before a deadline is kept."""
+
+    async def close(self) -> None:
+        """Log out. At most two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """An access right on the device, and what stays unknown without it."""
+
+    name: str
+    why: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The one object a collector's folder exports, as COLLECTOR.
+
+    `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", loaded when
+    used; a collector has at least one of them. `commands` are the program names it recognises after `sanpath run --`.
+    `cadence_seconds`: the source does not change faster (vSphere: 20).
+    """
+
+    name: str
+    title: str
+    tables: tuple[Table, ...]
+    config: type[SourceConfig] | None = None
+    collector: str | None = None
+    load: str | None = None
+    result: str | None = None
+    commands: tuple[str, ...] = ()
+    cadence_seconds: float = 1.0
+    rights: tuple[Right, ...] = ()
+    requires: tuple[str, ...] = ()
+    api: int = API

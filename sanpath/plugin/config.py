@@ -1,0 +1,27 @@
+"""What the user says of a source."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SourceConfig(BaseModel):
+    """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`.
+
+    `sanpath init` writes required keys into its example, and optional ones commented out. An optional key with
+    `examples` is written with the first of them: use it where one of several keys has to be given.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, description="what people call the device; used in every name and report")
+    collector: str = Field(description="which collector reads it")
+    every_seconds: float = Field(default=10.0, gt=0, description="seconds between polls")
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, description="budget of one poll; default 0.8 of every_seconds"
+    )
+
+    @property
+    def budget_seconds(self) -> float:
+        """How long one poll may take before the recorder ends it."""
+        return self.timeout_seconds or 0.8 * self.every_seconds

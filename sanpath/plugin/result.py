@@ -1,0 +1,91 @@
+"""A file that a load generator or a host has left behind, or is still writing, as sanpath reads it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, Protocol
+
+from sanpath.model import Event
+from sanpath.plugin.collector import Item
+
+ResultClock = Literal["utc", "local", "elapsed"]
+"""What the times in a file are: `utc`: microseconds since the epoch; `local`: the same, counted in the local time of
+the machine that wrote it, whose zone the file does not tell; `elapsed`: microseconds since the first load in the
+file began, of which the file does not tell when that was."""
+
+
+class ResultFile(Protocol):
+    """A file that is being imported."""
+
+    @property
+    def name(self) -> str:
+        """Its name, without the folder."""
+        ...
+
+    def chunks(self) -> Iterator[bytes]:
+        """Its content from the start, in parts of at most a mebibyte; gzip, xz and zip are unpacked."""
+        ...
+
+    def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
+        """The rows that a SELECT gives over it as a table `csv` (comma-separated, without a header; column name →
+        DuckDB type; rows that do not fit are left out). For logs of gigabytes: Python alone is too slow."""
+        ...
+
+
+class ResultReader(ABC):
+    """Reads one file: the whole of it (`sanpath import`), or what was added since the last call (FollowedFile).
+
+    `load`: what the load is called, the local id of the load thing that all its jobs are members of.
+    `seen` of every item is on the clock that `clock` names, which is set when the first item comes. Never holds more
+    of the file than a record of it. A cut, damaged or foreign part is a `warning`, and what can be read is yielded;
+    when nothing can, `finish` raises CollectorError(UNREADABLE).
+    """
+
+    clock: ResultClock = "elapsed"
+
+    def __init__(self, load: str) -> None:
+        self.load = load
+
+    @classmethod
+    @abstractmethod
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """Whether a file is one of these. `head`: its first 64 KiB; `name`: what it is called, without the folder."""
+
+    @abstractmethod
+    def feed(self, added: bytes) -> Iterable[Item]:
+        """Parse what follows what was fed before; it may end anywhere, inside a character too."""
+
+    @abstractmethod
+    def finish(self) -> Iterable[Item]:
+        """The file has ended."""
+
+    def read(self, file: ResultFile) -> Iterator[Item]:
+        """The whole file."""
+        for part in file.chunks():
+            yield from self.feed(part)
+        yield from self.finish()
+
+
+def warning(seen: int, code: str, text: str) -> Event:
+    """Something a person should know of the file. `code`: kebab-case, the same for all such cases."""
+    return Event(seen, "data-warning", {"code": code, "text": text})
+
+
+def text_of(head: bytes) -> tuple[str, str]:
+    """A beginning of a file as text, and the encoding that the whole of it has.
+
+    Windows programs write UTF-8, UTF-16 with a byte-order mark (PowerShell 5.1 redirection) or the code page of the
+    machine; cp1252 stands for the latter.
+    """
+    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if head.startswith(mark):
+            return head[: len(head) - len(head) % 2 if encoding == "utf-16" else None].decode(
+                encoding, "replace"
+            ), encoding
+    for cut in range(4):  # The beginning may end inside a character.
+        try:
+            return head[: len(head) - cut].decode("utf-8"), "utf-8"
+        except UnicodeDecodeError:
+            continue
+    return head.decode("cp1252", "replace"), "cp1252"

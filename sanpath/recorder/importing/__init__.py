@@ -1,0 +1,1 @@
+"""Result files that are put into a recording."""

@@ -1,0 +1,103 @@
+"""A result file on this machine: its content in parts, unpacked, or as a table that DuckDB reads."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, cast
+
+import duckdb
+
+from sanpath.errors import CollectorError, Failure, UsageError
+from sanpath.recording.duck import connect
+
+_PART = 1 << 20
+_HEAD = 1 << 16
+_ROWS = 10_000
+_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
+
+
+def _unzipped(path: Path) -> IO[bytes]:
+    archive = zipfile.ZipFile(path)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        raise UsageError(f"{path.name}: holds {len(names)} files; unpack it and import those you want")
+    return archive.open(names[0])
+
+
+_PACKED: Mapping[bytes, Callable[[Path], object]] = {
+    b"\x1f\x8b": lambda path: gzip.GzipFile(path),
+    b"BZh": lambda path: bz2.BZ2File(path),
+    b"\xfd7zXZ": lambda path: lzma.LZMAFile(path),
+    b"PK\x03\x04": _unzipped,
+}
+
+
+class ImportedFile:
+    """`plugin.ResultFile`. `read_bytes`: how much of it has been handed out, unpacked.
+
+    Raises UsageError when it cannot be opened, CollectorError(UNREADABLE) when a packed file is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.read_bytes = 0
+
+    @property
+    def name(self) -> str:
+        """Its name, without the folder and what says how it is packed."""
+        return self.path.stem if self.path.suffix in (".gz", ".bz2", ".xz", ".zip") else self.path.name
+
+    def head(self) -> bytes:
+        """Its first 64 KiB."""
+        with self._open() as file:
+            return self._part(file, _HEAD)
+
+    def chunks(self) -> Iterator[bytes]:
+        """All of it."""
+        with self._open() as file:
+            while part := self._part(file, _PART):
+                self.read_bytes += len(part)
+                yield part
+
+    def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
+        """Rows of a SELECT over the table `csv`."""
+        connection = connect()
+        try:
+            connection.execute(
+                "CREATE TEMP VIEW csv AS SELECT * FROM read_csv("  # noqa: S608 - our own columns, the path quoted
+                "'" + str(self.path).replace("'", "''") + "', header = false, auto_detect = false, "
+                "delim = ',', null_padding = true, ignore_errors = true, strict_mode = false, columns = {"
+                + ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+                + "})"
+            )
+            cursor = connection.execute(sql)
+            while rows := cursor.fetchmany(_ROWS):
+                yield from rows
+            self.read_bytes = self.path.stat().st_size
+        except duckdb.Error as error:
+            raise CollectorError(Failure.UNREADABLE, f"{self.name}: {str(error).splitlines()[0]}") from error
+        finally:
+            connection.close()
+
+    def _open(self) -> IO[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                start = file.read(8)
+            unpack = next((unpack for mark, unpack in _PACKED.items() if start.startswith(mark)), None)
+            return self.path.open("rb") if unpack is None else cast(IO[bytes], unpack(self.path))
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        except _BROKEN as error:
+            raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+
+    def _part(self, file: IO[bytes], size: int) -> bytes:
+        try:
+            return file.read(size)
+        except _BROKEN as error:
+            raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error

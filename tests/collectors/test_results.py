@@ -1,0 +1,110 @@
+"""Every folder with an import.yaml below this one is a case: a result file in, everything its reader makes of it out.
+
+import.yaml names the `file` and what the `load` is called. expected.json is all that was yielded, expected.err the
+failure. SANPATH_UPDATE_CASES=1 writes what is yielded now; read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sanpath import registry
+from sanpath.plugin import CollectorError, Item, ResultReader
+from sanpath.recorder.importing.file import ImportedFile
+from tests.collectors.test_cases import as_data, as_text
+
+CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/*/import.yaml"))
+UPDATE = os.environ.get("SANPATH_UPDATE_CASES") == "1"
+
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+
+
+def reader_of(case: Path) -> tuple[ResultReader, Path]:
+    """The reader that recognises the case's file; the collector's folder says which it has to be."""
+    said = yaml.safe_load((case / "import.yaml").read_text(encoding="utf-8"))
+    file = case / said["file"]
+    head = ImportedFile(file).head()
+    found = registry.result_reader(head, file.name, said.get("reader"))
+    assert found is not None, f"nobody recognises {file.name}"
+    assert found[0].name == case.parent.name
+    return found[1](said["load"]), file
+
+
+def as_lines(items: Iterator[Item], reader: ResultReader) -> str:
+    said: dict[str, Any] = {"items": [as_data(item) for item in items]}
+    return as_text({"clock": reader.clock, **said})
+
+
+@each_case
+def test_yields_what_is_expected(case: Path) -> None:
+    reader, file = reader_of(case)
+    try:
+        name, text = "expected.json", as_lines(reader.read(ImportedFile(file)), reader)
+    except CollectorError as error:
+        name, text = "expected.err", f"{error.failure.value}: {error}"
+    expected = case / name
+    if UPDATE:
+        (case / "expected.json").unlink(missing_ok=True)
+        (case / "expected.err").unlink(missing_ok=True)
+        expected.write_text(text + "\n", encoding="utf-8")
+    assert expected.exists(), f"ended with {text[:300]!r}, expected something else"
+    assert text.splitlines() == expected.read_text(encoding="utf-8").splitlines()
+
+
+def fed(reader: ResultReader, parts: Iterator[bytes]) -> str:
+    """What a reader yields of parts, or the one error it may raise."""
+    items: list[Any] = []
+    try:
+        for part in parts:
+            items += [as_data(item) for item in reader.feed(part)]
+        items += [as_data(item) for item in reader.finish()]
+    except CollectorError as error:
+        return f"{error.failure.value}: {error}"
+    return json.dumps(items)
+
+
+def in_parts(content: bytes, size: int) -> Iterator[bytes]:
+    return (content[at : at + size] for at in range(0, len(content), size))
+
+
+@each_case
+def test_where_a_part_ends_does_not_matter(case: Path) -> None:
+    reader, file = reader_of(case)
+    content = file.read_bytes()
+    if len(content) > 200_000:
+        content = content[:200_000]
+    whole = fed(reader, in_parts(content, len(content) or 1))
+    for size in (7, 1013):
+        assert fed(type(reader)(reader.load), in_parts(content, size)) == whole
+
+
+@each_case
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(data=st.data())
+def test_no_input_is_too_bad(case: Path, data: st.DataObject) -> None:
+    """Cut, overwritten and inserted bytes: whatever comes, a reader ends, with items or with its one error."""
+    reader, file = reader_of(case)
+    content = bytearray(file.read_bytes()[:40_000])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, max(0, len(content) - 1)))
+        match data.draw(st.sampled_from(("cut", "overwrite", "insert", "delete", "digit"))):
+            case "cut":
+                del content[at:]
+            case "overwrite":
+                content[at : at + 8] = data.draw(st.binary(min_size=1, max_size=8))
+            case "insert":
+                content[at:at] = data.draw(st.sampled_from((b"\n", b",", b'"', b"<", b"\xff\xfe", b"\0", b"-1e999")))
+            case "delete":
+                del content[at : at + data.draw(st.integers(1, 200))]
+            case "digit":
+                content[at : at + 1] = data.draw(st.sampled_from((b"9" * 30, b"-", b"nan", b"N/A")))
+    fed(reader, in_parts(bytes(content), 4096))
