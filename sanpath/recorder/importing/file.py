@@ -31,9 +31,9 @@ def _unzipped(path: Path) -> IO[bytes]:
 
 
 _PACKED: Mapping[bytes, Callable[[Path], object]] = {
-    b"\x1f\x8b": lambda path: gzip.GzipFile(path),
-    b"BZh": lambda path: bz2.BZ2File(path),
-    b"\xfd7zXZ": lambda path: lzma.LZMAFile(path),
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
     b"PK\x03\x04": _unzipped,
 }
 
