@@ -147,19 +147,31 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class StepLoad:
+    """What one source runs in a step. `entities`: its own ids of the loads, empty: all that it has.
+
+    `whole`: limits of the only figure it gives for the step; None: it gives a series.
+    """
+
+    source: str
+    entities: tuple[str, ...] = ()
+    whole: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A part of the run with one offered load. Times in microseconds of the recorder's clock, ramp left out.
 
-    `loads` are the load entities active in it; `offered` the configured number of I/Os in flight (None: unknown).
-    `rate_limited`: the load was told to stay below a rate. `origin` says what told the limits: "marks" of the load
-    itself, or "whole run" when there were none.
+    `loads` are the loads active in it, empty: all there are; `offered` the configured number of I/Os in flight (None:
+    unknown). `rate_limited`: a load was told to stay below a rate. `origin` says what told the limits: "marks" of the
+    loads themselves, or "whole run" when there were none.
     """
 
     name: str
     start: int
     end: int
     origin: Literal["marks", "whole run"]
-    loads: tuple[str, ...]
+    loads: tuple[StepLoad, ...]
     offered: float | None
     block_bytes: float | None = None
     rate_limited: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
@@ -50,10 +50,11 @@ def compute(recording: Recording) -> Facts:
     try:
         steps = load_steps(recording.events(), *_span(recording, connection))
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
+        summaries = _summaries(recording, connection, steps)
         offsets = clock_offsets(recording, connection)
     finally:
         connection.close()
-    loads = load_facts(topology, steps, samples.get("load", ()))
+    loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
     tables = {
         "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
         "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),
@@ -64,6 +65,26 @@ def compute(recording: Recording) -> Facts:
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
     return Facts(tuple(steps), topology, tables, loads, offsets)
+
+
+def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
+    """Samples of the loads that give a series."""
+    whole = {(step.name, load.source) for step in steps for load in step.loads if load.whole is not None}
+    return [sample for sample in samples if (sample.step, sample.source) not in whole]
+
+
+def _summaries(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]
+) -> list[StepSamples]:
+    """Samples of the loads that give one figure: over the whole of what it is for, booked to the step."""
+    found = []
+    for step in steps:
+        for load in step.loads:
+            if load.whole is not None:
+                own = replace(step, start=load.whole[0], end=load.whole[1], loads=(load,))
+                samples = step_samples(recording, connection, "load", [own])
+                found += [sample for sample in samples if sample.source == load.source]
+    return found
 
 
 def _span(recording: Recording, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:

@@ -31,7 +31,8 @@ class StepSamples:
     """What one source said of one entity in one step.
 
     `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window. `means`: gauge →
-    time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known.
+    time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known. `resolutions`: gauge → by how
+    much its true value may lie above, where the source cuts it off.
     """
 
     source: str
@@ -41,6 +42,7 @@ class StepSamples:
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     lasts: dict[str, float | None] = field(default_factory=dict)
+    resolutions: dict[str, float] = field(default_factory=dict)
     samples: int = 0
 
     @property
@@ -186,3 +188,5 @@ def _add_means(
             scale = gauges[name].scale
             samples.means[name] = None if mean is None else mean * scale
             samples.lasts[name] = None if last is None else last * scale
+            if gauges[name].resolution:
+                samples.resolutions[name] = gauges[name].resolution

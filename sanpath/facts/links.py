@@ -76,7 +76,7 @@ def link_rows(
 ) -> Iterator[FactRow]:
     """One row a cable, step and direction."""
     known = cables(topology)
-    paths = [path for load in sorted({f.entity for f in loads}) for path in io_paths(topology, load)]
+    paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
     mine = cables_of_test(topology, loads, paths, known)
     naa = _lun_identifier(topology, loads)
     for step in steps:
@@ -104,7 +104,7 @@ def link_rows(
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
     """The naa identifier of the LUN under test. None: not known, or there are several."""
-    luns = {lun for load in loads for lun in topology.related(load.entity, "targets", "lun")}
+    luns = {lun for f in loads for root in f.roots for lun in topology.related(root, "targets", "lun")}
     found = {naa for lun in luns for naa in topology.entities[lun].ids.get("naa", ())}
     return found.pop() if len(found) == 1 else None
 

@@ -23,13 +23,15 @@ _HALF = 0.55
 class LoadFacts:
     """One direction of the test's load in one step, all its jobs together.
 
-    `in_flight_configured` is that of the whole step: fio and its kin do not keep a number a direction.
-    `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
-    they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
-    than two.
+    `roots`: the loads whose jobs these are, one unless several hosts or generators run at once. `in_flight_configured`
+    is that of the whole step: fio and its kin do not keep a number a direction. `in_flight_measured` = throughput x
+    latency (Little's law, N = X R). Percentiles are None where several jobs ran: they cannot be added.
+    `throughput_spread`: relative standard error of the mean over the windows, None with fewer than two.
+    `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is told to the last digit.
+    `summary`: a job gave one figure for the whole step, so that its windows count for nothing.
     """
 
-    entity: str
+    roots: tuple[str, ...]
     step: str
     direction: Direction
     windows: int
@@ -44,6 +46,13 @@ class LoadFacts:
     p99: float | None = None
     max: float | None = None
     throughput_spread: float | None = None
+    latency_interval: tuple[float, float] | None = None
+    summary: bool = False
+
+    @property
+    def entity(self) -> str:
+        """What the load is called: the one it is, or all of them together."""
+        return self.roots[0] if len(self.roots) == 1 else f"load:{'+'.join(r.partition(':')[2] for r in self.roots)}"
 
     @property
     def operation_bytes(self) -> float | None:
@@ -80,27 +89,33 @@ def flat_beyond(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
     """One entry a step and direction in which I/Os completed."""
-    jobs = {
-        step.name: [s for s in samples if s.step == step.name and (not step.loads or s.entity in step.loads)]
-        for step in steps
-    }
+    jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
     found = (_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
     return [facts for facts in found if facts is not None]
 
 
+def _runs_in(sample: StepSamples, step: Step) -> bool:
+    return not step.loads or any(
+        load.source == sample.source and (not load.entities or sample.entity in load.entities) for load in step.loads
+    )
+
+
 def _direction(topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]) -> LoadFacts | None:
-    active = [job for job in jobs if job.rate(f"ops_{direction}_total")]
+    told = [(job, latency) for job in jobs if (latency := _latency(job, direction, step, len(jobs))) is not None]
+    active = [job for job, _ in told]
     if not active:
         return None
-    operations = sum(job.rate(f"ops_{direction}_total") or 0 for job in active)
-    waited = sum(job.rate(f"latency_seconds_{direction}_total") or 0 for job in active)
+    operations = sum(_rate(job, "ops", direction) for job in active)
+    waited, low, high = (sum(_rate(j, "ops", direction) * seconds[i] for j, seconds in told) for i in range(3))
     alone = active[0].lasts if len(active) == 1 else {}
-    counted = sum(job.rate(f"bytes_{direction}_total") or 0 for job in active)
+    counted = sum(_rate(job, "bytes", direction) for job in active)
+    summaries = {load.source for load in step.loads if load.whole is not None}
+    series = [job for job in active if job.source not in summaries]
     return LoadFacts(
-        _root(topology, active[0]),
+        tuple(dict.fromkeys(_root(topology, job) for job in active)),
         step.name,
         direction,
-        min(job.windows for job in active),
+        min((job.windows for job in series), default=1),
         operations,
         counted or operations * (step.block_bytes or 0),
         waited / operations,
@@ -111,8 +126,35 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         alone.get(f"latency_seconds_p95_{direction}"),
         alone.get(f"latency_seconds_p99_{direction}"),
         alone.get(f"latency_seconds_max_{direction}"),
-        _spread(active, direction),
+        _spread(series, direction) if len(series) == len(active) else None,
+        (low / operations, high / operations) if high > low else None,
+        len(series) < len(active),
     )
+
+
+def _rate(job: StepSamples, what: str, direction: Direction) -> float:
+    return job.rate(f"{what}_{direction}_total") or 0.0
+
+
+def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> tuple[float, float, float] | None:
+    """Mean latency of a job's I/Os, with its bounds; None: it had no I/O, or nothing tells its latency.
+
+    Where the mean is cut off to whole units or missing, a closed loop still tells it: R = N / X (Little's law).
+    """
+    operations = _rate(job, "ops", direction)
+    if not operations:
+        return None
+    if (waited := job.rate(f"latency_seconds_{direction}_total")) is not None:
+        return (waited / operations,) * 3
+    gauge = f"latency_seconds_mean_{direction}"
+    floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)
+    kept = job.lasts.get("in_flight_configured") or (step.offered if jobs == 1 else None)
+    loop = kept / sum(_rate(job, "ops", d) for d in DIRECTIONS) if kept and not step.rate_limited else None
+    if floor is None:
+        return (loop,) * 3 if loop is not None else None
+    if loop is None:
+        return floor + resolution / 2, floor, floor + resolution
+    return min(max(loop, floor), floor + resolution), floor, floor + resolution
 
 
 def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:

@@ -17,7 +17,7 @@ _SAME = 0.05
 
 def device_of(topology: Topology, load: LoadFacts, luns: FactTable) -> FactRow | None:
     """The block device that carries the load's I/O. None: no source observes it, or several share the I/O."""
-    targets = set(topology.related(load.entity, "targets", "lun"))
+    targets = {lun for root in load.roots for lun in topology.related(root, "targets", "lun")}
     for row in luns.select(step=load.step, direction=load.direction):
         if row["entity"] in targets and isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_SAME):
             return row

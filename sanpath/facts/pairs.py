@@ -30,7 +30,7 @@ def path_pair_rows(
             "entity": f"{load.entity} > {row['entity']}",
             "step": load.step,
             "direction": load.direction,
-            "windows": min(load.windows, int(row["windows"] or 0)),
+            "windows": int(row["windows"] or 0) if load.summary else min(load.windows, int(row["windows"] or 0)),
             "load_seconds": load.latency_seconds,
             "array_seconds": inside if same else None,
             "gap_seconds": load.latency_seconds - inside if same else None,
@@ -44,10 +44,10 @@ def path_pair_rows(
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
     """What the array says of this load's traffic: the array's own fine-grained samples when nearly all of its bytes
     are the test's, else those of the volume. None: neither is known."""
-    ports, volumes = targets_of(topology, load.entity)
+    ports, volumes = targets_of(topology, *load.roots)
     arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
     arrays |= {a for p in ports for a in topology.related(p, "member_of", "array")}
-    arrays |= {path.array for path in io_paths(topology, load.entity)}
+    arrays |= {path.array for path in io_paths(topology, *load.roots)}
     same = {"step": load.step, "direction": load.direction}
     for row in tables["array"].select(**same):
         size = row["bytes_per_second"]

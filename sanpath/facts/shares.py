@@ -31,7 +31,7 @@ def cables_of_test(
     """Side → cables that the test's I/O can cross; empty: not known. Where no target port is known, the initiators of
     the host are still those that its I/O leaves by."""
     mine = {side: {c.id for path in paths for c in path.cables if c.side == side} for side in ("host", "array")}
-    own = {hba for load in {f.entity for f in loads} for hba in initiators_of(topology, load)}
+    own = {hba for load in {root for f in loads for root in f.roots} for hba in initiators_of(topology, load)}
     mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
     return mine
 

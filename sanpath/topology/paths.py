@@ -82,8 +82,13 @@ def initiators_of(topology: Topology, load: str) -> list[str]:
     return topology.related(host, "attached_to", "hba") if host is not None else []
 
 
-def targets_of(topology: Topology, load: str) -> tuple[set[str], set[str]]:
-    """Target ports and volumes that a load addresses, as far as it or its LUNs say so; empty: not known."""
+def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
+    """Target ports and volumes that loads address, as far as they or their LUNs say so; empty: not known."""
+    told = [_targets(topology, load) for load in loads]
+    return {port for ports, _ in told for port in ports}, {volume for _, volumes in told for volume in volumes}
+
+
+def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     ports, volumes = set(), set()
     for target in topology.related(load, "targets"):
         kind = topology.entities[target].kind
@@ -99,12 +104,16 @@ def targets_of(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     return ports, volumes
 
 
-def io_paths(topology: Topology, load: str) -> list[IoPath]:
-    """Every way the load's I/O can take, by what is cabled; which of them carry it is told by the byte counters."""
+def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
+    """Every way the loads' I/O can take, by what is cabled; which of them carry it is told by the byte counters."""
+    return [path for load in loads for path in _paths(topology, load)]
+
+
+def _paths(topology: Topology, load: str) -> list[IoPath]:
     host = host_of(topology, load)
     if host is None:
         return []
-    ports, volumes = targets_of(topology, load)
+    ports, volumes = _targets(topology, load)
     arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
     by_ends = {frozenset((c.switch_port, c.device)): c for c in cables(topology)}
     fabric = _fabric(topology, by_ends)

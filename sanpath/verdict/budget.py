@@ -110,7 +110,7 @@ def _fabric_parts(
 
 def load_layer(facts: Facts, load: LoadFacts) -> str:
     """The layer that a load's own block device belongs to."""
-    machine = machine_of(facts.topology, load.entity)
+    machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
     return "guest" if machine is not None and facts.topology.entities[machine].kind == "vm" else "host"
 
 

@@ -60,7 +60,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**here, on_loaded_path=None):
         found = ["the links of the loaded path"]
-    found += sorted({link for path in io_paths(facts.topology, load.entity) for link in path.switch_links})
+    found += sorted({link for path in io_paths(facts.topology, *load.roots) for link in path.switch_links})
     if array is None or array["array_seconds"] is None:
         found.append("the latency of the array")
     return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]

@@ -24,7 +24,9 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
     """Judge one step and direction."""
     links = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     array = array_side(facts.topology, load, facts.tables)
-    windows = min([load.windows, *(int(number(row, "windows")) for row in [*links, *([array] if array else [])])])
+    rows = [*links, *([array] if array else [])]
+    told = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
+    windows = min(told, default=load.windows)
     if array is not None and capped(facts, load, array):
         return configured_cap(facts, load, array, windows)
     if full := [row for row in links if is_full(row)]:

@@ -102,8 +102,8 @@ def _blind(facts: Facts) -> list[Unobserved]:
                 "how full it was is not known",
             )
         )
-    loads = {load.entity for load in facts.loads}
-    between = {link for load in loads for path in io_paths(facts.topology, load) for link in path.switch_links}
+    loads = {root for load in facts.loads for root in load.roots}
+    between = {link for path in io_paths(facts.topology, *loads) for link in path.switch_links}
     why = "links between switches are not judged"
     found += [Unobserved(link, why, "it may be full") for link in sorted(between)]
     if facts.tables["link"].rows:

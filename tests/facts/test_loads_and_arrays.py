@@ -18,7 +18,7 @@ from tests.support.stories import STORIES, computed, fast
 
 
 def load(in_flight: float, ops: float, size: float, direction: Direction = "read") -> LoadFacts:
-    return LoadFacts("load:fio", "s", direction, 9, ops, ops * size, in_flight / ops, None, in_flight, None)
+    return LoadFacts(("load:fio",), "s", direction, 9, ops, ops * size, in_flight / ops, None, in_flight, None)
 
 
 def test_throughput_latency_and_in_flight_obey_littles_law() -> None:

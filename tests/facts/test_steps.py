@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from sanpath.facts.steps import load_steps
-from sanpath.model import Event, Scalar, Step
+from sanpath.model import Event, Scalar, Step, StepLoad
 
 SECOND = 1_000_000
 
@@ -29,7 +29,7 @@ def test_a_tenth_of_a_step_is_left_out_as_its_ramp() -> None:
     (step,) = load_steps(marks((10, "step-begin", 0, "t2"), (70, "step-end", 0, "t2")), 0, 99 * SECOND)
     assert limits([step]) == [("t2", 16, 70)]
     assert step.origin == "marks"
-    assert step.loads == ("fio/t2",)
+    assert step.loads == (StepLoad("fio", ("fio/t2",)),)
     assert (step.offered, step.block_bytes, step.rate_limited) == (16, 65536, False)
 
 
@@ -80,6 +80,47 @@ def test_marks_that_name_no_load_mean_every_load() -> None:
     events = [("other", Event(SECOND, "step-begin", {"step": "a"})), ("other", Event(9 * SECOND, "step-end", {}))]
     (step,) = load_steps(events, 0, 9 * SECOND)
     assert step.loads == ()
+
+
+def two_loads(*said: tuple[float, str, str, str]) -> list[tuple[str, Event]]:
+    """(time, source, mark, step) of loads that keep 8 I/Os in flight each."""
+    return [
+        (source, Event(round(at * SECOND), name, {"step": step, "loads": f"{source}/{step}", "offered": 8}))
+        for at, source, name, step in sorted(said, key=lambda mark: mark[0])
+    ]
+
+
+def test_loads_that_run_together_share_a_step() -> None:
+    """The edges, where only one of them runs, are no steps."""
+    said = two_loads(
+        *((10, "one", "step-begin", "read"), (10, "one", "ramp-end", "read"), (70, "one", "step-end", "read")),
+        *((11, "two", "step-begin", "write"), (11, "two", "ramp-end", "write"), (72, "two", "step-end", "write")),
+    )
+    (step,) = load_steps(said, 0, 99 * SECOND)
+    assert limits([step]) == [("read + write", 11, 70)]
+    assert step.loads == (StepLoad("one", ("one/read",)), StepLoad("two", ("two/write",)))
+    assert step.offered == 16
+
+
+def test_a_load_that_joins_for_a_while_makes_three_steps() -> None:
+    said = two_loads(
+        *((0, "one", "step-begin", "read"), (0, "one", "ramp-end", "read"), (90, "one", "step-end", "read")),
+        *((30, "two", "step-begin", "write"), (30, "two", "ramp-end", "write"), (60, "two", "step-end", "write")),
+    )
+    steps = load_steps(said, 0, 99 * SECOND)
+    assert limits(steps) == [("read", 0, 30), ("read + write", 30, 60), ("read (2)", 60, 90)]
+    assert [step.offered for step in steps] == [8, 16, 8]
+
+
+def test_the_one_figure_of_a_load_keeps_its_own_limits() -> None:
+    """Its ramp is in its figure; everything else is judged after the ramp."""
+    events = [
+        ("sqlio", Event(10 * SECOND, "step-begin", {"step": "a", "loads": "sqlio", "summary": True})),
+        ("sqlio", Event(70 * SECOND, "step-end", {})),
+    ]
+    (step,) = load_steps(events, 0, 99 * SECOND)
+    assert limits([step]) == [("a", 16, 70)]
+    assert step.loads == (StepLoad("sqlio", ("sqlio",), (10 * SECOND, 70 * SECOND)),)
 
 
 @pytest.mark.parametrize("name", ["ramp-end", "step-end"])
