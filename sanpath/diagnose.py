@@ -11,6 +11,7 @@ from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, operation_bytes, same_operations
+from sanpath.facts.said import warnings
 from sanpath.model import Step
 from sanpath.recording.read import Recording
 from sanpath.rulebook.load import load_rulebook
@@ -103,10 +104,10 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         iso(step.start),
         iso(step.end),
         step.origin,
-        {f.direction: _direction(f) for f in loads},
+        {f.direction: _direction(f, facts) for f in loads},
         _in_flight(step, loads),
         windows,
-        tuple(_validity(facts, step, windows, loads)),
+        (*_validity(facts, step, windows, loads), *warnings(facts.steps, facts.events)[0].get(step.name, ())),
         _step_verdict(judgements),
     )
 
@@ -117,8 +118,10 @@ def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:
     return InFlight(loads[0].in_flight_configured, sum(f.in_flight_measured for f in loads))
 
 
-def _direction(load: LoadFacts) -> DirectionResult:
-    latency = Latency(load.latency_seconds, load.p50, load.p95, load.p99, load.max)
+def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
+    told = facts.histograms.get((load.step, load.direction))
+    mean = load.latency_seconds
+    latency = Latency(mean, load.p50, load.p95, load.p99, load.max, told, load.latency_interval)
     return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
 
 

@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from sanpath.cli import check, collectors, compare, demo, diagnose, init, lab, report, rules, run, topology, watch
+from sanpath.cli import (
+    check,
+    collectors,
+    compare,
+    demo,
+    diagnose,
+    import_file,
+    init,
+    lab,
+    report,
+    rules,
+    run,
+    topology,
+    watch,
+)
 from sanpath.errors import ExitCode, SanpathError
 
 app = typer.Typer(
@@ -20,6 +34,7 @@ app = typer.Typer(
 app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("run", context_settings={"ignore_unknown_options": False})(run.run)
+app.command("import")(import_file.import_file)
 app.command("watch")(watch.watch)
 app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)

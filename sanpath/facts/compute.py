@@ -14,6 +14,7 @@ from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
 from sanpath.facts.luns import lun_rows
 from sanpath.facts.pairs import path_pair_rows
+from sanpath.facts.said import Histogram, Told, histograms
 from sanpath.facts.steps import load_steps
 from sanpath.facts.table import FactTable
 from sanpath.model import Step
@@ -30,6 +31,7 @@ class Facts:
     """What a recording says, ready to be judged.
 
     `loads` are the totals of each step, both directions; `clock_offset_seconds`: source → its clock minus ours.
+    `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
     """
 
     steps: tuple[Step, ...]
@@ -37,6 +39,8 @@ class Facts:
     tables: Mapping[str, FactTable]
     loads: Sequence[LoadFacts]
     clock_offset_seconds: Mapping[str, float]
+    histograms: Mapping[tuple[str, str], Histogram]
+    events: Told
 
     def load(self, step: str, direction: str) -> LoadFacts | None:
         """The load of one step and direction. None: no I/O in it."""
@@ -48,7 +52,8 @@ def compute(recording: Recording) -> Facts:
     topology = resolve(recording.inventory())
     connection = connect()
     try:
-        steps = load_steps(recording.events(), *_span(recording, connection))
+        events = recording.events()
+        steps = load_steps(events, *_span(recording, connection))
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
         summaries = _summaries(recording, connection, steps)
         offsets = clock_offsets(recording, connection)
@@ -64,7 +69,7 @@ def compute(recording: Recording) -> Facts:
         tables[kind] = FactTable(kind, tuple(rows))
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
-    return Facts(tuple(steps), topology, tables, loads, offsets)
+    return Facts(tuple(steps), topology, tables, loads, offsets, histograms(steps, events), events)
 
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:

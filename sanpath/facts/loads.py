@@ -23,11 +23,11 @@ _HALF = 0.55
 class LoadFacts:
     """One direction of the test's load in one step, all its jobs together.
 
-    `roots`: the loads whose jobs these are, one unless several hosts or generators run at once. `in_flight_configured`
-    is that of the whole step: fio and its kin do not keep a number a direction. `in_flight_measured` = throughput x
-    latency (Little's law, N = X R). Percentiles are None where several jobs ran: they cannot be added.
-    `throughput_spread`: relative standard error of the mean over the windows, None with fewer than two.
-    `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is told to the last digit.
+    `roots`: the loads whose jobs these are, one unless several hosts or generators run at once.
+    `in_flight_configured` is that of the whole step: fio and its kin do not keep a number a direction.
+    `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
+    they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
+    than two. `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is exact.
     `summary`: a job gave one figure for the whole step, so that its windows count for nothing.
     """
 

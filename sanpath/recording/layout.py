@@ -52,6 +52,13 @@ def create(folder: Location) -> Manifest:
     return manifest
 
 
+def join(folder: Location) -> Manifest:
+    """The manifest of a recording, finished or not, that is added to; a new one where there is nothing."""
+    if store_at(folder).exists() and store_at(folder).list(""):
+        return read_manifest(folder)
+    return create(folder)
+
+
 def check(folder: Location) -> Manifest | None:
     """Whether one can record into a folder: None for a new or empty one, the manifest of a recording that another
     writer is at this moment writing, and that one may join.

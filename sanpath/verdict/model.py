@@ -43,14 +43,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds. `histogram`: (upper bound, share of the I/Os) pairs, None when the load gives none a direction."""
+    """Seconds. `histogram`: (upper bound, None: no bound; share of the I/Os) pairs, None when the load gives none.
+    `interval`: bounds of the mean where the load tells it cut off to whole units, None: it is exact."""
 
     mean: float
     p50: float | None
     p95: float | None
     p99: float | None
     max: float | None
-    histogram: Sequence[tuple[float, float]] | None = None
+    histogram: Sequence[tuple[float | None, float]] | None = None
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)

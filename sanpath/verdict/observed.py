@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.said import warnings
 from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
@@ -16,7 +17,9 @@ from sanpath.verdict.model import SourceAccount, Unobserved
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
     """Sources that gave nothing or too little, joins that were not found, and parts of the path without a source."""
-    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts)]
+    _, doubts = warnings(facts.steps, facts.events)
+    odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
+    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts), *odd]
 
 
 def iso(microseconds: int) -> str:

@@ -1,0 +1,251 @@
+"""Puts a result file into a recording, finished or still running, as one more writer of it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from sanpath import __version__, registry
+from sanpath.errors import CollectorError, SanpathError, UsageError
+from sanpath.model import Event, Poll, Rows, Scalar, Thing, Tie
+from sanpath.plugin import Item, ResultClock, ResultReader, Spec
+from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.place import Placement, steps_of
+from sanpath.recording import layout
+from sanpath.recording.clock import RecorderClock
+from sanpath.recording.documents import Declaration, Ending, Header
+from sanpath.recording.read import Recording
+from sanpath.recording.store import Location, store_at
+from sanpath.recording.write import Writer
+
+_FLUSH_ROWS = 20_000
+_KEPT_BYTES = 64 << 20
+"""A file up to this size is kept in the recording byte for byte."""
+_OUTSIDE_US = 3600 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What is asked for. `name`: what the load or source is called, None: as its collector. `host`: the machine the
+    file is from, None: the only one that the recording knows. `marks`: names of the recording's steps that the file's
+    steps are. `begins_us`: when the first load of the file began."""
+
+    file: Path
+    folder: Location
+    reader: str | None = None
+    name: str | None = None
+    host: str | None = None
+    marks: Sequence[str] = ()
+    placement: Placement = field(default_factory=Placement)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of it. Times in microseconds, None: the file holds things only. `said`: what a person should know."""
+
+    source: str
+    title: str
+    steps: Sequence[str]
+    rows: int
+    first: int | None
+    last: int | None
+    said: Sequence[str]
+
+
+def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda _: None) -> Imported:
+    """Read a file into a recording, which is made when it is not there. `progress`: told how many bytes were read.
+
+    Raises UsageError: nobody reads such a file, or a step is not known; SanpathError when nothing could be read, and
+    the recording is then as it was.
+    """
+    file = ImportedFile(request.file)
+    found = registry.result_reader(file.head(), file.name, request.reader)
+    if found is None:
+        readers = ", ".join(name for name in registry.names() if registry.spec(name).result)
+        raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
+    spec, reader = found
+    known = Recording(request.folder) if _exists(request.folder) else None
+    placement, said = _placement(request, known, lambda: _length_us(file, reader))
+    clock = RecorderClock()
+    host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
+    taken = {declaration.name for declaration in known.declarations} if known is not None else set()
+    source = _free(request.name or spec.name, taken)
+    writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}")
+    task = _Import(writer, source, clock, placement, _host(request, known), said)
+    try:
+        task.run(reader(source), file, progress)
+        task.end(request, spec, file, known)
+    finally:
+        writer.close()
+    _look_where(task, known)
+    return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.said))
+
+
+@dataclass
+class _Import:
+    """One file on its way into a recording."""
+
+    writer: Writer
+    source: str
+    clock: RecorderClock
+    placement: Placement
+    host: str | None
+    said: list[str]
+    steps: list[str] = field(default_factory=list)
+    rows: int = 0
+
+    def run(self, reader: ResultReader, file: ImportedFile, progress: Callable[[int], None]) -> None:
+        """Read all of it."""
+        began = self.clock.now_us()
+        failure = ""
+        try:
+            for item in reader.read(file):
+                self._take(item, reader.clock)
+                progress(file.read_bytes)
+        except CollectorError as error:
+            if not self.rows and not self.steps:
+                raise SanpathError(str(error)) from error
+            failure = str(error)
+            self.said.append(f"what follows could not be read: {error}")
+        self._account(began, file.read_bytes, failure)
+
+    def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, known: Recording | None) -> None:
+        """Keep the file with the recording and declare the source: without it nobody looks at its samples."""
+        manifest = layout.join(request.folder)
+        ended = self.placement.last or self.clock.now_us()
+        began = self.placement.first or self.clock.anchor_us
+        size = file.path.stat().st_size
+        detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
+        if size <= _KEPT_BYTES:
+            content = file.path.read_bytes()
+            store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", content)
+            detail["sha256"] = hashlib.sha256(content).hexdigest()
+        self.writer.event(self.source, Event(ended, "imported", detail))
+        header = Header(
+            writer=self.writer.name,
+            run_id=manifest.run_id,
+            tool_version=__version__,
+            host=platform.node(),
+            started_us=known.started_us if known is not None else began,
+            sources=(Declaration(name=self.source, collector=spec.name, every_seconds=1.0, tables=spec.tables),),
+        )
+        self.writer.header(header)
+        self.writer.end(Ending(ended_us=ended, load_exit_code=None, recorder_cpu_seconds=0.0))
+
+    def _take(self, item: Item, clock: ResultClock) -> None:
+        placed = self.placement.item(item, clock)
+        now = self.placement.first or self.clock.now_us()
+        match placed:
+            case Rows():
+                self.writer.samples(self.source, placed)
+                self.rows += len(placed.entity)
+            case Thing() | Tie():
+                self.writer.inventory(self.source, now, placed)
+                for tie in self._on_host(placed):
+                    self.writer.inventory(self.source, now, tie)
+            case Event():
+                self.writer.event(self.source, placed)
+                if placed.name == "step-begin":
+                    self.steps.append(str(placed.detail.get("step", "")))
+                elif placed.name == "data-warning":
+                    self.said.append(str(placed.detail.get("text", "")))
+        if self.writer.rows_waiting > _FLUSH_ROWS:
+            self.writer.flush()
+
+    def _on_host(self, item: Thing | Tie) -> Iterator[Thing | Tie]:
+        """A load runs on its host, and a block device is attached to it."""
+        if self.host is None or not isinstance(item, Thing) or item.kind not in ("load", "lun"):
+            return
+        if item.kind == "load" and item.local_id != self.source:
+            return  # A job belongs to its load.
+        relation = "runs_on" if item.kind == "load" else "attached_to"
+        yield Thing("host", self.host, self.host, {"name": (self.host,)})
+        yield Tie(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
+
+    def _account(self, began: int, size: int, failure: str) -> None:
+        moment = self.placement.first or began
+        outcome: Literal["ok", "partial"] = "partial" if failure else "ok"
+        why = "unreadable" if failure else ""
+        ended = moment + self.clock.now_us() - began
+        self.writer.poll(Poll(self.source, moment, moment, ended, outcome, why, failure, self.rows, 1, size))
+
+
+def _exists(folder: Location) -> bool:
+    return store_at(folder).exists() and bool(store_at(folder).list(""))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number when the recording already has a source of that name."""
+    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(free for free in numbers if free not in taken)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+
+
+def _placement(
+    request: ImportRequest, known: Recording | None, length_us: Callable[[], int | None]
+) -> tuple[Placement, list[str]]:
+    """Where the file goes, and how sure that is."""
+    placement = request.placement
+    if request.marks:
+        if known is None:
+            raise UsageError("--mark names a step of a recording; there is none yet: use --at")
+        steps = steps_of(known.events())
+        for name in request.marks:
+            if name not in steps:
+                there = ", ".join(steps) or "none"
+                raise UsageError(f"the recording has no step {name!r}; there are: {there}")
+        placement.marks = tuple(steps[name][0] for name in request.marks)
+        return placement, []
+    if placement.begins is not None or (length := length_us()) is None:
+        return placement, []
+    placement.begins = round(request.file.stat().st_mtime * 1e6) - length
+    guess = "its last change is taken for the end of its last load; --mark or --at place it better"
+    return placement, [f"the file holds no times: {guess}"]
+
+
+def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
+    """How long the loads of a file without times took together; None for a file with times."""
+    last = 0
+    trial = reader("trial")
+    try:
+        for item in trial.read(file):
+            if trial.clock != "elapsed":
+                return None
+            moments = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
+            last = max(last, *moments, 0)
+    except CollectorError:
+        pass  # It is said when the file is read in earnest.
+    finally:
+        file.read_bytes = 0
+    return last if trial.clock == "elapsed" else None
+
+
+def _host(request: ImportRequest, known: Recording | None) -> str | None:
+    """The machine the file is from: the one named, or the only one that the recording knows."""
+    if request.host is not None or known is None:
+        return request.host
+    hosts = {item.local_id for _, _, item in known.inventory() if isinstance(item, Thing) and item.kind == "host"}
+    return hosts.pop() if len(hosts) == 1 else None
+
+
+def _look_where(task: _Import, known: Recording | None) -> None:
+    """Say so when what was imported lies far from everything else in the recording."""
+    if known is None or task.placement.first is None or task.placement.last is None:
+        return
+    polls = [poll for poll in known.polls() if poll.source != task.source]
+    if not polls:
+        return
+    began, ended = min(p.started for p in polls), max(p.ended for p in polls)
+    apart = max(began - task.placement.last, task.placement.first - ended)
+    if apart > 0:
+        hours = round(apart / _OUTSIDE_US * 2) / 2
+        hint = f"; --utc-offset may be wrong by about {hours:g} h" if hours else ""
+        task.said.append(f"it lies {apart / 1e6:,.0f} s outside of what else was recorded and meets none of it{hint}")

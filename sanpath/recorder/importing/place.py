@@ -1,0 +1,108 @@
+"""Where in a recording the items of a file belong: its times brought to the recorder's clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from sanpath.errors import UsageError
+from sanpath.model import Event, Rows, Thing, Tie
+from sanpath.plugin import Item, ResultClock
+
+_OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})?")
+
+
+def zone(text: str) -> tzinfo:
+    """A zone by its name (Europe/Berlin) or its offset (+02:00). Raises UsageError."""
+    if text.upper() in ("Z", "UTC"):
+        return UTC
+    if match := _OFFSET.fullmatch(text):
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        if offset < timedelta(hours=24):
+            return timezone(offset if match[1] == "+" else -offset)
+    try:
+        return ZoneInfo(text)
+    except (OSError, ValueError, KeyError):
+        pass
+    raise UsageError(f"{text!r} is no time zone; write its name, as Europe/Berlin, or its offset, as +02:00")
+
+
+@dataclass(slots=True)
+class Placement:
+    """How one file is placed.
+
+    `zone`: of local times, None: that of this machine. For a file without times, `begins`: when its first load began;
+    `marks`: when each of its loads did. `behind_us`: by how much the file's clock is behind the recorder's.
+    `first` and `last`: the limits of what was placed.
+    """
+
+    zone: tzinfo | None = None
+    begins: int | None = None
+    marks: Sequence[int] = ()
+    behind_us: int = 0
+    first: int | None = None
+    last: int | None = None
+    _steps: int = field(default=0)
+    _shift_us: int | None = field(default=None)
+
+    def item(self, item: Item, clock: ResultClock) -> Item:
+        """The item with its times on the recorder's clock."""
+        match item:
+            case Thing() | Tie():
+                return item
+            case Event():
+                if item.name == "step-begin":
+                    self._next_step(item.seen)
+                return replace(item, seen=self._placed(item.seen, clock))
+            case Rows():
+                seen = [self._placed(moment, clock) for moment in item.seen]
+                return replace(item, seen=seen, device_time=None if clock == "elapsed" else seen)
+
+    def _next_step(self, began: int) -> None:
+        if self._steps < len(self.marks):
+            self._shift_us = self.marks[self._steps] - began
+        self._steps += 1
+
+    def _placed(self, moment: int, clock: ResultClock) -> int:
+        match clock:
+            case "utc":
+                placed = moment + self.behind_us
+            case "local":
+                placed = moment - self._offset_us(moment) + self.behind_us
+            case "elapsed":
+                if self._shift_us is None:
+                    self._shift_us = self.marks[0] if self.marks else self.begins or 0
+                placed = moment + self._shift_us
+        self.first = placed if self.first is None else min(self.first, placed)
+        self.last = placed if self.last is None else max(self.last, placed)
+        return placed
+
+    def _offset_us(self, local_us: int) -> int:
+        """By how much local time is ahead of UTC at a local time."""
+        naive = datetime(1970, 1, 1) + timedelta(microseconds=local_us)
+        aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
+        return round((aware.utcoffset() or timedelta()).total_seconds() * 1e6)
+
+
+def steps_of(events: Sequence[tuple[str, Event]]) -> Mapping[str, tuple[int, int | None]]:
+    """Name → begin and end of the steps that a recording holds: of a load, or marked by hand.
+
+    A mark by hand lasts until the next one. End None: it has not ended.
+    """
+    found: dict[str, tuple[int, int | None]] = {}
+    running: dict[tuple[str, object], str] = {}
+    for source, event in events:
+        if event.name not in ("step-begin", "step-end", "mark"):
+            continue
+        key = (source, "mark" if event.name == "mark" else event.detail.get("group"))
+        if (before := running.pop(key, None)) is not None:
+            found[before] = (found[before][0], event.seen)
+        if event.name != "step-end":
+            name = str(event.detail.get("step") or event.detail.get("name") or "")
+            count = sum(known == name or known.startswith(f"{name} (") for known in found)
+            running[key] = name if not count else f"{name} ({count + 1})"
+            found[running[key]] = (event.seen, None)
+    return found
