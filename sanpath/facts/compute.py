@@ -9,6 +9,7 @@ import duckdb
 
 from sanpath.facts.arrays import array_rows
 from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.hosts import busy_part, host_loads
 from sanpath.facts.links import link_rows
 from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
@@ -54,12 +55,16 @@ def compute(recording: Recording) -> Facts:
     try:
         events = recording.events()
         steps = load_steps(events, *_span(recording, connection))
+        if "load" not in recording.sample_kinds() and "lun" in recording.sample_kinds():
+            luns = step_samples(recording, connection, "lun", steps)
+            steps = [busy_part(step, topology, luns) for step in steps]
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
         summaries = _summaries(recording, connection, steps)
         offsets = clock_offsets(recording, connection)
     finally:
         connection.close()
     loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
+    loads = loads or list(host_loads(topology, samples.get("lun", ())))
     tables = {
         "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
         "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),

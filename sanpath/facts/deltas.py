@@ -30,7 +30,8 @@ without news for longer they are idle."""
 class StepSamples:
     """What one source said of one entity in one step.
 
-    `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window. `means`: gauge →
+    `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window; `ended`: its end
+    on the recorder's clock. `means`: gauge →
     time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known. `resolutions`: gauge → by how
     much its true value may lie above, where the source cuts it off.
     """
@@ -39,6 +40,7 @@ class StepSamples:
     entity: str
     step: str
     seconds: list[float] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     lasts: dict[str, float | None] = field(default_factory=dict)
@@ -141,13 +143,14 @@ def _add_rates(
             SELECT entity, lag(moment) OVER one AS began, moment AS ended, {deltas}
             FROM news WINDOW one AS (PARTITION BY entity ORDER BY moment)
         )
-        SELECT steps.name, entity, (ended - began) / 1e6, {", ".join(f'deltas."{n}"' for n in names)}
+        SELECT steps.name, entity, (ended - began) / 1e6, ended, {", ".join(f'deltas."{n}"' for n in names)}
         FROM deltas JOIN steps ON began >= steps."from" AND ended <= steps."to"
         WHERE ended > began ORDER BY entity, ended
     """  # noqa: S608 - names of the catalogue, quoted
-    for step, entity, seconds, *values in connection.execute(query, {"source": source}).fetchall():
+    for step, entity, seconds, ended, *values in connection.execute(query, {"source": source}).fetchall():
         samples = found.setdefault((source, entity, step), StepSamples(source, entity, step))
         samples.seconds.append(seconds)
+        samples.ended.append(int(ended))
         for name, value in zip(names, values, strict=True):
             rate = None if value is None else float(value) * counters[name].scale / seconds
             samples.rates.setdefault(name, []).append(rate)

@@ -17,7 +17,8 @@ _SAME = 0.05
 
 def device_of(topology: Topology, load: LoadFacts, luns: FactTable) -> FactRow | None:
     """The block device that carries the load's I/O. None: no source observes it, or several share the I/O."""
-    targets = {lun for root in load.roots for lun in topology.related(root, "targets", "lun")}
+    how = {root: "attached_to" if root.startswith("host:") else "targets" for root in load.roots}
+    targets = {lun for root in load.roots for lun in topology.related(root, how[root], "lun")}
     for row in luns.select(step=load.step, direction=load.direction):
         if row["entity"] in targets and isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_SAME):
             return row

@@ -12,6 +12,7 @@ from sanpath.model import Event, Step, StepLoad
 _RAMP_RATIO = 0.1
 _RAMP_SECONDS = 1.0
 """Left out at the start of a step whose load has no ramp of its own: a tenth, at least a second."""
+_COMMAND = "load command"
 _SLIVER = 0.1
 """Loads never begin and end at the same moment: a part of a step that is shorter than this share of each of the steps
 that it belongs to is no step of its own."""
@@ -22,10 +23,11 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
 
     `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll; a step
     that has not ended (the run is under way, or was killed) ends at `last_us`. Where steps of several loads overlap,
-    the time in which the same loads run is one step.
+    the time in which the same loads run is one step. A load command whose output nobody reads is one step.
     """
     marked: list[_Marks] = []
     running: dict[tuple[str, object], _Marks] = {}
+    commands: dict[str, _Marks] = {}
     for source, event in events:
         key = (source, event.detail.get("group"))
         if event.name == "step-begin":
@@ -35,6 +37,11 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
             running[key].settled = event.seen
         elif event.name == "step-end" and key in running:
             running.pop(key).ended = event.seen
+        elif event.name == "load-started":
+            commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": _COMMAND}))
+        elif event.name == "load-ended" and source in commands:
+            commands[source].ended = event.seen
+    marked = marked or list(commands.values())
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
     return _named_apart(_overlaid([_step(marks, last_us) for marks in marked]))

@@ -64,7 +64,9 @@ def cables(topology: Topology) -> list[Cable]:
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """The virtual machine or host a load runs on. None: not known."""
+    """The virtual machine or host a load runs on. None: not known. A host may stand for a load that nobody reads."""
+    if load.startswith("host:"):
+        return load
     return next(iter(topology.related(load, "runs_on")), None)
 
 
@@ -98,6 +100,9 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
             volumes |= set(topology.related(target, "backed_by", "volume"))
         elif kind == "volume":
             volumes.add(target)
+    if load.startswith("host:"):
+        luns = topology.related(load, "attached_to", "lun")
+        volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
     if not volumes and (host := host_of(topology, load)):
         presented = topology.related(host, "presents", "volume")
         volumes |= set(presented) if len(presented) == 1 else set()

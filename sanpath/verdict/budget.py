@@ -39,7 +39,10 @@ def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> Latenc
     # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
     rest = load.latency_seconds - _sum(parts)
     lun = str(device["entity"]) if device is not None else str(array["entity"]) if array is not None else load.entity
-    return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), (rest, rest))
+    low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
+    off = max(load.latency_seconds - low, high - load.latency_seconds)
+    unexplained = rest - off, rest + off
+    return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
 
 
 def below_queue(load: LoadFacts, device: FactRow | None) -> float:

@@ -89,6 +89,9 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 def _blind(facts: Facts) -> list[Unobserved]:
     """Parts of the path that no source observes."""
     found = []
+    if any(root.startswith("host:") for load in facts.loads for root in load.roots):
+        why = "no load generator was read: what its host counts is taken for the load"
+        found.append(Unobserved("the load", why, "how many I/Os it was told to keep in flight is not known"))
     if not facts.tables["link"].rows:
         found.append(Unobserved("the fabric", "no switch port is joined to the loaded path", "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:

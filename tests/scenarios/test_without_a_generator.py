@@ -1,0 +1,86 @@
+"""A copy, a restore, a deployment: no load generator says anything, the host's block device does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.model import DIRECTIONS
+from sanpath.plugin import Column, Table
+from sanpath.verdict.model import Diagnosis
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import NAA, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X
+
+LUN = Table(
+    "lun",
+    tuple(
+        Column(f"{what}_{d}_total", 64, 1e-3 if "seconds" in what else 1.0)
+        for what in ("ops", "bytes", "latency_seconds")
+        for d in DIRECTIONS
+    ),
+    plane="guest_block",
+)
+
+
+class Copy(San):
+    """A copy on the host esx7: its multipath map dm-0 and the path sdb below it count the same reads."""
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        out.source("esx7", "linux_host", LUN)
+        out.thing("esx7", "host", "esx7", ids={"name": ("esx7",)})
+        for device in ("dm-0", "sdb"):
+            naa = (NAA,) if device == "dm-0" else ()
+            out.thing("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa})
+            out.tie("esx7", "attached_to", (("lun", device), ("host", "esx7")))
+        out.tie("esx7", "member_of", (("lun", "sdb"), ("lun", "dm-0")), "slaves")
+        for second in range(int(last) + 1):
+            out.poll("esx7", second)
+            values: dict[str, Number] = dict(self._disk(second))
+            values |= {f"bytes_{d}_total": 65536 * int(values[f"ops_{d}_total"] or 0) for d in DIRECTIONS}
+            out.samples("esx7", LUN, second, {"dm-0": values, "sdb": values})
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """20 s idle, 40 s of 64 KiB reads that fill the 4GFC link, 128 in flight; then idle for as long as a poll."""
+    san = Copy(tmp_path_factory.mktemp("copy") / "copy.sanpath")
+    reads = Flow(X, 128 / X)
+    san.step("", 0, seconds=15)
+    san.step(
+        "copy",
+        128,
+        read=reads,
+        seconds=40,
+        ports={"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)},
+        disk={"read": reads},
+        array={"read": AtArray(0.00035, san=0.0047)},
+    )
+    return diagnose(san.write())
+
+
+def test_its_limit_is_found(copied: Diagnosis) -> None:
+    verdict = copied.verdict
+    assert verdict.kind == "bottleneck"
+    assert verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert verdict.bottlenecks[0].layer == "fabric"
+
+
+def test_only_its_busy_part_is_judged_and_each_read_is_counted_once(copied: Diagnosis) -> None:
+    (step,) = copied.steps
+    assert step.directions["read"].ops_per_second == pytest.approx(X, rel=0.01)
+    assert step.directions["read"].latency_seconds.mean == pytest.approx(128 / X, rel=0.01)
+    assert step.windows_used >= 30
+
+
+def test_the_load_is_said_to_be_unobserved(copied: Diagnosis) -> None:
+    assert "the load" in [missing.what for missing in copied.unobserved]
+    (step,) = copied.steps
+    assert step.in_flight.configured is None
+    assert step.in_flight.measured == pytest.approx(128, rel=0.01)
+
+
+def test_an_idle_host_is_no_load(tmp_path: Path) -> None:
+    assert diagnose(Copy(tmp_path / "idle.sanpath").write()).verdict.kind == "cannot_tell"
