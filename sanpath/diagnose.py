@@ -20,7 +20,7 @@ from sanpath.rulebook.policy import Policy
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
 from sanpath.verdict.elements import elements
-from sanpath.verdict.findings import findings, unjudged
+from sanpath.verdict.findings import findings, stamps, unjudged
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.judgement import judge
 from sanpath.verdict.model import (
@@ -50,12 +50,14 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
     limiters = {(j.load.step, j.load.direction): j.limiter for j in judgements}
     polls = recording.polls()
+    found = findings(rules, facts.tables, judgements, verdict, policy)
+    steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
     return Diagnosis(
         run=_run(recording, facts, rules),
-        steps=tuple(_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps),
+        steps=tuple(replace(step, valid=(*step.valid, *stamps(found, step.name))) for step in steps),
         verdict=verdict,
         latency_budget=tuple(latency_budget(facts, f, limiters.get((f.step, f.direction))) for f in facts.loads),
-        findings=tuple(findings(rules, facts.tables, judgements, verdict, policy)),
+        findings=tuple(found),
         cleared=tuple(cleared),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
@@ -92,7 +94,7 @@ def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
         iso(end),
         len(endings) >= recording.writers > 0,
         " ".join(recording.load_command),
-        codes[0] if codes else None,
+        codes[-1] if codes else None,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sanpath.facts.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.luns import device_of
 from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.facts.validity import validity_facts
 from sanpath.topology.identity import Topology
 
 _USED = 0.2
@@ -45,6 +46,8 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             else None,
             "follows_load": not (flat_over_load(loads, load) or flat_beyond(loads, load)),
             "cpu_ratio": load.cpu_ratio,
+            "operation_bytes": load.operation_bytes,
+            **validity_facts(topology, load),
         }
 
 

@@ -28,7 +28,8 @@ class LoadFacts:
     `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
     they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
     than two. `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is exact.
-    `summary`: a job gave one figure for the whole step, so that its windows count for nothing.
+    `summary`: a job gave one figure for the whole step, so that its windows count for nothing. `jobs`: the loads
+    proper. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
     """
 
     roots: tuple[str, ...]
@@ -48,6 +49,14 @@ class LoadFacts:
     throughput_spread: float | None = None
     latency_interval: tuple[float, float] | None = None
     summary: bool = False
+    jobs: tuple[str, ...] = ()
+    series: tuple[tuple[float, float], ...] = ()
+    latency_series: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the load was observed in the step; None: not window by window."""
+        return sum(seconds for _, seconds in self.series) or None
 
     @property
     def entity(self) -> str:
@@ -129,6 +138,8 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         _spread(series, direction) if len(series) == len(active) else None,
         (low / operations, high / operations) if high > low else None,
         len(series) < len(active),
+        tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
+        *_series(series, direction),
     )
 
 
@@ -162,6 +173,21 @@ def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
     if len(windows) < 2 or not sum(windows):
         return None
     return float(stdev(windows) / sqrt(len(windows)) / mean(windows))
+
+
+def _series(
+    jobs: Sequence[StepSamples], direction: Direction
+) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
+    """Throughput and latency of each window; empty where several jobs have windows of their own."""
+    if len(jobs) != 1:
+        return (), ()
+    job = jobs[0]
+    done, waited = (job.rates.get(f"{what}_{direction}_total", ()) for what in ("ops", "latency_seconds"))
+    windows = [w for w in zip(done, waited, job.seconds, strict=False) if w[0]]
+    return (
+        tuple((ops, seconds) for ops, _, seconds in windows if ops),
+        tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops and wait is not None),
+    )
 
 
 def _told(job: StepSamples, direction: Direction) -> list[float]:

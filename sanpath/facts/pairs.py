@@ -35,6 +35,9 @@ def path_pair_rows(
             "array_seconds": inside if same else None,
             "gap_seconds": load.latency_seconds - inside if same else None,
             "foreign_ratio": row["foreign_ratio"],
+            "operation_ratio": load.operation_bytes / operation_bytes(row)
+            if load.operation_bytes and row["bytes_per_second"]
+            else None,
             "bytes_ratio": load.bytes_per_second / float(row["bytes_per_second"])
             if row["bytes_per_second"]
             else None,

@@ -38,6 +38,13 @@ def findings(
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
+def stamps(found: Sequence[Finding], step: str) -> Iterator[str]:
+    """What the rules say a step is not good for."""
+    for finding in found:
+        if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
+            yield f"{finding.title} ({finding.rule})"
+
+
 def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
     """Rules that had nothing to judge, by the facts they lack."""
     missing: dict[str, list[str]] = {}
