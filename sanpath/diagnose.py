@@ -109,9 +109,15 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         {f.direction: _direction(f, facts) for f in loads},
         _in_flight(step, loads),
         windows,
-        (*_validity(facts, step, windows, loads), *warnings(facts.steps, facts.events)[0].get(step.name, ())),
+        (*_validity(facts, step, windows, loads), *_noted(facts, step)),
         _step_verdict(judgements),
     )
+
+
+def _noted(facts: Facts, step: Step) -> list[str]:
+    """What the loads, and whoever read figures by hand, want to be known of the step."""
+    doubts, _ = warnings(facts.steps, facts.events)
+    return [*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ())]
 
 
 def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:
@@ -138,7 +144,8 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
 
 def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
     said = []
-    if windows < 4:
+    # The one figure of a load is no window too few; who else was seen has windows of its own.
+    if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
         said.append(f"too short: {windows} whole windows of the slowest source, at least 4 are needed")
     if any(load.summary for load in loads):
         said.append("whether it was steady is not known: the load gave one figure for the whole step")

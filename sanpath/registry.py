@@ -79,12 +79,11 @@ def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spe
     for collector in names():
         try:
             found = spec(collector)
-        except UsageError:
+            reader: type[ResultReader] | None = _load(found.result) if found.result is not None else None
+        except (UsageError, ImportError):
             continue  # One that cannot be loaded is no reason to refuse a file that another one reads.
-        if found.result is not None:
-            reader: type[ResultReader] = _load(found.result)
-            if reader.recognises(head, name):
-                return found, reader
+        if reader is not None and reader.recognises(head, name):
+            return found, reader
     return None
 
 

@@ -69,6 +69,8 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             foreign = max(0.0, 1 - load.bytes_per_second / size)
             foreign = 0.0 if foreign < _SHARED else foreign
         service, queue = (sample.means.get(f"{part}_seconds_{direction}") for part in ("service", "queue"))
+        spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
+        service = None if service is None else service + spread
         yield {
             "entity": entity,
             "step": sample.step,
@@ -80,6 +82,8 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             "queue_seconds": queue,
             "qos_limit_seconds": sample.means.get(f"qos_limit_seconds_{direction}"),
             "array_seconds": None if service is None else service + (queue or 0.0),
+            "spread_seconds": spread,
+            "by_hand": sample.by_hand,
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
         }

@@ -9,6 +9,7 @@ import duckdb
 
 from sanpath.facts.arrays import array_rows
 from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.figures import ByHand, figures_by_hand
 from sanpath.facts.hosts import busy_part, host_loads
 from sanpath.facts.links import link_rows
 from sanpath.facts.load_rows import load_rows
@@ -33,6 +34,7 @@ class Facts:
 
     `loads` are the totals of each step, both directions; `clock_offset_seconds`: source → its clock minus ours.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
+    `by_hand`: figures that a person read.
     """
 
     steps: tuple[Step, ...]
@@ -42,6 +44,7 @@ class Facts:
     clock_offset_seconds: Mapping[str, float]
     histograms: Mapping[tuple[str, str], Histogram]
     events: Told
+    by_hand: ByHand
 
     def load(self, step: str, direction: str) -> LoadFacts | None:
         """The load of one step and direction. None: no I/O in it."""
@@ -65,6 +68,8 @@ def compute(recording: Recording) -> Facts:
         connection.close()
     loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
     loads = loads or list(host_loads(topology, samples.get("lun", ())))
+    by_hand = figures_by_hand(topology, steps, loads, samples, events)
+    samples = {**samples, **by_hand.samples}
     tables = {
         "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
         "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),
@@ -74,7 +79,7 @@ def compute(recording: Recording) -> Facts:
         tables[kind] = FactTable(kind, tuple(rows))
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
-    return Facts(tuple(steps), topology, tables, loads, offsets, histograms(steps, events), events)
+    return Facts(tuple(steps), topology, tables, loads, offsets, histograms(steps, events), events, by_hand)
 
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:

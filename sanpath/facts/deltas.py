@@ -33,7 +33,7 @@ class StepSamples:
     `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window; `ended`: its end
     on the recorder's clock. `means`: gauge →
     time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known. `resolutions`: gauge → by how
-    much its true value may lie above, where the source cuts it off.
+    much its true value may lie above, where the source cuts it off. `by_hand`: a person read it, no source did.
     """
 
     source: str
@@ -46,11 +46,12 @@ class StepSamples:
     lasts: dict[str, float | None] = field(default_factory=dict)
     resolutions: dict[str, float] = field(default_factory=dict)
     samples: int = 0
+    by_hand: bool = False
 
     @property
     def windows(self) -> int:
         """Whole windows of counters, else samples of gauges, inside the step."""
-        return len(self.seconds) or self.samples
+        return 1 if self.by_hand else len(self.seconds) or self.samples
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window told."""

@@ -24,10 +24,12 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
     `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll; a step
     that has not ended (the run is under way, or was killed) ends at `last_us`. Where steps of several loads overlap,
     the time in which the same loads run is one step. A load command whose output nobody reads is one step.
+    A step that was cut short by an interruption is dropped by an event that names it.
     """
     marked: list[_Marks] = []
     running: dict[tuple[str, object], _Marks] = {}
     commands: dict[str, _Marks] = {}
+    dropped = False
     for source, event in events:
         key = (source, event.detail.get("group"))
         if event.name == "step-begin":
@@ -41,6 +43,11 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
             commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": _COMMAND}))
         elif event.name == "load-ended" and source in commands:
             commands[source].ended = event.seen
+        elif event.name == "step-dropped":
+            dropped = True
+            marked = [marks for marks in marked if marks.begin.detail.get("step") != event.detail.get("step")]
+    if dropped and not marked:
+        return []
     marked = marked or list(commands.values())
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]

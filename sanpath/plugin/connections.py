@@ -133,11 +133,13 @@ class Files(Protocol):
 class SshTarget:
     """How to reach a machine over SSH. Its host key has to be known: it is never accepted unseen.
 
-    `key_file` None: the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts.
+    `host` may be an alias of ~/.ssh/config, which also fills in `port` and `user` where they are None. `key_file`
+    None: the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts and the system's.
+    `timeout_seconds`: for logging in, and for each request.
     """
 
     host: str
-    port: int = 22
+    port: int | None = None
     user: str | None = None
     key_file: Path | None = None
     password: SecretStr | None = None
@@ -162,15 +164,16 @@ class Machine(Protocol):
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
         """Absolute path → content of every file that one of the patterns (*, ?, [...]) names and this account can
-        read. What is not there, or answers with an error as some attributes of sysfs do, is left out."""
+        read. What is not there, is empty, or answers with an error as some attributes of sysfs do, is left out.
+        Raises UNREADABLE for a file larger than a mebibyte."""
         ...
 
     async def names(self, patterns: Sequence[str]) -> list[str]:
-        """The absolute paths that there are of these patterns, sorted; links are not followed."""
+        """The absolute paths that there are of these patterns, sorted; what they are links to is not told."""
         ...
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """A command that only reads. Exit code 127: there is no such program."""
+        """A command that only reads, with its messages in English. Exit code 127: there is no such program."""
         ...
 
     async def close(self) -> None:

@@ -9,10 +9,10 @@ from typing import Literal, Protocol
 from sanpath.model import Event
 from sanpath.plugin.collector import Item
 
-ResultClock = Literal["utc", "local", "elapsed"]
+ResultClock = Literal["utc", "local", "elapsed", "none"]
 """What the times in a file are: `utc`: microseconds since the epoch; `local`: the same, counted in the local time of
 the machine that wrote it, whose zone the file does not tell; `elapsed`: microseconds since the first load in the
-file began, of which the file does not tell when that was."""
+file began, of which the file does not tell when that was; `none`: what the file says has no time."""
 
 
 class ResultFile(Protocol):

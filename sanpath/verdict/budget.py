@@ -8,6 +8,7 @@ there. Transfer time that an array books as SAN time belongs to the fabric.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
@@ -71,7 +72,10 @@ def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | No
 
 def _array_parts(row: FactRow, limiter: str | None) -> list[BudgetPart]:
     entity = str(row["entity"])
-    parts = [_part("array", "array_back", entity, number(row, "service_seconds"), None, "service time", "measured")]
+    what = "service and queue time, read by hand" if row["by_hand"] else "service time"
+    part = _part("array", "array_back", entity, number(row, "service_seconds"), None, what, "measured")
+    spread = number(row, "spread_seconds")
+    parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
     for fact, layer, what in (
         ("queue_seconds", "array_back", "queue in the array"),
         ("qos_limit_seconds", "array_front", "QoS limit of the array"),

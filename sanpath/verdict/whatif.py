@@ -33,12 +33,25 @@ def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Nex
             limits.append((slots[1] / floor, slots[0], f"with the {count(slots[1])} I/Os it lets through"))
         else:
             limits.append((load.in_flight_measured / floor, load.entity, "with what it keeps in flight"))
+    limits += _data_sheets(facts, load, size)
     high, entity, change = min(limits)
     low = load.ops_per_second
     # Clocks that overlap can make the parts longer than the whole; what was seen is possible all the same.
     high = max(high, low)
     in_flight = load.in_flight_measured
     return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
+
+
+def _data_sheets(facts: Facts, load: LoadFacts, size: float) -> list[tuple[float, str, str]]:
+    """What a person noted down that the array or its volume can do."""
+    row = array_side(facts.topology, load, facts.tables)
+    ends = [str(row["entity"])] if row is not None else []
+    ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
+    told = [(e, unit, value, source) for (e, unit), (value, source) in facts.by_hand.ceilings.items() if e in ends]
+    return [
+        (value if unit == "ops_per_second" else value / size, entity, f"by {source}")
+        for entity, unit, value, source in told
+    ]
 
 
 def _link_limit(row: FactRow, faster: Capacity | None, size: float) -> tuple[float, str, str]:

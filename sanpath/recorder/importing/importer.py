@@ -204,7 +204,10 @@ def _placement(
                 raise UsageError(f"the recording has no step {name!r}; there are: {there}")
         placement.marks = tuple(steps[name][0] for name in request.marks)
         return placement, []
-    if placement.begins is not None or (length := length_us()) is None:
+    if placement.begins is not None:
+        return placement, []
+    if (length := length_us()) is None:
+        placement.begins = known.started_us if known is not None else None
         return placement, []
     placement.begins = round(request.file.stat().st_mtime * 1e6) - length
     guess = "its last change is taken for the end of its last load; --mark or --at place it better"

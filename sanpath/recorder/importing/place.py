@@ -59,7 +59,7 @@ class Placement:
                 return replace(item, seen=self._placed(item.seen, clock))
             case Rows():
                 seen = [self._placed(moment, clock) for moment in item.seen]
-                return replace(item, seen=seen, device_time=None if clock == "elapsed" else seen)
+                return replace(item, seen=seen, device_time=seen if clock in ("utc", "local") else None)
 
     def _next_step(self, began: int) -> None:
         if self._steps < len(self.marks):
@@ -72,6 +72,8 @@ class Placement:
                 placed = moment + self.behind_us
             case "local":
                 placed = moment - self._offset_us(moment) + self.behind_us
+            case "none":
+                return self.begins or 0
             case "elapsed":
                 if self._shift_us is None:
                     self._shift_us = self.marks[0] if self.marks else self.begins or 0

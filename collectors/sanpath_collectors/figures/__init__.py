@@ -1,0 +1,10 @@
+"""Figures that a person read off a screen or a data sheet, with where they are from."""
+
+from sanpath.plugin import Spec
+
+COLLECTOR = Spec(
+    name="figures",
+    title="Figures read by hand, in YAML or CSV",
+    tables=(),
+    result="sanpath_collectors.figures.reader:Figures",
+)

@@ -1,0 +1,121 @@
+"""What a person wrote → figures. Pure: text in, objects out.
+
+    figures:
+      - {entity: "array:fa1", quantity: latency, value: 3-5 ms, direction: read, source: "GUI, screenshot of 14:05"}
+      - {entity: "switch_port:sw1/fc1/7", quantity: throughput, value: 392 MB/s, step: t64, source: "port statistics"}
+      - {entity: "array:fa1", quantity: ceiling, value: 100000 IOPS, source: "data sheet, 32 KiB"}
+
+or the same as CSV, with these keys in its first line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+QUANTITIES: Mapping[str, tuple[str, ...]] = {
+    "latency": ("seconds",),
+    "throughput": ("bytes_per_second", "ops_per_second"),
+    "ceiling": ("bytes_per_second", "ops_per_second"),
+}
+"""What may be told, and in which base units."""
+
+_UNITS: Mapping[str, tuple[str, float]] = {
+    "s": ("seconds", 1.0),
+    "ms": ("seconds", 1e-3),
+    "us": ("seconds", 1e-6),
+    "µs": ("seconds", 1e-6),
+    "iops": ("ops_per_second", 1.0),
+    "kiops": ("ops_per_second", 1e3),
+    "b/s": ("bytes_per_second", 1.0),
+    "kb/s": ("bytes_per_second", 1e3),
+    "mb/s": ("bytes_per_second", 1e6),
+    "gb/s": ("bytes_per_second", 1e9),
+    "kib/s": ("bytes_per_second", 1024.0),
+    "mib/s": ("bytes_per_second", 1024.0**2),
+    "gib/s": ("bytes_per_second", 1024.0**3),
+}
+_VALUE = re.compile(r"\s*([\d.,]+)\s*(?:(?:-|–|to|\.\.)\s*([\d.,]+))?\s*(\S+)\s*")
+_KEYS = ("entity", "quantity", "value", "direction", "step", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: of all of them."""
+
+    entity: str
+    quantity: str
+    unit: str
+    low: float
+    high: float
+    source: str
+    direction: str | None = None
+    step: str | None = None
+
+
+def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures."""
+    if not re.search(r"^figures\s*:", text, re.MULTILINE):
+        yield from enumerate(csv.DictReader(io.StringIO(text), skipinitialspace=True), start=1)
+        return
+    try:
+        told = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError(f"not valid YAML: {str(error).splitlines()[0]}") from error
+    listed = told.get("figures") if isinstance(told, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError("`figures` has to be a list")  # noqa: TRY004 - a mistake in a file, not in a program
+    yield from ((n, entry if isinstance(entry, dict) else {}) for n, entry in enumerate(listed, start=1))
+
+
+def figure(entry: Mapping[str, Any]) -> Figure:
+    """One entry. Raises ValueError with what to mend."""
+    said = {str(key).strip(): str(value).strip() for key, value in entry.items() if value not in (None, "")}
+    if unknown := said.keys() - set(_KEYS):
+        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; there are: {', '.join(_KEYS)}")
+    for key in ("entity", "quantity", "value", "source"):
+        if key not in said:
+            raise ValueError(f"{key} is missing")
+    if not re.fullmatch(r"[a-z_]+:.+", said["entity"]):
+        raise ValueError(f"entity {said['entity']!r}: write kind:name as in sanpath topology, e.g. array:fa1")
+    if said["quantity"] not in QUANTITIES:
+        raise ValueError(f"quantity {said['quantity']!r}: one of {', '.join(QUANTITIES)}")
+    if said.get("direction", "read") not in ("read", "write"):
+        raise ValueError(f"direction {said['direction']!r}: read (towards the host) or write")
+    unit, low, high = value(said["value"])
+    if unit not in QUANTITIES[said["quantity"]]:
+        raise ValueError(f"value {said['value']!r} is no {said['quantity']}")
+    return Figure(
+        said["entity"], said["quantity"], unit, low, high, said["source"], said.get("direction"), said.get("step")
+    )
+
+
+def value(text: str) -> tuple[str, float, float]:
+    """Base unit, low and high of "3-5 ms" or "392 MB/s". Raises ValueError."""
+    match = _VALUE.fullmatch(text)
+    known = _UNITS.get(match[3].lower()) if match is not None else None
+    if match is None or known is None:
+        raise ValueError(f"value {text!r}: write a number or a range with its unit: {', '.join(sorted(_UNITS))}")
+    unit, scale = known
+    low = _number(match[1]) * scale
+    high = _number(match[2]) * scale if match[2] else low
+    if not 0 <= low <= high or not math.isfinite(high):
+        raise ValueError(f"value {text!r}: the lower bound comes first")
+    return unit, low, high
+
+
+def _number(text: str) -> float:
+    """6250, 6,250 or 81.9. Raises ValueError."""
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", text):
+        text = text.replace(",", "")
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"value {text!r} is no number; write a decimal point") from None

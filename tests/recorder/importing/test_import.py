@@ -1,0 +1,199 @@
+"""`sanpath import`: a result that appeared only at the end, in a recording at the time it belongs to."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.diagnose import diagnose
+from sanpath.errors import SanpathError, UsageError
+from sanpath.model import Event
+from sanpath.recording.read import Recording
+from sanpath.recording.write import Writer
+from sanpath.verdict.model import Diagnosis
+from tests.support.recording import microseconds
+from tests.support.san import HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X
+
+THREADS = 100
+
+
+def sqlio(direction: str = "read", threads: int = THREADS, ops: float = X, seconds: int = 60) -> str:
+    """What SQLIO prints of 64 KiB I/Os, 8 outstanding a thread; its latency is cut off to whole milliseconds."""
+    way = "reading" if direction == "read" else "writing"
+    where = "from" if direction == "read" else "to"
+    return f"""sqlio v1.5.SG
+using system counter for latency timings, 2539060 counts per second
+{threads} threads {way} for {seconds} secs {where} file E:\\test.dat
+	using 64KB random IOs
+	enabling multiple I/Os per thread with 8 outstanding
+using specified size: 50000 MB for file: E:\\test.dat
+initialization done
+CUMULATIVE DATA:
+throughput metrics:
+IOs/sec: {ops:.2f}
+MBs/sec: {ops / 16:.2f}
+latency metrics:
+Min_Latency(ms): 1
+Avg_Latency(ms): {int(1000 * threads * 8 / ops - 0.7)}
+Max_Latency(ms): 139
+"""
+
+
+def without_load(folder: Path, seconds: float = 60.0, write: bool = False) -> Path:
+    """A recording of switch and array while something reads (and writes) over the 4GFC link; nobody told of it."""
+    san = San(folder, leave_out={"load"})
+    flow = Flow(X, THREADS * 8 / X)
+    counted = (COUNTED, COUNTED if write else NOTHING)
+    array = {"read": AtArray(0.00035, san=0.0047)} | ({"write": AtArray(0.00035, san=0.0047)} if write else {})
+    san.step(
+        "",
+        THREADS * 8,
+        read=flow,
+        write=flow if write else None,
+        seconds=seconds,
+        ports={HOST_PORT.name: counted, "fc1/1": counted},
+        array=array,
+    )
+    san.write()
+    return folder
+
+
+def at(seconds: float) -> str:
+    return datetime.fromtimestamp(microseconds(seconds) / 1e6, UTC).isoformat()
+
+
+def run(*words: object) -> str:
+    """The command line; what it printed."""
+    done = CliRunner().invoke(app, ["import", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def judged(folder: Path) -> Diagnosis:
+    return diagnose(Recording(folder))
+
+
+def written(folder: Path, text: str, name: str = "sqlio.txt") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_a_result_without_times_goes_where_it_is_told(tmp_path: Path) -> None:
+    folder = without_load(tmp_path / "a.sanpath")
+    said = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5), "--host", "esx7")
+    assert "64 KiB random read" in said
+    told = judged(folder)
+    assert told.verdict.kind == "bottleneck"
+    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    (step,) = told.steps
+    assert step.in_flight.configured == 800
+    latency = step.directions["read"].latency_seconds
+    assert latency.mean == pytest.approx(800 / X, rel=0.01)  # N / X, which lies within what was printed
+    assert latency.interval == (pytest.approx(0.127), pytest.approx(0.129))
+    assert any("one figure" in text for text in step.valid)
+
+
+def test_a_result_without_times_is_placed_by_a_mark(tmp_path: Path) -> None:
+    folder = without_load(tmp_path / "a.sanpath")
+    hand = Writer(folder, "hand.1")
+    hand.event("hand", Event(microseconds(5), "mark", {"name": "before LSI"}))
+    hand.flush()
+    run(written(tmp_path, sqlio()), "--into", folder, "--mark", "before LSI", "--host", "esx7")
+    assert judged(folder).verdict.kind == "bottleneck"
+
+
+def test_a_result_without_times_and_marks_ends_when_its_file_does(tmp_path: Path) -> None:
+    folder = without_load(tmp_path / "a.sanpath")
+    file = written(tmp_path, sqlio())
+    os.utime(file, (microseconds(65) / 1e6, microseconds(65) / 1e6))
+    said = run(file, "--into", folder, "--host", "esx7")
+    assert "its last change is taken for the end" in said
+    assert judged(folder).verdict.kind == "bottleneck"
+
+
+def test_two_generators_at_once_are_one_step_with_two_directions(tmp_path: Path) -> None:
+    folder = without_load(tmp_path / "a.sanpath", write=True)
+    run(written(tmp_path, sqlio("read"), "r.txt"), "--into", folder, "--at", at(5), "--host", "esx7")
+    run(written(tmp_path, sqlio("write"), "w.txt"), "--into", folder, "--at", at(5.5), "--host", "esx7")
+    told = judged(folder)
+    (step,) = told.steps
+    assert set(step.directions) == {"read", "write"}
+    assert step.in_flight.configured == 1600
+    assert {b.direction for b in step.verdict.bottlenecks} == {"read", "write"}
+
+
+def test_a_recording_that_is_still_written_takes_it_too(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    san = San(folder)
+    san.step("s", 8, read=Flow(100, 0.08))
+    san.write(ended=False)
+    run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(40))
+    assert [step.name for step in judged(folder).steps] == ["s", "64 KiB random read, 100 threads x 8"]
+
+
+def test_the_file_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    file = written(tmp_path, sqlio())
+    run(file, "--into", folder)
+    (kept,) = folder.glob("imports/*/sqlio.txt")
+    assert kept.read_bytes() == file.read_bytes()
+
+
+def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
+    file = tmp_path / "sqlio.txt.gz"
+    file.write_bytes(gzip.compress(sqlio().encode()))
+    assert "64 KiB random read" in run(file, "--into", tmp_path / "a.sanpath")
+
+
+def test_a_second_result_of_one_tool_has_a_name_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    for begin in (0, 100):
+        run(written(tmp_path, sqlio()), "--into", folder, "--at", at(begin))
+    assert [source.name for source in judged(folder).sources] == ["sqlio", "sqlio-2"]
+
+
+def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
+    folder = without_load(tmp_path / "a.sanpath")
+    said = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
+    assert "outside of what else was recorded" in said
+    assert "about 2 h" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is no result"),
+        (b"hello\nworld\n", "is no result"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03x", "damaged"),
+    ],
+)
+def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
+    file = tmp_path / "what.gz"
+    file.write_bytes(content)
+    with pytest.raises(SanpathError, match=problem):
+        run(file, "--into", tmp_path / "a.sanpath")
+    assert not (tmp_path / "a.sanpath").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--mark", "gone"), "has no step 'gone'; there are: none"),
+        (("--at", "noon"), "write a time as 2026-01-31T14:00:00"),
+        (("--utc-offset", "Mars/Olympus"), "is no time zone"),
+        (("--reader", "snmp_if"), "does not read result files"),
+        (("--reader", "sqlo"), "did you mean sqlio"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, words: tuple[str, str], problem: str) -> None:
+    folder = without_load(tmp_path / "a.sanpath", seconds=12)
+    with pytest.raises(UsageError, match=problem):
+        run(written(tmp_path, sqlio()), "--into", folder, *words)

@@ -1,0 +1,91 @@
+"""Figures that a person read off a screen: used where nothing was measured, and never against a measurement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.diagnose import diagnose
+from sanpath.recording.read import Recording
+from sanpath.verdict.model import Diagnosis
+from tests.support.recording import Number
+from tests.support.san import Port, San
+from tests.support.stories import X, published
+
+
+def with_figures(tmp_path: Path, figures: str, *leave_out: str, recorded: San | None = None) -> Diagnosis:
+    """The published test without what is left out, and with the figures."""
+    folder = tmp_path / "a.sanpath"
+    if recorded is None:
+        published(San(folder, leave_out=set(leave_out))).write()
+    file = tmp_path / "figures.yaml"
+    file.write_text("figures:\n" + "".join(f"  - {{{line}}}\n" for line in figures.strip().splitlines()))
+    done = CliRunner().invoke(app, ["import", str(file), "--into", str(folder)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return diagnose(Recording(folder))
+
+
+ARRAY = 'entity: "array:fa1", quantity: latency, value: 3-5 ms, direction: read, source: the array\'s GUI'
+PORTS = """
+entity: "switch_port:sw1/fc1/7", quantity: throughput, value: 415.2 MB/s, direction: read, source: port counters
+entity: "switch_port:sw1/fc1/1", quantity: throughput, value: 415.2 MB/s, direction: read, source: port counters
+"""
+
+
+def array_part(told: Diagnosis) -> tuple[float, float]:
+    (budget,) = [b for b in told.latency_budget if b.step == "t800"]
+    (part,) = [p for p in budget.parts if p.plane == "array"]
+    return part.seconds
+
+
+def test_what_no_source_measured_is_taken_from_the_figure_as_an_interval(tmp_path: Path) -> None:
+    told = with_figures(tmp_path, ARRAY, "array_samples")
+    assert array_part(told) == (pytest.approx(0.003), pytest.approx(0.005))
+    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    said = [text for step in told.steps for text in step.valid]
+    assert any("latency 3 to 5 ms, read by hand (the array's GUI)" in text for text in said)
+
+
+def test_a_measurement_counts_whatever_the_figure_says(tmp_path: Path) -> None:
+    told = with_figures(tmp_path, ARRAY.replace("3-5", "50"))
+    assert array_part(told) == (pytest.approx(0.00035), pytest.approx(0.00035))
+    said = [text for step in told.steps for text in step.valid]
+    assert any("0.00035 was measured, and is what counts" in text for text in said)
+
+
+def test_an_array_is_not_cleared_by_what_was_read_by_hand(tmp_path: Path) -> None:
+    told = with_figures(tmp_path, ARRAY, "array_samples")
+    assert "array:fa1" not in [cleared.entity for cleared in told.cleared]
+
+
+def test_a_data_sheet_may_be_what_limits_next(tmp_path: Path) -> None:
+    sheet = 'entity: "array:fa1", quantity: ceiling, value: 8000 IOPS, source: its data sheet'
+    following = with_figures(tmp_path, sheet).verdict.next
+    assert following is not None
+    assert (following.entity, following.change) == ("array:fa1", "by its data sheet")
+    assert following.predicted_ops_per_second == (pytest.approx(X), pytest.approx(8000))
+
+
+class UncountedPorts(San):
+    """A switch that tells the speed of its ports, and no bytes."""
+
+    def _port(self, port: Port, at: float) -> dict[str, Number]:
+        return super()._port(port, at) | {"bytes_rx_total": None, "bytes_tx_total": None}
+
+
+def test_bytes_of_a_port_that_were_read_by_hand_convict_it_with_the_lowest_grade(tmp_path: Path) -> None:
+    san = UncountedPorts(tmp_path / "a.sanpath")
+    published(san).write()
+    told = with_figures(tmp_path, PORTS, recorded=san)
+    (bottleneck,) = told.verdict.bottlenecks
+    assert bottleneck.entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert bottleneck.utilisation == pytest.approx(415.2 / 425)
+    assert told.verdict.grade == "C"
+
+
+def test_a_name_that_nobody_knows_is_said(tmp_path: Path) -> None:
+    told = with_figures(tmp_path, ARRAY.replace("fa1", "fa2"))
+    assert any("nothing of this name is known" in text for step in told.steps for text in step.valid)
