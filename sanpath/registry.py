@@ -5,9 +5,10 @@ Built-in ones are listed without being imported; only what a run names is import
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import PurePath
@@ -69,6 +70,19 @@ def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, ty
     return None
 
 
+def result_readers() -> list[str]:
+    """Names of the collectors that read result files, of those that can be loaded."""
+    return [name for name, reader in _result_readers() if reader is not None]
+
+
+def _result_readers() -> Iterator[tuple[str, type[ResultReader] | None]]:
+    for collector in names():
+        # One that cannot be loaded is no reason to refuse a file that another one reads.
+        with contextlib.suppress(UsageError, ImportError):
+            found = spec(collector)
+            yield collector, _load(found.result) if found.result is not None else None
+
+
 def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spec, type[ResultReader]] | None:
     """The reader of a file: the one named, else the first that recognises it; None: nobody does."""
     if named is not None:
@@ -76,14 +90,9 @@ def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spe
         if found.result is None:
             raise UsageError(f"collector {named} does not read result files")
         return found, _load(found.result)
-    for collector in names():
-        try:
-            found = spec(collector)
-            reader: type[ResultReader] | None = _load(found.result) if found.result is not None else None
-        except (UsageError, ImportError):
-            continue  # One that cannot be loaded is no reason to refuse a file that another one reads.
+    for collector, reader in _result_readers():
         if reader is not None and reader.recognises(head, name):
-            return found, reader
+            return spec(collector), reader
     return None
 
 

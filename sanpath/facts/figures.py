@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
@@ -105,10 +106,8 @@ def _sample(
             return sample
     for sample in samples:  # What a source told stays beside what was read by hand, such as the speed of a port.
         if sample.step == step.name and (sample.source, sample.entity) in known_as:
-            rates, means, lasts, coarse = (
-                dict(d) for d in (sample.rates, sample.means, sample.lasts, sample.resolutions)
-            )
-            made.append(replace(sample, by_hand=True, rates=rates, means=means, lasts=lasts, resolutions=coarse))
+            made.append(deepcopy(sample))
+            made[-1].by_hand = True
             return made[-1]
     made.append(StepSamples(*known_as[0], step.name, [step.seconds], [step.end], samples=1, by_hand=True))
     speed = topology.entities[entity].attributes.get("speed_bits_per_second")

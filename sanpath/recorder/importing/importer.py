@@ -66,7 +66,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     file = ImportedFile(request.file)
     found = registry.result_reader(file.head(), file.name, request.reader)
     if found is None:
-        readers = ", ".join(name for name in registry.names() if registry.spec(name).result)
+        readers = ", ".join(registry.result_readers())
         raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
     spec, reader = found
     known = Recording(request.folder) if _exists(request.folder) else None
