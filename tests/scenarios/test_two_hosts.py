@@ -1,0 +1,84 @@
+"""One test from two hosts at once: each has a link of its own, the array's is shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.model import Scalar
+from sanpath.verdict.model import Diagnosis
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, X, fast
+
+
+class TwoHosts(San):
+    """Half of every step's load runs on esx7, half on esx9; fio on esx9 begins a moment later."""
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        for host, late in (("esx7", 0.0), ("esx9", 0.4)):
+            root = f"{host}/fio"
+            out.source(root, "fio", LOAD)
+            out.thing(root, "load", root, ids={"name": (root,)})
+            out.tie(root, "runs_on", (("load", root), ("host", host)))
+            for number, step in enumerate(self.steps):
+                job = f"{root}/{step.name}"
+                out.thing(root, "load", job, ids={"name": (job,)})
+                out.tie(root, "member_of", (("load", job), ("load", root)))
+                mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job, "block_bytes": step.block}
+                out.event(root, step.begin + late, "step-begin", **mark, offered=step.in_flight / 2)
+                out.event(root, step.end + late, "step-end", **mark)
+            for second in range(int(last) + 1):
+                out.poll(root, second)
+                jobs = {f"{root}/{s.name}": self._job(s, second) for s in self.steps if s.begin <= second}
+                halves = {
+                    job: {n: v // 2 if isinstance(v, int) else v for n, v in values.items()}
+                    for job, values in jobs.items()
+                }
+                if halves:
+                    out.samples(root, LOAD, second, halves)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """8GFC at the hosts, half full each; 4GFC at the array, 415.2 of 425 MB/s."""
+    folder: Path = tmp_path_factory.mktemp("two") / "two.sanpath"
+    san = TwoHosts(folder, ports=[fast(HOST_PORT, 8), fast(OTHER_HOST, 8), ARRAY_PORT])
+    san.step(
+        "both",
+        128,
+        read=Flow(X, 128 / X),
+        seconds=40,
+        ports={"fc1/7": (COUNTED / 2, NOTHING), "fc1/9": (COUNTED / 2, NOTHING), "fc1/1": (COUNTED, NOTHING)},
+        array={"read": AtArray(0.00035, san=0.0047)},
+    )
+    return diagnose(san.write())
+
+
+def test_the_shared_link_is_named(told: Diagnosis) -> None:
+    assert told.verdict.kind == "bottleneck"
+    assert told.verdict.bottlenecks[0].entity == "link:sw1/fc1/1--fa1/CT0.FC0"
+
+
+def test_it_is_one_step_with_the_sum_of_both(told: Diagnosis) -> None:
+    (step,) = told.steps
+    assert step.name == "both"
+    assert step.directions["read"].ops_per_second == pytest.approx(X, rel=0.01)
+    assert step.in_flight.configured == 128
+    assert step.in_flight.measured == pytest.approx(128, rel=0.01)
+
+
+def test_each_host_carries_its_half(told: Diagnosis) -> None:
+    shares = {e.entity: e.share for e in told.elements if e.direction == "read"}
+    assert shares["link:esx7/vmhba2--sw1/fc1/7"] == pytest.approx(0.5, rel=0.02)
+    assert shares["link:esx9/vmhba2--sw1/fc1/9"] == pytest.approx(0.5, rel=0.02)
+    assert shares["link:sw1/fc1/1--fa1/CT0.FC0"] == pytest.approx(1.0)
+
+
+def test_the_load_is_named_after_both(told: Diagnosis) -> None:
+    (budget,) = told.latency_budget
+    assert budget.total_seconds == pytest.approx(128 / X, rel=0.01)
+    assert told.verdict.headline
