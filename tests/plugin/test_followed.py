@@ -1,0 +1,146 @@
+"""A growing file as a source: what was there before the run is left out, what is added is read at every poll."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sanpath.model import Column, Event, Rows, Table, Thing, Tie
+from sanpath.plugin import CollectorError, Cost, FollowedFile, FollowedFileConfig, Item, ResultReader
+from sanpath.transport.context import LiveContext
+
+LUN = Table("lun", (Column("in_flight"),))
+STARTED_US = 1_800_000_000_000_000
+BEHIND_US = 90_000_000
+"""The clock of the machine that writes the file is so far behind ours."""
+
+
+class Lines(ResultReader):
+    """A header `device NAME`, then lines `SECOND VALUE`; a line `MARK` is an event."""
+
+    clock = "utc"
+
+    def __init__(self, load: str) -> None:
+        super().__init__(load)
+        self._rest = b""
+        self._at = 0
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003
+        return head.startswith(b"device ")
+
+    def feed(self, added: bytes) -> Iterator[Item]:
+        *lines, self._rest = (self._rest + added).split(b"\n")
+        for line in lines:
+            first, _, second = line.decode().partition(" ")
+            if first == "device":
+                yield Thing("lun", second, second, {"device": (second,)})
+            elif first == "MARK":
+                yield Event(self._at, "mark", {"name": "here"})
+            else:
+                self._at = STARTED_US - BEHIND_US + int(first) * 1_000_000
+                yield Rows(LUN, ["sda"], [self._at], {"in_flight": [float(second)]})
+
+    def finish(self) -> Iterable[Item]:
+        return ()
+
+
+class Followed(FollowedFile):
+    reader = Lines
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.us = STARTED_US
+
+    def now_us(self) -> int:
+        return self.us
+
+
+class Following:
+    """A source that follows the file, and the clock it reads."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock, self.path = Clock(), path
+        self.context = LiveContext(self.clock, Cost())
+        self.source = Followed(FollowedFileConfig(name="win1", collector="lines", path=path, host="win1"))
+
+    def open(self) -> None:
+        asyncio.run(self.source.open(self.context))
+
+    def added(self, text: str, at: float) -> list[Item]:
+        """Write to the file, and poll `at` seconds after the start."""
+        with self.path.open("a") as file:
+            file.write(text)
+        self.clock.us = STARTED_US + round(at * 1e6)
+        return asyncio.run(self._poll())
+
+    async def _poll(self) -> list[Item]:
+        return [item async for item in self.source.poll(self.context)]
+
+    def inventory(self) -> list[Thing | Tie]:
+        async def items() -> list[Thing | Tie]:
+            return [item async for item in self.source.inventory(self.context)]
+
+        return asyncio.run(items())
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Following:
+    file = tmp_path / "counters.txt"
+    file.write_text("device sda\n-9 70\n-8 80\n")
+    found = Following(file)
+    found.open()
+    return found
+
+
+def samples(items: Iterable[Item]) -> list[tuple[float, int, int]]:
+    """(value, seen and device time in seconds since the start) of each sample."""
+    return [
+        (
+            row.values["in_flight"][0] or 0.0,
+            (row.seen[0] - STARTED_US) // 10**6,
+            (row.device_time[0] - STARTED_US) // 10**6,
+        )
+        for row in items
+        if isinstance(row, Rows) and row.device_time is not None
+    ]
+
+
+def test_what_was_there_before_the_run_is_no_sample_but_its_things_are_known(following: Following) -> None:
+    assert samples(following.added("", 1)) == []
+    said = following.inventory()
+    assert [thing.local_id for thing in said if isinstance(thing, Thing)] == ["sda", "win1"]
+    assert [tie.relation for tie in said if isinstance(tie, Tie)] == ["attached_to"]
+
+
+def test_what_is_added_is_seen_now_and_keeps_the_time_of_its_own_clock(following: Following) -> None:
+    assert samples(following.added("1 5\n", 1)) == [(5.0, 1, -89)]
+    assert samples(following.added("2 6\n3 7\n", 4)) == [(6.0, 4, -88), (7.0, 4, -87)]
+
+
+def test_half_a_line_waits_for_the_rest(following: Following) -> None:
+    assert samples(following.added("1 5", 1)) == []
+    assert samples(following.added("5\n", 2)) == [(55.0, 2, -89)]
+
+
+def test_marks_in_the_file_are_brought_to_our_clock(following: Following) -> None:
+    *_, mark = following.added("7 5\nMARK\n", 8)
+    assert isinstance(mark, Event)
+    assert (mark.seen - STARTED_US) / 1e6 == pytest.approx(8)
+
+
+def test_a_file_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    found = Following(tmp_path / "later.txt")
+    found.open()
+    assert found.added("device sda\n1 5\n", 2) != []
+
+
+def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "other.txt"
+    file.write_text("hello\n")
+    with pytest.raises(CollectorError, match="is no file of lines"):
+        Following(file).open()
