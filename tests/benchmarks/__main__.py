@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import lateness, startup, throughput
+from tests.benchmarks import imports, lateness, startup, throughput
 
-BENCHMARKS = {"startup": startup.measure, "lateness": lateness.measure, "throughput": throughput.measure}
+BENCHMARKS = {
+    "startup": startup.measure,
+    "lateness": lateness.measure,
+    "throughput": throughput.measure,
+    "imports": imports.measure,
+}
 
 
 def main(names: list[str]) -> None:

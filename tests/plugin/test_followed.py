@@ -97,6 +97,10 @@ def following(tmp_path: Path) -> Following:
     return found
 
 
+def seconds(moment_us: int) -> int:
+    return (moment_us - STARTED_US) // 10**6
+
+
 def samples(items: Iterable[Item]) -> list[tuple[float, int, int]]:
     """(value, seen and device time in seconds since the start) of each sample."""
     return [

@@ -1,0 +1,145 @@
+"""How fast result files are imported, against DuckDB's read_csv (CSV) or json.loads (JSON) over the same file.
+
+Goals: at most 3 times as long, at most 200 MB of memory. SANPATH_IMPORT_MB is the size of each file, 200 by default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.benchmarks.rounds import interleaved, ratios, spread
+
+ROUNDS = 3
+MEGABYTES = int(os.environ.get("SANPATH_IMPORT_MB", "200"))
+EPOCH_S = 1_800_000_000
+
+READ_CSV = (
+    "import duckdb, sys; duckdb.sql(\"SET memory_limit = '4GB'\"); "
+    "duckdb.sql(f\"CREATE TABLE t AS SELECT * FROM read_csv('{sys.argv[1]}', ignore_errors = true, header = true)\")"
+)
+READ_DOCUMENTS = """
+import json, sys
+text = open(sys.argv[1]).read()
+decoder, at = json.JSONDecoder(), 0
+while at < len(text):
+    _, at = decoder.raw_decode(text, at)
+    at += 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: its name, lines of it without end, and what it is measured against."""
+
+    name: str
+    lines: Callable[[], Iterator[str]]
+    baseline: str
+
+
+def fio_log() -> Iterator[str]:
+    """An unaveraged fio latency log."""
+    noise = random.Random(1)
+    for number in range(1 << 62):
+        yield f"{number // 20}, {noise.randrange(50_000, 9_000_000)}, {number % 2}, 4096, {number % 5000 * 4096}\n"
+
+
+def perfmon() -> Iterator[str]:
+    """A counter log of a Windows host with 40 disks, 1 s apart."""
+    noise = random.Random(1)
+    names = ("Avg. Disk sec/Read", "Avg. Disk sec/Write", "Disk Reads/sec", "Disk Writes/sec", "Disk Read Bytes/sec")
+    disks = [rf"\\\\WIN1\\PhysicalDisk({n} X:)\\{name}".replace("\\\\", "\\") for n in range(40) for name in names]
+    yield ",".join(f'"{cell}"' for cell in ("(PDH-CSV 4.0) (W. Europe Standard Time)(-60)", *disks)) + "\n"
+    for second in range(1 << 62):
+        moment = time.strftime("%m/%d/%Y %H:%M:%S", time.gmtime(EPOCH_S + second))
+        yield ",".join((f'"{moment}.000"', *(f'"{noise.random():.12f}"' for _ in disks))) + "\n"
+
+
+def esxtop() -> Iterator[str]:
+    """A batch of an ESXi host: 6,000 columns, of which few are of interest."""
+    noise = random.Random(1)
+    groups = [rf"\\\\esx7\\Group Cpu({n}:vm{n})\\% Used".replace("\\\\", "\\") for n in range(5800)]
+    names = ("Average Driver MilliSec/Command", "Average Kernel MilliSec/Command", "Commands/sec", "MBytes Read/sec")
+    luns = [
+        rf"\\\\esx7\\Physical Disk SCSI Device(naa.624a9370{n:024x})\\{name}".replace("\\\\", "\\")
+        for n in range(50)
+        for name in names
+    ]
+    yield ",".join(f'"{cell}"' for cell in ("(PDH-CSV 4.0) (UTC)(0)", *groups, *luns)) + "\n"
+    for number in range(1 << 62):
+        moment = time.strftime("%m/%d/%Y %H:%M:%S", time.gmtime(EPOCH_S + 2 * number))
+        yield ",".join((f'"{moment}"', *(f'"{100 * noise.random():.2f}"' for _ in (*groups, *luns)))) + "\n"
+
+
+def fio_status() -> Iterator[str]:
+    """Status documents of one fio job, a second apart."""
+    for second in range(1, 1 << 62):
+        latency = {"min": 90_000, "max": 9_000_000, "mean": 2e6, "stddev": 1e5, "N": 6250 * second}
+        clat = latency | {"percentile": {f"{p}.000000": 2_000_000 + p for p in range(1, 100)}}
+        read = {"io_bytes": 409_600_000 * second, "bw_bytes": 409_600_000, "iops": 6250.0, "runtime": 1000 * second}
+        read |= {"total_ios": 6250 * second, "lat_ns": latency, "clat_ns": clat, "slat_ns": latency}
+        job = {"jobname": "t", "groupid": 0, "error": 0, "elapsed": second, "read": read, "write": {"total_ios": 0}}
+        job |= {"job options": {"bs": "64k", "iodepth": "16", "rw": "randread", "ioengine": "libaio"}}
+        head = {"fio version": "fio-3.33", "timestamp": EPOCH_S + second, "timestamp_ms": 1000 * (EPOCH_S + second)}
+        yield json.dumps(head | {"jobs": [job]}, indent=2) + "\n"
+
+
+FORMATS = (
+    Format("run_lat.1.log", fio_log, READ_CSV),
+    Format("perfmon.csv", perfmon, READ_CSV),
+    Format("esxtop.csv", esxtop, READ_CSV),
+    Format("fio.json", fio_status, READ_DOCUMENTS),
+)
+
+
+def measure() -> str:
+    """One line a format."""
+    return "".join(f"\n  {form.name}: {_measured(form)}" for form in FORMATS)
+
+
+def _measured(form: Format) -> str:
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / form.name
+        size = 0
+        with file.open("w", encoding="utf-8") as out:
+            for line in form.lines():
+                size += out.write(line)
+                if size >= MEGABYTES * 1e6:
+                    break
+
+        def imported() -> float:
+            into = Path(tempfile.mkdtemp(dir=name)) / "r.sanpath"
+            return _seconds([sys.executable, "-m", "sanpath", "import", str(file), "--into", str(into)])
+
+        def baseline() -> float:
+            return _seconds([sys.executable, "-c", form.baseline, str(file)])
+
+        ours, theirs = interleaved(ROUNDS, imported, baseline)
+        memory = _peak_bytes([sys.executable, "-m", "sanpath", "import", str(file), "--into", f"{name}/last.sanpath"])
+    rate = [size / seconds for seconds in ours]
+    return (
+        f"{spread(rate, 1e-6, 'MB/s')}, {spread(ratios(ours, theirs))} times the baseline (goal 3), "
+        f"{memory / 1e6:.0f} MB of memory (goal 200)"
+    )
+
+
+def _seconds(command: list[str]) -> float:
+    began = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def _peak_bytes(command: list[str]) -> float:
+    """Resident set at its largest, of a process that does nothing else."""
+    script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); "
+    script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
+    return 1024.0 * int(done.stdout)
