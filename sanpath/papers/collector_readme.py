@@ -57,7 +57,9 @@ def _rights(spec: Spec) -> str:
 
 def _configuration(spec: Spec) -> str:
     if spec.config is None:
-        return "None: it is chosen by the command after `sanpath run --`."
+        ways = ["the command after `sanpath run --`"] if spec.load else []
+        ways += ["the file given to `sanpath import`"] if spec.result else []
+        return f"None: it is chosen by {' or by '.join(ways)}."
     rows = [
         (f"`{key.name}`", _SECRET if key.type == SECRET else key.type, _default(key), key.meaning)
         for key in keys_of(spec.config)
