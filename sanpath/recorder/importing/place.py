@@ -34,9 +34,9 @@ def zone(text: str) -> tzinfo:
 class Placement:
     """How one file is placed.
 
-    `zone`: of local times, None: that of this machine. For a file without times, `begins`: when its first load began;
-    `marks`: when each of its loads did. `behind_us`: by how much the file's clock is behind the recorder's.
-    `first` and `last`: the limits of what was placed.
+    `zone`: of local times, None: that of this machine. `behind_us`: by how much the file's clock is behind the
+    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first one did,
+    for a file without times. `first` and `last`: the limits of what was placed.
     """
 
     zone: tzinfo | None = None
@@ -67,17 +67,16 @@ class Placement:
         self._steps += 1
 
     def _placed(self, moment: int, clock: ResultClock) -> int:
-        match clock:
-            case "utc":
-                placed = moment + self.behind_us
-            case "local":
-                placed = moment - self._offset_us(moment) + self.behind_us
-            case "none":
-                return self.begins or 0
-            case "elapsed":
-                if self._shift_us is None:
-                    self._shift_us = self.marks[0] if self.marks else self.begins or 0
-                placed = moment + self._shift_us
+        if clock == "none":
+            return self.begins or 0
+        if clock == "elapsed" and self._shift_us is None:
+            self._shift_us = self.marks[0] if self.marks else self.begins or 0
+        if self._shift_us is not None:
+            placed = moment + self._shift_us
+        elif clock == "local":
+            placed = moment - self._offset_us(moment) + self.behind_us
+        else:
+            placed = moment + self.behind_us
         self.first = placed if self.first is None else min(self.first, placed)
         self.last = placed if self.last is None else max(self.last, placed)
         return placed

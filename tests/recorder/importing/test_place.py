@@ -59,6 +59,13 @@ def test_each_load_of_a_file_goes_to_its_mark() -> None:
     assert moments == [1.0, 1.5, 9.0, 9.7]
 
 
+def test_a_mark_counts_more_than_the_time_in_the_file() -> None:
+    """DiskSpd tells when its process began, not when it began to measure."""
+    placed = Placement(marks=(9_000_000,)).item(Event(us("2026-07-01T10:00:00"), "step-begin"), "utc")
+    assert isinstance(placed, Event)
+    assert placed.seen == 9_000_000
+
+
 @pytest.mark.parametrize("text", ["", "+99:00", "../etc/passwd", "Nowhere/City", "+1:2:3"])
 def test_what_is_no_zone_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no time zone"):
