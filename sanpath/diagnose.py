@@ -54,7 +54,7 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
     return Diagnosis(
         run=_run(recording, facts, rules),
-        steps=tuple(replace(step, valid=(*step.valid, *stamps(found, step.name))) for step in steps),
+        steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
         latency_budget=tuple(latency_budget(facts, f, limiters.get((f.step, f.direction))) for f in facts.loads),
         findings=tuple(found),

@@ -55,12 +55,12 @@ def relations() -> dict[str, str]:
 
 @cache
 def metrics() -> dict[str, dict[str, Metric]]:
-    """Entity kind → metric name → metric."""
+    """Entity kind → metric name → metric. A kind may have those of another (`same_as`) and its own beside them."""
     raw = _yaml("metrics.yaml")
-    return {
-        kind: {name: Metric(name, **m) for name, m in raw[body.get("same_as", kind)].items()}
-        for kind, body in raw.items()
+    own = {
+        kind: {name: Metric(name, **m) for name, m in body.items() if name != "same_as"} for kind, body in raw.items()
     }
+    return {kind: {**own.get(body.get("same_as", ""), {}), **own[kind]} for kind, body in raw.items()}
 
 
 @cache

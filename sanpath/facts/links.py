@@ -6,7 +6,7 @@ test's bytes. The shares are measured, so it holds for any path policy as long a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -25,7 +25,7 @@ from sanpath.facts.shares import (
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import Cable, IoPath, cables, io_paths
+from sanpath.topology.paths import Cable, IoPath, cables, io_paths, switch_of
 
 FULL = 0.95
 """A window counts as full from this share of what a full link reads; the limit of the rule link-full."""
@@ -37,19 +37,29 @@ _ABOVE_LINE_RATE = 1.05
 
 @dataclass(frozen=True, slots=True)
 class _Port:
-    """The switch port of a cable in one step."""
+    """The switch port of a cable in one step. `far`: the port at the other end of a link between switches."""
 
     cable: Cable
     technology: Technology
     capacity: Capacity | None
     negotiated: float | None
     sample: StepSamples
+    far: StepSamples | None = None
 
     def windows(self, direction: Direction) -> list[tuple[float, float]]:
         """Bytes per second and length of each window."""
         counter = f"bytes_{self.cable.counter(direction)}_total"
         told = zip(self.sample.rates.get(counter, ()), self.sample.seconds, strict=False)
         return [(rate, seconds) for rate, seconds in told if rate is not None]
+
+    def credit_stall(self, direction: Direction) -> float | None:
+        """Share of the time in which frames of a direction waited for transmit credit; None: no port tells."""
+        stalled = "credit_stall_seconds_tx_total"
+        if self.cable.counter(direction) == "tx":
+            return self.sample.rate(stalled)
+        if self.far is not None and (told := self.far.rate(stalled)) is not None:
+            return told
+        return self.sample.rate("credit_stall_seconds_rx_total")
 
     def mean(self, direction: Direction) -> float | None:
         """Bytes per second over the step."""
@@ -75,12 +85,14 @@ def link_rows(
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> Iterator[FactRow]:
     """One row a cable, step and direction."""
-    known = cables(topology)
     paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    between = {cable.id: cable for path in paths for cable in path.cables if cable.side == "switch"}
+    known = [*cables(topology), *between.values()]
     mine = cables_of_test(topology, loads, paths, known)
+    on_every_path = {g for g in mine if all(g in {c.group for c in path.cables} for path in paths)}
     naa = _lun_identifier(topology, loads)
     for step in steps:
-        ports = [p for cable in known if (p := _port(topology, cable, step, samples)) is not None]
+        ports = [p for cable in known if (p := _seen_port(topology, cable, step, samples)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             sizes = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
@@ -89,9 +101,8 @@ def link_rows(
                 counted = (
                     load.bytes_per_second * counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0
                 )
-                shares = shares_of_test(
-                    sizes, counted, mine, operations_by_target(topology, paths, samples, step.name)
-                )
+                told = operations_by_target(topology, paths, samples, step.name)
+                shares = shares_of_test(sizes, counted, mine, told, on_every_path)
             for port in ports:
                 cable = port.cable
                 yield {
@@ -107,6 +118,17 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
     luns = {lun for f in loads for root in f.roots for lun in topology.related(root, "targets", "lun")}
     found = {naa for lun in luns for naa in topology.entities[lun].ids.get("naa", ())}
     return found.pop() if len(found) == 1 else None
+
+
+def _seen_port(
+    topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]
+) -> _Port | None:
+    """The end of a cable that some source counts; between switches both ends may be."""
+    near = _port(topology, cable, step, samples)
+    if cable.side != "switch":
+        return near
+    far = _port(topology, cable.from_far_end, step, samples)
+    return far if near is None else replace(near, far=far.sample) if far is not None else near
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> _Port | None:
@@ -182,8 +204,22 @@ def _row(
         "capable_high_bits_per_second": max(ends, default=None),
         "switch_is_slower": None if capable is None or port.negotiated is None else capable > port.negotiated * 1.01,
         "path_capable_bits_per_second": _path_capable(topology, port.cable, paths),
+        "sender": _ends(topology, port.cable, direction)[0],
+        "receiver": _ends(topology, port.cable, direction)[1],
+        "credit_stall_ratio": port.credit_stall(direction),
+        "timeout_discards_per_second": port.sample.rate("discards_timeout_total"),
+        "crc_errors_per_second": port.sample.rate("crc_errors_total"),
+        "link_resets_per_second": _sum(port.sample.rate(f"link_resets_{way}_total") for way in ("rx", "tx")),
+        "credit_losses_per_second": port.sample.rate("credit_losses_total"),
         "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
     }
+
+
+def _ends(topology: Topology, cable: Cable, direction: Direction) -> tuple[str | None, str | None]:
+    """The switch or device that sends the frames of a direction, and the one that takes them."""
+    near = switch_of(topology, cable.switch_port)
+    far = switch_of(topology, cable.device) if cable.side == "switch" else cable.device
+    return (near, far) if cable.counter(direction) == "tx" else (far, near)
 
 
 def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> float | None:
@@ -198,6 +234,11 @@ def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> 
             if None not in ends:
                 found.append(min(cast(list[float], ends)))
     return max(found, default=None)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    told = [value for value in values if value is not None]
+    return sum(told) if told else None
 
 
 def _number(value: object) -> float | None:

@@ -7,7 +7,7 @@ use them too; then only what the rest cannot have carried is certainly the test'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
@@ -28,25 +28,36 @@ Shares = dict[str, float | None]
 def cables_of_test(
     topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], known: Sequence[Cable]
 ) -> dict[str, set[str]]:
-    """Side → cables that the test's I/O can cross; empty: not known. Where no target port is known, the initiators of
-    the host are still those that its I/O leaves by."""
-    mine = {side: {c.id for path in paths for c in path.cables if c.side == side} for side in ("host", "array")}
+    """Group of links → those of it that the test's I/O can cross; empty: not known.
+
+    Where no target port is known, the initiators of the host are still those that its I/O leaves by."""
+    mine: dict[str, set[str]] = {"host": set(), "array": set()}
+    for cable in (cable for path in paths for cable in path.cables):
+        mine.setdefault(cable.group, set()).add(cable.id)
     own = {hba for load in {root for f in loads for root in f.roots} for hba in initiators_of(topology, load)}
     mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
     return mine
 
 
 def shares_of_test(
-    sizes: Mapping[Cable, float], test: float, mine: Mapping[str, set[str]], told: Mapping[str, float]
+    sizes: Mapping[Cable, float],
+    test: float,
+    mine: Mapping[str, set[str]],
+    told: Mapping[str, float],
+    on_every_path: Collection[str] = (),
 ) -> Shares:
     """Share of each cable. `sizes`: bytes a second counted on each; `test`: those of the test as a port would count
-    them; `told`: target port → operations of the test's initiators, {} when the array does not count them."""
+    them; `told`: target port → operations of the test's initiators, {} when the array does not count them;
+    `on_every_path`: groups of links between switches that every path crosses."""
     limit = test * _OTHERS * OVERHEAD_TOLERANCE
     # The array counts initiators: where others use them as well, its count is not the test's alone.
     alone = not test or sum(size for cable, size in sizes.items() if cable.id in mine.get("host", ())) <= limit
     shares: Shares = {}
     for side, possible in mine.items():
         here = {cable: size for cable, size in sizes.items() if cable.id in possible}
+        if side not in ("host", "array"):
+            shares |= _between_switches(here, test, limit, side in on_every_path)
+            continue
         if side == "array" and told:
             counts = {cable: told.get(cable.device, 0.0) for cable in here}
             if total := sum(counts.values()):
@@ -58,6 +69,18 @@ def shares_of_test(
         elif total:
             shares |= {cable.id: size / total for cable, size in here.items()}
     return shares
+
+
+def _between_switches(sizes: Mapping[Cable, float], test: float, limit: float, on_every_path: bool) -> Shares:
+    """Shares of parallel links between two switches. They spread exchanges by source, destination and exchange
+    (FC-SW), so that each carries the same part of the test as of everything; where some paths go another way, the
+    test's part is known only while nobody else's bytes are on them."""
+    total = sum(sizes.values())
+    if not total:
+        return {}
+    if on_every_path:
+        return {cable.id: size / total for cable, size in sizes.items()}
+    return {cable.id: size / test if test and total <= limit else None for cable, size in sizes.items()}
 
 
 def _certain(size: float, total: float, test: float) -> float | None:
@@ -98,7 +121,7 @@ def on_loaded_path(
     if cable.id in shares:
         share = shares[cable.id]
         return None if share is None else share >= LOADED
-    possible = mine[cable.side]
+    possible = mine.get(cable.group, set())
     if possible and cable.id not in possible:
         return False
     return False if possible and counted else None
@@ -110,7 +133,7 @@ def other_path_idle(
     """Whether a link beside this one, which the test could use, carries nothing: neither of the test nor of others.
     None: not known."""
     counted = {other.id: size for other, size in sizes.items()}
-    others, own = mine[cable.side] - {cable.id}, counted.get(cable.id, 0.0)
+    others, own = mine.get(cable.group, set()) - {cable.id}, counted.get(cable.id, 0.0)
     if any(counted.get(other, own) < LOADED * own for other in others):
         return True
     return None if any(shares.get(other) is None for other in others) else False

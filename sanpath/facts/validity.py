@@ -9,7 +9,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import host_of, targets_of
+from sanpath.topology.paths import machine_of, targets_of
 
 _WINDOWS = 8
 """Fewer windows tell no trend from chance."""
@@ -36,7 +36,8 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "files": _number(every("files"), sum),
         "fill": _same(every("fill")),
         "preconditioned": _truth(every("preconditioned"), all),
-        "step_seconds": load.seconds,
+        "rate_limited": _truth(every("rate_limited"), any),
+        "step_seconds": load.seconds or _number(every("seconds"), min),
         "throughput_trend": trend(load.series),
         "latency_trend": trend(load.latency_series),
     }
@@ -75,7 +76,7 @@ def _cache(topology: Topology, load: LoadFacts) -> float | None:
 
 def _memory(topology: Topology, load: LoadFacts) -> float | None:
     """Memory of the machines that the load runs on: what a file cache may take."""
-    machines = [host_of(topology, root) for root in load.roots]
+    machines = {machine_of(topology, root) for root in load.roots}
     sizes = [topology.entities[m].attributes.get("memory_bytes") if m is not None else None for m in machines]
     return _number(sizes if None not in sizes else None, sum)
 
@@ -87,8 +88,12 @@ def _number(values: Iterable[Scalar] | None, how: Callable[[list[float]], float]
     return how(numbers) if numbers else None
 
 
-def _truth(values: Iterable[Scalar] | None, how: Callable[[Iterable[bool]], bool]) -> bool | None:
-    return None if values is None else how(bool(value) for value in values)
+def _truth(values: Sequence[Scalar] | None, how: Callable[[Iterable[bool]], bool]) -> bool | None:
+    if values is None:
+        return None
+    # A text such as "0" is no truth, and would count as one.
+    told = [value for value in values if isinstance(value, bool)]
+    return how(told) if len(told) == len(values) else None
 
 
 def _same(values: Sequence[Scalar] | None) -> FactValue:

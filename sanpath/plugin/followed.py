@@ -81,12 +81,14 @@ class FollowedFile(Collector[FollowedFileConfig]):
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """What was added."""
-        async for item in self._added(ctx):
-            now = ctx.clock.now_us()
+        added = [item async for item in self._added(ctx)]
+        now = ctx.clock.now_us()
+        if newest := max((moment for item in added if isinstance(item, Rows) for moment in item.seen), default=None):
+            # What was written last cannot be from the future: the smallest lag comes nearest to that of the clocks.
+            self._lag_us = min(now - newest, self._lag_us if self._lag_us is not None else now - newest)
+        for item in added:
             match item:
                 case Rows():
-                    newest = max(item.seen, default=now)
-                    self._lag_us = min(now - newest, self._lag_us if self._lag_us is not None else now - newest)
                     yield replace(item, seen=[now] * len(item.seen), device_time=list(item.seen))
                 case Event():
                     yield replace(item, seen=now if self._lag_us is None else item.seen + self._lag_us)

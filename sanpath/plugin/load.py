@@ -142,7 +142,12 @@ class LoadReader(ABC):
     """Reads the output of a load generator that the recorder started.
 
     The recorder keeps the output byte for byte in the recording and feeds what was added. One reader an execution.
+    `load`: what the load is called; the recorder gives a name where a load runs on several hosts, else the reader's
+    own is used.
     """
+
+    def __init__(self, load: str | None = None) -> None:
+        self.load = load or ""
 
     @classmethod
     @abstractmethod

@@ -70,6 +70,8 @@ def in_unit(value: float, unit: str) -> str:
             return _seconds(value)
         case "bits per second":
             return f"{value / 1e9:g} Gb/s" if abs(value) >= 1e9 else f"{value / 1e6:g} Mb/s"
+        case "bytes":
+            return f"{value / 2**30:,.3g} GiB" if abs(value) >= 2**30 else f"{value:,.0f} bytes"
         case "bytes per second":
             return f"{value / 1e6:,.1f} MB/s"
         case "operations per second":

@@ -193,6 +193,7 @@ def _make_links(topology: Topology, ties: Iterable[tuple[str, Tie]]) -> None:
                 topology.unjoined.append(_unjoined(topology, source, end, tie))
         if ends[0] and ends[1] and ends[0] != ends[1]:
             evidence[tie.relation, ends[0], ends[1]].append(f"{source}: {tie.evidence}")
+    topology.unjoined = list(dict.fromkeys(topology.unjoined))
     topology.links = [Link(*key, tuple(dict.fromkeys(said))) for key, said in evidence.items()]
 
 

@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import Literal
 
 import networkx as nx
 
 from sanpath.topology.identity import Topology
 
-_HOPS = 8
-"""Longest path searched: initiator, port, switch, port and so on over one ISL; a mesh would explode."""
+_HOPS = 14
+"""Longest path searched: initiator, port, switch, port and so on over four switches; a mesh would explode."""
+_ROUTES = 16
+"""Most ways of equal length that are told apart between an initiator and a target port: parallel ISLs."""
+
+
+_OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A link with the switch port that counts its bytes and the device at its other end.
+    """A link with the switch port that counts its bytes and what is at its other end.
 
-    `side` is the end that the device belongs to: data towards the host leaves a host-side port (tx) and enters an
-    array-side port (rx).
+    `side`: the device there is of the host, or of the array, or it is a port of another switch. `facing`: which end
+    of the path the switch port looks at: data towards the host leaves a port that faces it (tx), and enters one that
+    faces the array (rx). `group`: links that carry the test's I/O beside each other.
     """
 
     id: str
     switch_port: str
     device: str
-    side: Literal["host", "array"]
+    side: Literal["host", "array", "switch"]
+    facing: Literal["host", "array"]
+    group: str
 
     def counter(self, direction: str) -> Literal["rx", "tx"]:
         """Which of the switch port's counters holds the bytes of a direction."""
-        return "tx" if (direction == "read") == (self.side == "host") else "rx"
+        return "tx" if (direction == "read") == (self.facing == "host") else "rx"
+
+    @property
+    def from_far_end(self) -> Cable:
+        """The same link as the port of the other switch counts it."""
+        return replace(self, switch_port=self.device, device=self.switch_port, facing=_OPPOSITE[self.facing])
 
 
 @dataclass(frozen=True, slots=True)
 class IoPath:
-    """One way from an initiator to a target port. `cables` in the order host to array, `switch_links` those between
-    switches."""
+    """One way from an initiator to a target port. `cables` in the order host to array."""
 
     load: str
     host: str
@@ -44,7 +56,6 @@ class IoPath:
     cables: tuple[Cable, ...]
     array_port: str
     array: str
-    switch_links: tuple[str, ...] = ()
 
 
 def cables(topology: Topology) -> list[Cable]:
@@ -58,7 +69,7 @@ def cables(topology: Topology) -> list[Cable]:
         if port and device:
             side: Literal["host", "array"] = "host" if "hba" in ends else "array"
             names = [topology.entities[e].label for e in ((device, port) if side == "host" else (port, device))]
-            cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side)
+            cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side, side, side)
             found[cable.id] = cable
     return list(found.values())
 
@@ -130,19 +141,30 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
                 continue
             if hba not in fabric or port.id not in fabric or not nx.has_path(fabric, hba, port.id):
                 continue
-            nodes = nx.shortest_path(fabric, hba, port.id)
-            if len(nodes) - 1 > _HOPS:
-                continue
-            used = [by_ends[ends] for pair in pairwise(nodes) if (ends := frozenset(pair)) in by_ends]
-            between = tuple(_switch_links(topology, nodes))
-            found.append(IoPath(load, host, hba, tuple(used), port.id, array, between))
+            # Routing between switches takes the shortest way (FSPF); over parallel links it spreads the exchanges.
+            routes = islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES)
+            found += [
+                IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array)
+                for nodes in routes
+                if len(nodes) - 1 <= _HOPS
+            ]
     return found
 
 
-def _switch_links(topology: Topology, nodes: Sequence[str]) -> Iterator[str]:
-    for pair in pairwise(nodes):
-        if all(topology.entities[node].kind == "switch_port" for node in pair):
-            yield f"link:{'--'.join(topology.entities[node].label for node in pair)}"
+def _cables(topology: Topology, nodes: Sequence[str], by_ends: dict[frozenset[str], Cable]) -> Iterator[Cable]:
+    """The cables of a way from an initiator to a target port."""
+    for near, far in pairwise(nodes):
+        if (cable := by_ends.get(frozenset((near, far)))) is not None:
+            yield cable
+        elif all(topology.entities[node].kind == "switch_port" for node in (near, far)):
+            names = [topology.entities[node].label for node in (near, far)]
+            between = "--".join(switch_of(topology, node) or node for node in (near, far))
+            yield Cable(f"link:{'--'.join(names)}", near, far, "switch", "array", between)
+
+
+def switch_of(topology: Topology, port: str) -> str | None:
+    """The switch that a port belongs to. None: not known."""
+    return next(iter(topology.related(port, "member_of", "switch")), None)
 
 
 def _fabric(topology: Topology, by_ends: dict[frozenset[str], Cable]) -> nx.Graph[str]:

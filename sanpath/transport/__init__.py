@@ -1,1 +1,1 @@
-"""The connections that the recorder lends to collectors: SNMP, HTTPS, and recorded answers in their place."""
+"""The connections that the recorder lends to collectors: SNMP, HTTPS, SSH, and recorded answers in their place."""

@@ -37,12 +37,14 @@ class LiveContext:
         return AiohttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """This machine, or one over SSH."""
-        from sanpath.transport.machine import LocalMachine
+        """This machine, or one over SSH. The SSH library is loaded by the first that needs it."""
+        if ssh is None:
+            from sanpath.transport.machine import LocalMachine
 
-        if ssh is not None:
-            raise NotImplementedError
-        return LocalMachine(self.cost)
+            return LocalMachine(self.cost)
+        from sanpath.transport.ssh import SshMachine
+
+        return SshMachine(ssh, self.cost)
 
     @property
     def files(self) -> Files:

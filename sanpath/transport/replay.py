@@ -7,6 +7,7 @@ A case's `replies` folder holds
     http.yaml                          the server's answers, in the order in which they are to be used
     NAME.files/proc/..., /sys/...      files of the machine; with several folders, sorted by name, each `advance`
                                        moves to the next, which holds only what differs from those before it
+    NAME.commands.yaml                 answers of commands (see RecordedMachine), with states as those of the files
 
 An entry of http.yaml: `request` ("GET /api/x"), and optionally `query` (parameters it must carry), `needs` (headers
 it must carry, else 401), `status` (200), `headers`, and the body: `json` (any value), `text`, or `file` (a file
@@ -40,7 +41,7 @@ from sanpath.plugin import (
     SshTarget,
 )
 from sanpath.transport.files import FolderFiles
-from sanpath.transport.machine import LocalMachine
+from sanpath.transport.machine import RecordedMachine
 from sanpath.transport.walk import Oid, VarBind, parse_oid, walk_columns
 
 _INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64
@@ -240,8 +241,8 @@ class ReplayContext:
         return ReplayHttp(self._folder, self.cost)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the folder answers
-        """The recorded machine, as it is now."""
-        return LocalMachine(self.cost, sorted(self._folder.glob("*.files"))[: self._file_states])
+        """The recorded machine; it moves on with `advance`."""
+        return RecordedMachine(self.cost, self._folder, lambda: self._file_states)
 
     @property
     def files(self) -> Files:

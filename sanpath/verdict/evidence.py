@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sanpath.facts import loads
 from sanpath.facts.compute import Facts
@@ -60,10 +60,17 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**here, on_loaded_path=None):
         found = ["the links of the loaded path"]
-    found += sorted({link for path in io_paths(facts.topology, *load.roots) for link in path.switch_links})
+    found += unseen_between(facts, load.roots)
     if array is None or array["array_seconds"] is None:
         found.append("the latency of the array")
     return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
+
+
+def unseen_between(facts: Facts, loads: Iterable[str]) -> list[str]:
+    """Links between switches that the loads' I/O may cross, and whose bytes nobody counts."""
+    counted = {row["entity"] for row in facts.tables["link"].rows}
+    crossed = {cable.id for path in io_paths(facts.topology, *loads) for cable in path.cables}
+    return sorted(crossed - counted) if counted else []
 
 
 def array_saturated(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow) -> bool:

@@ -57,6 +57,10 @@ def _bottleneck_headline(
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
         return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "credit_stall":
+        return (
+            f"{bottleneck.culprit} holds the test up at {iops(load.ops_per_second)}: {'; '.join(bottleneck.because)}."
+        )
     if bottleneck.kind != "link":
         at = f"{load.direction} direction at {iops(load.ops_per_second)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."

@@ -12,6 +12,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
 from sanpath.facts.table import number
 from sanpath.verdict.array_limit import array_bottleneck, configured_cap
+from sanpath.verdict.drain import drained
 from sanpath.verdict.evidence import BUSY, array_saturated, capped, is_full, not_seen
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.link_limit import link_bottleneck
@@ -31,6 +32,8 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
         return configured_cap(facts, load, array, windows)
     if full := [row for row in links if is_full(row)]:
         return link_bottleneck(facts, load, full, array, windows)
+    if (held_up := drained(facts, load, links, windows)) is not None:
+        return held_up
     if array is not None and array_saturated(facts, load, links, array):
         return array_bottleneck(facts, load, links, array, windows)
     all_seen = not not_seen(facts, load, links, array)

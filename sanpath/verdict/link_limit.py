@@ -97,7 +97,7 @@ def _overturn(row: FactRow) -> tuple[str, ...]:
 def _layer(facts: Facts, binding: Sequence[FactRow]) -> str:
     """The layer of a full link is that of its end with the lower capability; if both are equal, the array's front end
     when every array port in use is full, else the fabric."""
-    if any(row["switch_is_slower"] is not False for row in binding):
+    if any(row["side"] == "switch" or row["switch_is_slower"] is not False for row in binding):
         return "fabric"
     first = binding[0]
     if number(first, "capable_high_bits_per_second") > number(first, "negotiated_bits_per_second") * 1.01:

@@ -11,7 +11,7 @@ from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import io_paths
+from sanpath.verdict.evidence import unseen_between
 from sanpath.verdict.model import SourceAccount, Unobserved
 
 
@@ -109,10 +109,10 @@ def _blind(facts: Facts) -> list[Unobserved]:
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
-    between = {link for path in io_paths(facts.topology, *loads) for link in path.switch_links}
-    why = "links between switches are not judged"
-    found += [Unobserved(link, why, "it may be full") for link in sorted(between)]
-    if facts.tables["link"].rows:
+    why = "a link between switches, and neither of them was read"
+    found += [Unobserved(link, why, "it may be full") for link in unseen_between(facts, loads)]
+    told = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
+    if facts.tables["link"].rows and not told:
         why = "no source reports buffer credits or pause frames"
         found.append(Unobserved("credit stall", why, "a slow device elsewhere on the fabric would not be seen"))
     return found

@@ -105,7 +105,7 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
 @pytest.mark.skipif(not HAVE_PROC, reason="no /proc/diskstats here")
 def test_a_source_that_runs_in_a_thread_is_checked_too(tmp_path: Path) -> None:
     config = tmp_path / "sanpath.yaml"
-    config.write_text("sources: [{name: here, collector: linux_block}]\n", encoding="utf-8")
+    config.write_text("sources: [{name: here, collector: linux_host}]\n", encoding="utf-8")
     said = json.loads(run("--config", str(config), "--format", "json").stdout)
     (source,) = said["sources"]
     assert source["answers"]

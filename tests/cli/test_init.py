@@ -70,7 +70,7 @@ def test_every_key_is_there_with_its_meaning(name: str) -> None:
 
 
 def test_the_commented_topology_holds(tmp_path: Path) -> None:
-    text = example(["linux_block"])
+    text = example(["linux_host"])
     file = tmp_path / "sanpath.yaml"
     file.write_text(uncommented(text[text.index("#topology:") :]), encoding="utf-8")
     config = load_config(file)
@@ -79,8 +79,8 @@ def test_the_commented_topology_holds(tmp_path: Path) -> None:
 
 
 def test_only_the_collectors_that_are_named_are_in_it() -> None:
-    text = example(["snmp_if", "linux_block", "snmp_if"])
-    assert [source["collector"] for source in yaml.safe_load(text)["sources"]] == ["snmp_if", "linux_block"]
+    text = example(["snmp_if", "linux_host", "snmp_if"])
+    assert [source["collector"] for source in yaml.safe_load(text)["sources"]] == ["snmp_if", "linux_host"]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -65,3 +65,22 @@ def test_what_people_know_of_the_topology(config: Config) -> None:
 def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_config(None) == Config(None)
+
+
+def test_hosts_are_ways_to_log_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "hunter2")
+    file = tmp_path / "sanpath.yaml"
+    file.write_text(
+        "hosts:\n"
+        "  db1:\n"
+        "  db2: {address: 10.0.0.2, port: 2222, user: root, key_file: id, known_hosts: known,\n"
+        "        password: env:DB_PASSWORD}\n"
+    )
+    hosts = load_config(file).hosts
+    assert (hosts["db1"].host, hosts["db1"].port, hosts["db1"].password) == ("db1", None, None)
+    db2 = hosts["db2"]
+    assert (db2.host, db2.port, db2.user) == ("10.0.0.2", 2222, "root")
+    assert (db2.key_file, db2.known_hosts) == (tmp_path / "id", tmp_path / "known")
+    assert db2.password is not None
+    assert db2.password.get_secret_value() == "hunter2"
+    assert "hunter2" not in repr(hosts)

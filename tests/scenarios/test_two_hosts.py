@@ -28,7 +28,12 @@ class TwoHosts(San):
                 job = f"{root}/{step.name}"
                 out.thing(root, "load", job, ids={"name": (job,)})
                 out.tie(root, "member_of", (("load", job), ("load", root)))
-                mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job, "block_bytes": step.block}
+                mark: dict[str, Scalar] = {
+                    "step": step.name,
+                    "group": number,
+                    "loads": job,
+                    "block_bytes": step.block,
+                }
                 out.event(root, step.begin + late, "step-begin", **mark, offered=step.in_flight / 2)
                 out.event(root, step.end + late, "step-end", **mark)
             for second in range(int(last) + 1):

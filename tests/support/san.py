@@ -8,11 +8,11 @@ prove nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from sanpath.model import DIRECTIONS, Scalar
+from sanpath.model import DIRECTIONS, Column, Scalar
 from sanpath.recording.read import Recording
 from sanpath_collectors.fio.tables import LOAD, LUN
 from sanpath_collectors.flasharray.tables import ARRAY, PATH, VOLUME
@@ -22,6 +22,10 @@ from tests.support.recording import Number, RecordingBuilder
 KIB = 1024
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
 GAP_SECONDS = 4.0
+CREDIT_TICK_SECONDS = 2.5e-6
+"""What switches count time without credit in."""
+STALL = Column("credit_stall_seconds_tx_total", 64, CREDIT_TICK_SECONDS)
+PORTS = replace(SWITCH_PORT, columns=(*(c for c in SWITCH_PORT.columns if c.metric != STALL.metric), STALL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class _Step:
     cpu: float
     rate_limited: bool
     pairs: Mapping[str, float]
+    stalls: Mapping[str, float]
 
 
 @dataclass(slots=True)
@@ -87,7 +92,9 @@ class San:
 
     `leave_out`: any of switch, array, array_samples, disk, load, steps (all marks), last_end (as if killed).
     `switch_cache`: how often the switch refreshes its counters, seconds. `clock`: source → its clock minus the
-    recorder's, seconds. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port fc1/31 each.
+    recorder's, seconds. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port fc1/31 each;
+    it is read where a step names the bytes of "sw1/fc1/31".
+    `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
     """
 
     folder: Path
@@ -99,6 +106,10 @@ class San:
     clock: Mapping[str, float] = field(default_factory=dict)
     counts_bytes: bool = True
     inter_switch_link: bool = False
+    isl_speed: float = 8
+    about: Mapping[str, Scalar] = field(default_factory=dict)
+    cache_bytes: float | None = None
+    memory_bytes: float | None = None
     steps: list[_Step] = field(default_factory=list)
 
     def step(
@@ -116,12 +127,14 @@ class San:
         cpu: float = 0.2,
         rate_limited: bool = False,
         pairs: Mapping[str, float] | None = None,
+        stalls: Mapping[str, float] | None = None,
     ) -> None:
         """One load step. `ports`: switch port → bytes a second it counts (read, write); `disk`: the guest's block
-        device; `pairs`: "INITIATOR>TARGET" → I/Os by the array's count."""
+        device; `pairs`: "INITIATOR>TARGET" → I/Os by the array's count; `stalls`: "switch/port" → share of
+        the time it sends nothing for want of transmit credit."""
         flows = {d: f for d, f in (("read", read), ("write", write)) if f is not None}
         begin = self.steps[-1].end + GAP_SECONDS if self.steps else 5.0
-        more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {})
+        more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {})
         self.steps.append(_Step(name, begin, begin + seconds, in_flight, block, flows, *more))
 
     def write(self, ended: bool = True) -> Recording:
@@ -145,6 +158,7 @@ class San:
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on vm:sqlvm1")
         out.say("vm:sqlvm1 runs_on host:esx7")
+        out.thing("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
         out.thing("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
         out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
         for port in self.ports:
@@ -161,7 +175,8 @@ class San:
         shift = self.clock.get("fio", 0.0)
         for number, step in enumerate(self.steps):
             job = f"fio/{step.name}"
-            out.thing("fio", "load", job, ids={"name": (job,)}, attributes={"block_bytes": step.block})
+            told: dict[str, Scalar] = {"block_bytes": step.block, "rate_limited": step.rate_limited, **self.about}
+            out.thing("fio", "load", job, ids={"name": (job,)}, attributes=told)
             out.tie("fio", "member_of", (("load", job), ("load", "fio")), "fio job")
             if "steps" not in self.leave_out:
                 mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job}
@@ -202,7 +217,7 @@ class San:
 
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         ports = [port for port in self.ports if port.on == name]
-        out.source(name, "snmp_if", SWITCH_PORT, every=self.switch_every)
+        out.source(name, "snmp_if", PORTS, every=self.switch_every)
         out.thing(name, "switch", name, ids={"name": (name,)})
         for port in ports:
             about = {"technology": self.technology, **_capable(port.switch)}
@@ -211,16 +226,24 @@ class San:
             out.tie(name, "member_of", (end, ("switch", name)), "ifTable")
             out.tie(name, "logged_in", (("wwpn", port.wwpn), end), f'ifAlias "{port.device} {port.wwpn}"')
         if self.inter_switch_link:
-            out.thing(name, "switch_port", "fc1/31", "fc1/31", {"name": ("fc1/31",)})
+            about = {"technology": self.technology}
+            out.thing(name, "switch_port", "fc1/31", "fc1/31", {"name": ("fc1/31",)}, about)
             out.tie(name, "member_of", (("switch_port", "fc1/31"), ("switch", name)), "ifTable")
+            if any(f"{name}/fc1/31" in step.ports for step in self.steps):
+                # sw1 is at the hosts: its port of the link takes in what is read, as the array's ports do.
+                ports.append(Port("fc1/31", "", "", self.isl_speed, host="" if name == "sw1" else "sw1", on=name))
         for at in _every(self.switch_every, 0.5, last):
             out.poll(name, at)
             told = at if self.switch_cache is None else at // self.switch_cache * self.switch_cache
-            out.samples(name, SWITCH_PORT, at, {port.name: self._port(port, told) for port in ports})
+            out.samples(name, PORTS, at, {port.name: self._port(port, told) for port in ports})
 
     def _port(self, port: Port, at: float) -> dict[str, Number]:
         read, write = (
-            sum(s.ports.get(port.name, (0.0, 0.0))[d] * _overlap(0, at, s.begin, s.end) for s in self.steps)
+            sum(
+                s.ports.get(f"{port.on}/{port.name}", s.ports.get(port.name, (0.0, 0.0)))[d]
+                * _overlap(0, at, s.begin, s.end)
+                for s in self.steps
+            )
             for d in (0, 1)
         )
         # Data towards the host leaves its port (tx) and comes in at the array's (rx).
@@ -228,10 +251,15 @@ class San:
         values: dict[str, Number] = {"bytes_rx_total": round(rx), "bytes_tx_total": round(tx)}
         values["link_speed_bits_per_second"] = None if port.speed is None else round(1000 * port.speed)
         values |= {"link_up": 1, "errors_rx_total": 0, "errors_tx_total": 0}
+        if any(step.stalls for step in self.steps):
+            stalled = [
+                s.stalls.get(f"{port.on}/{port.name}", 0.0) * _overlap(0, at, s.begin, s.end) for s in self.steps
+            ]
+            values["credit_stall_seconds_tx_total"] = round(sum(stalled) / CREDIT_TICK_SECONDS)
         return values
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
-        out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
+        out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes={"cache_bytes": self.cache_bytes})
         for port in self.ports:
             if not port.host:
                 about = {"technology": self.technology, **_capable(port.capable)}

@@ -1,25 +1,35 @@
-"""The Linux host that sanpath runs on: its block devices and Fibre Channel ports, from /proc and /sys."""
+"""A Linux host, this one or over SSH: its block devices and the paths to them, its ports and its processors."""
 
 from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
-from sanpath_collectors.linux_block.config import LinuxBlockConfig
-from sanpath_collectors.linux_block.tables import LUN
+from sanpath_collectors.linux_host.config import LinuxHostConfig
+from sanpath_collectors.linux_host.tables import HBA, HOST, LUN, PATH
 
 COLLECTOR = Spec(
-    name="linux_block",
-    title="This Linux host's block devices (/proc/diskstats, /sys)",
-    config=LinuxBlockConfig,
-    collector="sanpath_collectors.linux_block.collector:LinuxBlock",
-    tables=(LUN,),
+    name="linux_host",
+    title="A Linux host, this one or over SSH",
+    config=LinuxHostConfig,
+    collector="sanpath_collectors.linux_host.collector:LinuxHost",
+    tables=(LUN, HOST, HBA, PATH),
     rights=(
         Right(
+            "Over SSH: an account with a shell; it needs no rights of its own",
+            "everything below",
+            "nothing is read",
+        ),
+        Right(
             "Reading /proc and /sys, as every user can outside of a container",
-            "counters, identifiers and settings of the block devices",
+            "counters, identifiers and settings of the block devices, their paths and the ports",
             "block devices cannot be joined to the volumes of an array",
         ),
         Right(
-            "Reading /etc/iscsi/initiatorname.iscsi (root) on an iSCSI initiator",
+            "Running dmsetup (root) or multipathd show (root, of newer versions every user), or both with sudo",
+            "policy and path groups of multipath maps, and the paths that multipath has given up",
+            "the policy is unknown, and a path is taken for good as long as its device works",
+        ),
+        Right(
+            "Reading /etc/iscsi/initiatorname.iscsi (root) on an iSCSI initiator without a session",
             "the host's name towards arrays",
             "the host is joined to an array's by its other names or by the configuration",
         ),

@@ -1,122 +1,168 @@
-"""What the host consists of: block devices with their identifiers and settings, maps over them, initiator ports."""
+"""What is asked of a host for its inventory, and the things and links that come of it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from sanpath.plugin import Files, Thing, Tie
-from sanpath_collectors.linux_block import parse
+from sanpath.plugin import Thing, Tie
+from sanpath_collectors.linux_host import devices, multipath, parse, ports
+from sanpath_collectors.linux_host.multipath import Maps
+from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
+from sanpath_collectors.linux_host.snapshot import Snapshot
 
-_MULTIPATH = "mpath-"  # how device-mapper identifiers of multipath maps begin
-_HIDDEN_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")  # a path below a native NVMe multipath device
+_FILES: Mapping[str, Sequence[str]] = {
+    "/proc": ("diskstats", "stat", "meminfo", "sys/kernel/osrelease"),
+    "/etc": ("iscsi/initiatorname.iscsi", "nvme/hostnqn"),
+    "/sys/block/*": ("size", "serial", "wwid", "ana_state"),
+    "/sys/block/*/dm": ("name", "uuid"),
+    "/sys/block/*/queue": ("rotational", "scheduler", "nr_requests", "max_sectors_kb"),
+    "/sys/block/*/device": ("wwid", "vendor", "model", "queue_depth", "state", "access_state"),
+    "/sys/block/nvme*/device": ("address", "subsysnqn", "transport"),
+    "/sys/class/nvme-subsystem/*": ("iopolicy",),
+    "/sys/class/fc_host/*": (
+        "port_name",
+        "fabric_name",
+        "port_state",
+        "speed",
+        "supported_speeds",
+        "symbolic_name",
+    ),
+    "/sys/class/fc_remote_ports/*": ("port_name", "port_state", "scsi_target_id"),
+    "/sys/class/fc_transport/*": ("port_name",),
+    "/sys/class/iscsi_host/*": ("ipaddress", "netdev"),
+    "/sys/class/iscsi_session/*": ("targetname", "initiatorname", "state"),
+    "/sys/class/iscsi_connection/*": ("address", "port", "persistent_address", "persistent_port", "local_ipaddr"),
+    "/sys/class/net/*": ("address", "type", "speed", "mtu", "operstate", "bonding_slave/perm_hwaddr"),
+}
+FILES = tuple(f"{folder}/{name}" for folder, names in _FILES.items() for name in names)
+NAMES = (
+    "/sys/block/*/slaves/*",
+    "/sys/block/*/holders/*",
+    "/sys/block/*/device/scsi_device/*",
+    "/sys/class/iscsi_session/*/device/target*",
+    "/sys/class/net/*/bonding",
+    "/sys/class/net/*/device",
+    "/sys/class/net/*/device/physfn",
+    "/sys/class/net/*/lower_*",
+)
 
 
+@dataclass(slots=True)
 class Inventory:
-    """Reads below /sys. `host` is what the host is called, `devices` which block devices are read."""
+    """What there is.
 
-    def __init__(self, files: Files, host: str, devices: Collection[str]) -> None:
-        self._files, self._host, self._devices = files, host, dict.fromkeys(devices)
+    `owner`: what the host is called; `read`: the block devices that are read; `addresses`: network interface → IP
+    addresses; `maps`: what is known of multipath maps, {} when nothing is. `devices`: all block devices;
+    `interfaces`: the network interfaces that are read.
+    """
 
-    async def items(self) -> AsyncIterator[Thing | Tie]:
-        """Ports, the host with the names that arrays know it by, devices, and what lies on what."""
-        ports = [port async for port in self._ports()]
-        wwpns = [wwpn for port in ports for wwpn in port.ids.get("wwpn", ())]
+    host: Snapshot
+    owner: str
+    read: Sequence[str]
+    addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    maps: Maps = field(default_factory=dict)
+    devices: list[str] = field(init=False)
+    paths: list[HostPath] = field(init=False)
+    interfaces: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        numbers = parse.device_numbers(self.host.content("/proc/diskstats"))
+        self.devices = parse.whole_devices(numbers)
+        by_address = {address: name for name, own in self.addresses.items() for address in own}
+        self.paths = list(paths_of(self.host, numbers, self.read, by_address))
+        self.interfaces = ports.interfaces(self.host, {path.hba for path in self.paths if path.hba})
+
+    @property
+    def fc_hosts(self) -> list[str]:
+        """Fibre Channel ports."""
+        return self.host.children("/sys/class/fc_host")
+
+    @property
+    def multipath_maps(self) -> list[str]:
+        """What the multipath maps among the devices that are read are called."""
+        return [self.host.text(f"/sys/block/{name}/dm/name") or name for name in self.read if is_map(self.host, name)]
+
+    def states(self) -> dict[HostPath, str]:
+        """What each path is called."""
+        mapped = multipath.path_states(self.maps)
+        return {path: path.state(self.host, self.devices, mapped) for path in self.paths}
+
+    def items(self) -> Iterator[Thing | Tie]:
+        """Ports, the host with the names that arrays know it by, devices, paths, and what lies on what."""
+        found: list[Thing | Tie] = [*ports.fibre_channel(self.host, self.owner)]
+        found += ports.network(self.host, self.owner, self.interfaces, self.addresses)
+        yield self._host([wwpn for item in found if isinstance(item, Thing) for wwpn in item.ids.get("wwpn", ())])
+        for item in found:
+            yield item
+            if isinstance(item, Thing):
+                place = "fc_host" if item.local_id in self.fc_hosts else "net"
+                yield Tie("attached_to", ("hba", item.local_id), ("host", self.owner), f"/sys/class/{place}")
+        states = self.states()
+        for device in self.read:
+            yield from self._device(device, {path: state for path, state in states.items() if path.lun == device})
+        for path, state in states.items():
+            yield from self._path(path, state)
+
+    def _host(self, wwpns: Iterable[str]) -> Thing:
+        text = self.host.text
+        sessions = self.host.children("/sys/class/iscsi_session")
+        initiators = [text(f"/sys/class/iscsi_session/{session}/initiatorname") for session in sessions]
         ids = {
-            "name": [self._host],
-            "wwpn": wwpns,
-            "iqn": [parse.setting(await self._text("/etc/iscsi/initiatorname.iscsi"), "InitiatorName")],
-            "nqn": [await self._text("/etc/nvme/hostnqn")],
+            "name": (self.owner,),
+            "wwpn": tuple(wwpns),
+            "iqn": (parse.setting(text("/etc/iscsi/initiatorname.iscsi"), "InitiatorName"), *initiators),
+            "nqn": (text("/etc/nvme/hostnqn"),),
         }
-        yield Thing("host", self._host, self._host, {key: found for key in ids if (found := _said(ids[key]))})
-        for port in ports:
-            yield port
-            yield Tie("attached_to", ("hba", port.local_id), ("host", self._host), "/sys/class/fc_host")
-        for device in self._devices:
-            yield await self._device(device)
-            yield Tie("attached_to", ("lun", device), ("host", self._host), "/proc/diskstats")
-            for lower in await self._below(device):
-                yield Tie("member_of", ("lun", lower), ("lun", device), "slaves")
-            upper = "".join(match.groups()) if (match := _HIDDEN_PATH.fullmatch(device)) else ""
-            if upper in self._devices:
-                yield Tie("member_of", ("lun", device), ("lun", upper), f"name {device}")
-
-    async def wwid(self, device: str) -> str:
-        """The device's own identifier, "" where it has none."""
-        for place in ("dm/uuid", "device/wwid", "wwid"):
-            if found := await self._text(f"/sys/block/{device}/{place}"):
-                return found
-        return ""
-
-    async def _ports(self) -> AsyncIterator[Thing]:
-        for name in await self._files.list("/sys/class/fc_host"):
-            place = f"/sys/class/fc_host/{name}"
-            supported = parse.speeds(await self._text(f"{place}/supported_speeds"))
-            speed = parse.speeds(await self._text(f"{place}/speed"))
-            wwpn = (await self._text(f"{place}/port_name")).removeprefix("0x")
-            yield Thing(
-                "hba",
-                name,
-                label=f"{self._host}/{name}",
-                ids={"wwpn": (wwpn,)} if wwpn else {},
-                attributes={
-                    "technology": "fibre_channel",
-                    "capable_bits_per_second": max(supported, default=None),
-                    "speed_bits_per_second": speed[0] if len(speed) == 1 else None,
-                    "port_state": await self._text(f"{place}/port_state") or None,
-                },
-            )
-
-    async def _device(self, device: str) -> Thing:
-        place = f"/sys/block/{device}"
-        sectors = parse.number(await self._text(f"{place}/size"))
-        rotational = parse.number(await self._text(f"{place}/queue/rotational"))
-        map_name, wwid = await self._text(f"{place}/dm/name"), await self.wwid(device)
-        # A path has the identifier of the LUN that it leads to: as a join key it would make the two one.
-        ids = {} if await self._is_path(device) else parse.identifiers(wwid)
+        said = {key: tuple(dict.fromkeys(filter(None, values))) for key, values in ids.items()}
+        release = text("/proc/sys/kernel/osrelease")
         return Thing(
-            "lun",
-            device,
-            label=f"{self._host}/{device}",
-            ids={"device": _said([device, map_name]), **ids},
-            attributes={
-                "kind": await self._kind(device),
-                "map": map_name or None,
-                "wwid": wwid or None,
-                "serial": await self._text(f"{place}/serial") or None,
-                "vendor": await self._text(f"{place}/device/vendor") or None,
-                "model": await self._text(f"{place}/device/model") or None,
-                "size_bytes": None if sectors is None else sectors * 512,
-                "rotational": None if rotational is None else rotational == 1,
-                "scheduler": parse.scheduler(await self._text(f"{place}/queue/scheduler")) or None,
-                "queue_depth": parse.number(await self._text(f"{place}/device/queue_depth")),
-                "nr_requests": parse.number(await self._text(f"{place}/queue/nr_requests")),
-                "max_sectors_kb": parse.number(await self._text(f"{place}/queue/max_sectors_kb")),
+            "host",
+            self.owner,
+            self.owner,
+            {key: values for key, values in said.items() if values},
+            {
+                "os": f"Linux {release}".strip(),
+                "cores": parse.cores(self.host.content("/proc/stat")),
+                "memory_bytes": parse.memory_bytes(self.host.content("/proc/meminfo")),
+                "iscsi_sessions": len(sessions) or None,
             },
         )
 
-    async def _kind(self, device: str) -> str:
-        if device.startswith("dm-"):
-            return "multipath map" if await self._is_map(device) else "other dm"
-        return "nvme" if device.startswith("nvme") else "disk"
+    def _device(self, name: str, states: Mapping[HostPath, str]) -> Iterator[Thing | Tie]:
+        groups = self.maps.get(self.host.text(f"/sys/block/{name}/dm/name"), ())
+        yield devices.lun(self.host, self.owner, name, states, groups)
+        yield Tie("attached_to", ("lun", name), ("host", self.owner), "/proc/diskstats")
+        for lower in devices.below(self.host, name, self.read):
+            yield Tie("member_of", ("lun", lower), ("lun", name), "slaves")
+        if (upper := lun_of(self.host, name)) in self.read and upper.startswith("nvme") and upper != name:
+            yield Tie("member_of", ("lun", name), ("lun", upper), f"name {name}")
 
-    async def _is_map(self, device: str) -> bool:
-        return (await self._text(f"/sys/block/{device}/dm/uuid")).startswith(_MULTIPATH)
-
-    async def _is_path(self, device: str) -> bool:
-        holders = await self._files.list(f"/sys/block/{device}/holders")
-        return bool(_HIDDEN_PATH.fullmatch(device)) or any([await self._is_map(holder) for holder in holders])
-
-    async def _below(self, device: str) -> list[str]:
-        """Devices that a map lies on, the disk in place of its partition."""
-        slaves = await self._files.list(f"/sys/block/{device}/slaves")
-        disks = dict.fromkeys(parse.disk_of(slave, self._devices) for slave in slaves)
-        return [disk for disk in disks if disk in self._devices]
-
-    async def _text(self, path: str) -> str:
-        content = await self._files.read(path)
-        return (content or b"").decode("utf-8", "replace").strip(" \0\r\n")
+    def _path(self, path: HostPath, state: str) -> Iterator[Thing | Tie]:
+        yield path_thing(path, state)
+        evidence = f"/sys/block/{path.device}"
+        yield Tie("member_of", ("path", path.id), ("lun", path.lun), evidence)
+        if path.hba is not None and (path.hba in self.fc_hosts or path.hba in self.interfaces):
+            yield Tie("attached_to", ("path", path.id), ("hba", path.hba), evidence)
+        if path.target_end is not None:
+            yield Tie("targets", ("path", path.id), path.target_end, f"{path.protocol} path")
 
 
-def _said(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for value in values if value))
+def path_thing(path: HostPath, state: str) -> Thing:
+    """A path in a state."""
+    return Thing(
+        "path",
+        path.id,
+        label=path.id,
+        attributes={
+            "state": state,
+            "usable": usable(state),
+            "device": path.device,
+            "lun": path.lun,
+            "protocol": path.protocol,
+            "hba": path.hba,
+            "target": path.target,
+            "target_name": path.target_name,
+            "target_state": path.target_state,
+        },
+    )

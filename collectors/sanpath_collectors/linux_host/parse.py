@@ -1,4 +1,4 @@
-"""Files of /proc and /sys → samples and values. No I/O.
+"""Files of /proc and /sys, and what commands write → values. No I/O.
 
 A line of /proc/diskstats, major, minor, name and 17 fields, of a virtual disk on Linux 6.18:
 
@@ -8,10 +8,9 @@ A line of /proc/diskstats, major, minor, name and 17 fields, of a virtual disk o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 
-from sanpath.plugin import CollectorError, Failure, Rows
-from sanpath_collectors.linux_block.tables import FIELDS, LUN
+from sanpath.plugin import CollectorError, Failure
 
 _FEWEST_FIELDS = 11  # Linux 2.6
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
@@ -50,19 +49,126 @@ def disk_of(name: str, names: Collection[str]) -> str:
     return disk if disk in names else name
 
 
-def samples(stats: Mapping[str, Sequence[int]], devices: Sequence[str], seen: int) -> Rows:
-    """One row a device. Fields that this kernel has not are not in the rows."""
-    fields = min((len(stats[device]) for device in devices), default=0)
-    return Rows(
-        LUN,
-        entity=list(devices),
-        seen=[seen] * len(devices),
-        values={
-            metric: [stats[device][field - 1] for device in devices]
-            for metric, field in FIELDS.items()
-            if field <= fields
-        },
-    )
+def processor_times(content: bytes) -> dict[str, int | None] | None:
+    """Columns of the host from /proc/stat, None where it was not read. Waiting for I/O is idleness of a core; time
+    that a hypervisor took away is not.
+
+    >>> list(processor_times(b"cpu  60 2 13 150 7 0 4 1 9 0\\nintr 506 0 3\\nctxt 99\\n").values())
+    [80, 237, 506, 99]
+    """
+    lines = {
+        words[0]: words[1:] for line in content.splitlines() if (words := line.decode("ascii", "replace").split())
+    }
+    if "cpu" not in lines:
+        return None
+    # user, nice, system, idle, iowait, irq, softirq, steal; time of guests is in user already
+    ticks = [number(word) or 0 for word in lines["cpu"][:8]]
+    return {
+        "cpu_busy_seconds_total": sum(ticks) - sum(ticks[3:5]),
+        "cpu_seconds_total": sum(ticks),
+        "interrupts_total": number((lines.get("intr") or [""])[0]),
+        "context_switches_total": number((lines.get("ctxt") or [""])[0]),
+    }
+
+
+def memory_bytes(meminfo: bytes) -> int | None:
+    """MemTotal of /proc/meminfo; None where it does not say.
+
+    >>> memory_bytes(b"MemTotal:       16384256 kB\\nMemFree:         1021132 kB\\n")
+    16777478144
+    """
+    match = re.search(rb"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
+
+
+def cores(content: bytes) -> int | None:
+    """How many processors /proc/stat tells of; None where it was not read."""
+    return len(re.findall(rb"^cpu\d+ ", content, re.MULTILINE)) or None
+
+
+def boot_us(content: bytes) -> int | None:
+    """When the host was booted, of /proc/stat, microseconds since the epoch: cut to a whole second."""
+    match = re.search(rb"^btime (\d+)$", content, re.MULTILINE)
+    return int(match[1]) * 1_000_000 if match else None
+
+
+def uptime_us(content: bytes) -> int | None:
+    """Time since the host was booted, microseconds; it tells hundredths of a second.
+
+    >>> uptime_us(b"15324.07 20480.11\\n")
+    15324070000
+    """
+    match = re.match(rb"(\d+)\.(\d\d)\b", content)
+    return int(match[1]) * 1_000_000 + int(match[2]) * 10_000 if match else None
+
+
+def date_us(output: bytes) -> int | None:
+    """What `date +%s.%N` says, microseconds since the epoch; a date that knows no %N says whole seconds.
+
+    >>> date_us(b"1700000000.123456789\\n"), date_us(b"1700000000.%N\\n")
+    (1700000000123456, 1700000000000000)
+    """
+    match = re.match(rb"(\d{9,11})(?:\.(\d{6}))?", output)
+    return int(match[1]) * 1_000_000 + int(match[2] or 0) if match else None
+
+
+def net_dev(content: bytes) -> dict[str, list[int]]:
+    """Network interface → its fields in /proc/net/dev, the first one at 0.
+
+    >>> net_dev(b"Inter-|   Receive\\n face |bytes\\n  eth0:12 3 0 1 0 0 0 0 45 6 0 0 0 0 0 0\\n")["eth0"][8]
+    45
+    """
+    found = {}
+    for line in content.decode("utf-8", "replace").splitlines():
+        name, colon, rest = line.rpartition(":")
+        words = rest.split()
+        if colon and len(words) >= 16 and all(word.isdecimal() for word in words):
+            found[name.strip()] = [int(word) for word in words]
+    return found
+
+
+def addresses(output: bytes) -> dict[str, list[str]]:
+    """Network interface → its IP addresses but for those of the link alone, of what `ip -o address` writes.
+
+    >>> addresses(b"2: eth1    inet 192.0.2.5/24 brd 192.0.2.255 scope global eth1\\\\       valid_lft forever\\n")
+    {'eth1': ['192.0.2.5']}
+    """
+    found: dict[str, list[str]] = {}
+    for line in output.decode("utf-8", "replace").splitlines():
+        match = re.match(r"\d+:\s+([^\s@]+)\S*\s+inet6?\s+([0-9A-Fa-f.:]+)\S*\s.*\bscope (global|site)\b", line)
+        if match:
+            found.setdefault(match[1], []).append(match[2])
+    return found
+
+
+def transport_address(content: str) -> dict[str, str]:
+    """The parts of an NVMe controller's address.
+
+    >>> transport_address("traddr=192.0.2.9,trsvcid=4420,src_addr=192.0.2.5")["src_addr"]
+    '192.0.2.5'
+    """
+    return dict(re.findall(r"(\w+)=([^,\s]+)", content))
+
+
+def wwpn(content: str) -> str:
+    """The port name at the end of a Fibre Channel address, "" where there is none.
+
+    >>> wwpn("0x21000024ff000001"), wwpn("nn-0x524a937000000000:pn-0x524a937000000001"), wwpn("192.0.2.9")
+    ('21000024ff000001', '524a937000000001', '')
+    """
+    match = re.search(r"0x([0-9a-f]{16})$", content.lower())
+    return match[1] if match else ""
+
+
+def statistic(content: str) -> int | None:
+    """A counter of a Fibre Channel port; all bits set: the adapter does not count it.
+
+    >>> statistic("0x1f"), statistic("0xffffffffffffffff"), statistic("")
+    (31, None, None)
+    """
+    if not re.fullmatch(r"0x[0-9a-f]{1,16}", content) or content == "0xffffffffffffffff":
+        return None
+    return int(content, 16)
 
 
 def identifiers(wwid: str) -> dict[str, tuple[str, ...]]:
@@ -116,3 +222,13 @@ def setting(content: str, key: str) -> str:
     """
     match = re.search(rf"^{key}\s*=\s*(\S+)", content, re.MULTILINE)
     return match[1] if match else ""
+
+
+def device_numbers(content: bytes) -> dict[str, str]:
+    """Device name → number, of /proc/diskstats.
+
+    >>> device_numbers(b"8 16 sdb 1 2 3 4 5 6 7 8 9 10 11")
+    {'sdb': '8:16'}
+    """
+    lines = (line.split() for line in content.decode("utf-8", "replace").splitlines())
+    return {words[2]: f"{words[0]}:{words[1]}" for words in lines if len(words) > 2}

@@ -1,4 +1,4 @@
-"""What a poll of the host yields, and which field of /proc/diskstats each column is."""
+"""What a poll of a host yields, and which field of which file each column is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from sanpath.plugin import Column, Table
 
 _MILLISECONDS = 1e-3
 _SECTOR_BYTES = 512  # whatever the device's own sectors are (Documentation/admin-guide/iostats.rst)
+_TICK_SECONDS = 1e-2  # USER_HZ is 100 on every architecture in use (man 5 proc)
 
-FIELDS: Mapping[str, int] = {
+DISKSTATS: Mapping[str, int] = {
     "ops_read_total": 1,
     "ops_merged_read_total": 2,
     "bytes_read_total": 3,
@@ -28,8 +29,31 @@ FIELDS: Mapping[str, int] = {
 }
 """Metric → field, counted from 1 after the name. Linux 4.18 brought fields 12 to 15, Linux 5.5 the last two."""
 
+FC_STATISTICS: Mapping[str, str] = {
+    "bytes_rx_total": "rx_words",
+    "bytes_tx_total": "tx_words",
+    "errors_rx_total": "error_frames",
+    "discards_rx_total": "dumped_frames",
+    "link_failures_total": "link_failure_count",
+    "loss_of_sync_total": "loss_of_sync_count",
+    "loss_of_signal_total": "loss_of_signal_count",
+    "invalid_words_total": "invalid_tx_word_count",
+    "invalid_crc_total": "invalid_crc_count",
+}
+"""Metric → file below /sys/class/fc_host/*/statistics (Documentation/scsi/scsi_fc_transport.rst)."""
 
-def _column(metric: str) -> Column:
+NET_DEV: Mapping[str, int] = {
+    "bytes_rx_total": 0,
+    "errors_rx_total": 2,
+    "discards_rx_total": 3,
+    "bytes_tx_total": 8,
+    "errors_tx_total": 10,
+    "discards_tx_total": 11,
+}
+"""Metric → field of /proc/net/dev, counted from 0 after the name."""
+
+
+def _of_diskstats(metric: str) -> Column:
     if "_seconds_" in metric:  # printed as unsigned int: 32 bits on every machine (block/genhd.c)
         return Column(metric, bits=32, scale=_MILLISECONDS)
     if metric.startswith("bytes_"):
@@ -37,4 +61,26 @@ def _column(metric: str) -> Column:
     return Column(metric, bits=64) if metric.endswith("_total") else Column(metric)
 
 
-LUN = Table("lun", tuple(map(_column, FIELDS)), plane="guest_block")
+LUN = Table("lun", tuple(map(_of_diskstats, DISKSTATS)), plane="guest_block")
+
+HOST = Table(
+    "host",
+    (
+        Column("cpu_busy_seconds_total", bits=64, scale=_TICK_SECONDS),
+        Column("cpu_seconds_total", bits=64, scale=_TICK_SECONDS),
+        Column("interrupts_total", bits=64),
+        Column("context_switches_total", bits=64),
+    ),
+)
+
+HBA = Table(
+    "hba",
+    (
+        *(Column(metric, bits=64) for metric in dict.fromkeys([*FC_STATISTICS, *NET_DEV])),
+        Column("link_up"),
+        Column("link_speed_bits_per_second"),
+    ),
+)
+"""Fibre Channel ports count words of four bytes; they are recorded as bytes."""
+
+PATH = Table("path", (Column("path_usable"),))

@@ -76,6 +76,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     taken = {declaration.name for declaration in known.declarations} if known is not None else set()
     source = _free(request.name or spec.name, taken)
     writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}")
+    _refuse_twice(file, known)
     task = _Import(writer, source, clock, placement, _host(request, known), said)
     try:
         task.run(reader(source), file, progress)
@@ -83,6 +84,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     finally:
         writer.close()
     _look_where(task, known)
+    _look_for_twins(task, known, spec.name)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.said))
 
 
@@ -159,6 +161,8 @@ class _Import:
 
     def _on_host(self, item: Thing | Tie) -> Iterator[Thing | Tie]:
         """A load runs on its host, and a block device is attached to it."""
+        if isinstance(item, Thing) and item.kind == "host":
+            self.host = None  # The file tells by itself what it is from.
         if self.host is None or not isinstance(item, Thing) or item.kind not in ("load", "lun"):
             return
         if item.kind == "load" and item.local_id != self.source:
@@ -237,6 +241,27 @@ def _host(request: ImportRequest, known: Recording | None) -> str | None:
         return request.host
     hosts = {item.local_id for _, _, item in known.inventory() if isinstance(item, Thing) and item.kind == "host"}
     return hosts.pop() if len(hosts) == 1 else None
+
+
+def _refuse_twice(file: ImportedFile, known: Recording | None) -> None:
+    """One file in a recording twice would be one load counted twice."""
+    digests = {e.detail.get("sha256") for _, e in known.events() if e.name == "imported"} if known is not None else ()
+    if file.path.stat().st_size <= _KEPT_BYTES and hashlib.sha256(file.path.read_bytes()).hexdigest() in digests:
+        raise UsageError(f"{file.name}: is in the recording already")
+
+
+def _look_for_twins(task: _Import, known: Recording | None, collector: str) -> None:
+    """Say so when the same tool has already told of loads at the same time: it writes several files of one run."""
+    if known is None or not task.steps or task.placement.first is None or task.placement.last is None:
+        return
+    same = {d.name for d in known.declarations if d.collector == collector}
+    inside = (task.placement.first, task.placement.last)
+    for source, event in known.events():
+        if source in same and event.name == "step-end" and inside[0] < event.seen <= inside[1]:
+            task.said.append(
+                f"{source} tells of loads at the same time: if both files are of one run, it is now counted twice"
+            )
+            return
 
 
 def _look_where(task: _Import, known: Recording | None) -> None:

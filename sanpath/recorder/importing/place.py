@@ -35,8 +35,8 @@ class Placement:
     """How one file is placed.
 
     `zone`: of local times, None: that of this machine. `behind_us`: by how much the file's clock is behind the
-    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first one did,
-    for a file without times. `first` and `last`: the limits of what was placed.
+    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first did, for
+    a file without times. `first` and `last`: the limits of what was placed.
     """
 
     zone: tzinfo | None = None

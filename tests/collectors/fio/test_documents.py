@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from sanpath_collectors.fio.parse import Documents, size_bytes, target_addresses
+from sanpath_collectors.fio.options import size_bytes, target_addresses
+from sanpath_collectors.fio.parse import Documents
 
 JOB = {"jobname": "a", "groupid": 0, "read": {"total_ios": 5}}
 

@@ -15,7 +15,8 @@ import pytest
 
 from sanpath.plugin import Event, Item, Rows, Thing
 from sanpath_collectors.fio.collector import FioReader
-from sanpath_collectors.fio.parse import Documents, Status, status
+from sanpath_collectors.fio.parse import Documents, status
+from sanpath_collectors.fio.status import Status
 
 ROOT = Path(__file__).parents[3]
 FIO = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "fio"

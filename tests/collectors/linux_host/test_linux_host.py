@@ -1,4 +1,4 @@
-"""Block devices of a recorded and of this machine: rates by hand, joins, and real I/O that is counted."""
+"""Recorded hosts and this machine: rates by hand, joins, paths that die, and real I/O that is counted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.config import load_config
+from sanpath.errors import ConfigError
 from sanpath.model import Thing, Tie
 from sanpath.plugin import Context, Cost, Rows
 from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.context import LiveContext
 from sanpath.transport.replay import ReplayContext
-from sanpath_collectors.linux_block import parse
-from sanpath_collectors.linux_block.collector import LinuxBlock
-from sanpath_collectors.linux_block.config import LinuxBlockConfig
-from sanpath_collectors.linux_block.tables import LUN
+from sanpath_collectors.linux_host import multipath, parse, samples
+from sanpath_collectors.linux_host.collector import LinuxHost
+from sanpath_collectors.linux_host.config import LinuxHostConfig
+from sanpath_collectors.linux_host.multipath import Group
+from sanpath_collectors.linux_host.paths import HostPath, usable
+from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.tables import HOST, LUN
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "diskstats"
@@ -31,13 +36,12 @@ class WallClock:
         return time.time_ns() // 1000
 
 
-def collector() -> LinuxBlock:
-    return LinuxBlock(LinuxBlockConfig(name="here", collector="linux_block"))
+def collector() -> LinuxHost:
+    return LinuxHost(LinuxHostConfig(name="here", collector="linux_host"))
 
 
-async def sample(reader: LinuxBlock, context: Context) -> Rows:
-    (rows,) = [item async for item in reader.poll(context)]
-    assert isinstance(rows, Rows)
+async def sample(reader: LinuxHost, context: Context) -> Rows:
+    (rows,) = [item async for item in reader.poll(context) if isinstance(item, Rows) and item.table is LUN]
     return rows
 
 
@@ -91,23 +95,25 @@ def test_milliseconds_are_32_bits_and_wrap() -> None:
 @pytest.mark.parametrize(("fields", "last"), [(11, "in_flight_seconds_total"), (15, "latency_seconds_discard_total")])
 def test_what_a_kernel_does_not_count_is_absent_and_not_zero(fields: int, last: str) -> None:
     line = "8 0 sda " + " ".join(str(n) for n in range(1, fields + 1))
-    rows = parse.samples(parse.diskstats(line.encode()), ["sda"], seen=1)
+    rows = samples.luns(parse.diskstats(line.encode()), ["sda"], 1, None)
     assert list(rows.values)[-1] == last
     assert "ops_flush_total" not in rows.values
 
 
-def joined(case: str) -> Topology:
+def joined(case: str, sudo: bool = False) -> Topology:
     """The topology of a case, with an array that presents the volume behind the map."""
 
     async def run() -> list[Thing | Tie]:
         context = ReplayContext(WallClock(), Path(__file__).parent / case / "replies")
-        reader = collector()
+        reader = LinuxHost(LinuxHostConfig(name="here", collector="linux_host", sudo=sudo))
         await reader.open(context)
         return [item async for item in reader.inventory(context)]
 
     found: list[tuple[str, int, Thing | Tie]] = [("here", 0, item) for item in asyncio.run(run())]
     found.append(("fa1", 0, Thing("volume", "vol01", "vol01", {"naa": (NAA,)})))
     found.append(("fa1", 0, Thing("host", "esx-db7", "esx-db7", {"wwpn": ("21:00:00:24:FF:00:00:01",)})))
+    found.append(("fa1", 0, Thing("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": ("52:4A:93:7A:1B:2C:3D:00",)})))
+    found.append(("fa1", 0, Thing("array_port", "CT1.ETH4", "CT1.ETH4", {"ip": ("192.0.2.112",)})))
     return resolve(found)
 
 
@@ -123,6 +129,124 @@ def test_a_map_is_the_lun_of_the_volume_and_its_paths_are_members_of_it() -> Non
 def test_the_host_is_the_one_that_the_array_knows_by_its_initiators() -> None:
     hosts = [host for host in joined("multipath-lvm-nvme").of_kind("host") if "21000024ff000001" in host.ids["wwpn"]]
     assert [sorted(source for source, _ in host.known_as) for host in hosts] == [["fa1", "here"]]
+
+
+def test_a_path_is_a_lun_by_an_initiator_and_a_target_port() -> None:
+    topology = joined("fc-service-time-failed-path", sudo=True)
+    path = "path:here/7:0:0:1"
+    assert topology.related(path, "member_of") == ["lun:db7/dm-0"]
+    assert topology.related(path, "attached_to") == ["hba:db7/host7"]
+    assert topology.related(path, "targets") == ["array_port:fa1/CT0.FC0"]
+    assert topology.related("path:here/8:0:0:1", "targets") == []  # a port that no array told of
+
+
+def test_an_iscsi_path_leads_to_the_portal_that_its_session_was_redirected_to() -> None:
+    topology = joined("iscsi-failover-by-multipathd")
+    assert topology.related("array_port:fa1/CT1.ETH4", "targets") == ["path:here/12:0:0:1"]
+
+
+def test_members_of_a_bond_are_told_apart() -> None:
+    topology = joined("fc-service-time-failed-path", sudo=True)
+    members = topology.related("hba:db7/bond0", "member_of")
+    assert members == ["hba:db7/eno2", "hba:db7/eno3"]
+    macs = [topology.entities[hba].ids["mac"] for hba in members]
+    assert len(set(macs)) == 2
+    assert "hba:db7/eno1v0" not in topology.entities  # a virtual function: its traffic is that of a guest
+
+
+MAPS = """\
+oracle: 0 8388608 multipath 2 queue_mode mq 1 alua 2 1 historical-service-time 2 1 0 2 1 8:0 1 8:16 1 \
+historical-service-time 2 1 0 1 1 8:32 1
+backup (1): 0 8388608 multipath 0 0 1 1 round-robin 0 2 1 65:0 100 65:16 100
+root: 0 41943040 linear 8:2 2048
+cut: 0 8388608 multipath 0 0 2 1 service-time 0 2
+No devices found
+"""
+
+
+def test_policies_of_multipath_maps_as_dmsetup_tells_them() -> None:
+    maps = multipath.of_dmsetup(MAPS, "")
+    assert list(maps) == ["oracle", "backup (1)"]
+    assert [list(group.paths) for group in maps["oracle"]] == [["8:0", "8:16"], ["8:32"]]
+    assert multipath.policy(maps["oracle"]) == "service_time"
+    assert multipath.policy_native(maps["oracle"]) == "historical-service-time 2 1 0, groups of 2 and 1 paths"
+    assert multipath.policy(maps["backup (1)"]) == "round_robin"
+    assert maps["backup (1)"][0].repeat == 100
+
+
+def test_one_path_a_group_is_failover_whatever_the_selector() -> None:
+    groups = [Group("service-time 0", paths={number: ""}) for number in ("8:0", "8:16")]
+    assert multipath.policy(groups) == "failover_only"
+    assert multipath.policy(groups[:1]) == "service_time"
+
+
+@pytest.mark.parametrize("answer", ["", "fail\n", "{}", '{"maps": [{"name": "a"}]}', '{"maps": 3}', "[]"])
+def test_what_multipathd_says_instead_of_maps_is_no_knowledge(answer: str) -> None:
+    assert multipath.of_multipathd(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("device", "side", "mapped", "state", "works"),
+    [
+        ("running", "", "active", "running", True),
+        ("running", "active/non-optimized", "active", "active/non-optimized", True),
+        ("running", "standby", "active", "standby", False),
+        ("running", "active/optimized", "failed", "failed", False),
+        ("transport-offline", "active/optimized", "active", "transport-offline", False),
+        ("blocked", "", "failed", "blocked", False),
+        ("", "", "active", "unknown", None),
+    ],
+)
+def test_the_state_of_a_path(device: str, side: str, mapped: str, state: str, works: bool | None) -> None:
+    files = {"/sys/block/sda/device/state": device, "/sys/block/sda/device/access_state": side}
+    path = HostPath("7:0:0:1", "sda", "dm-0", "fcp", number="8:0")
+    now = Snapshot({name: text.encode() for name, text in files.items() if text})
+    assert path.state(now, ["sda"], {"8:0": mapped}) == state
+    assert usable(state) is works
+    assert path.state(Snapshot({}), [], {"8:0": mapped}) == "gone"
+
+
+def test_what_is_only_for_ssh_needs_an_address(tmp_path: Path) -> None:
+    file = tmp_path / "sanpath.yaml"
+    file.write_text("sources:\n  - {name: db7, collector: linux_host, user: me, port: 22}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"sanpath.yaml:2: .*port, user is for SSH: give address as well"):
+        load_config(file)
+
+
+def test_a_source_over_ssh_says_what_the_configuration_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("DB7_PASSWORD", "hunter2")
+    file = tmp_path / "sanpath.yaml"
+    lines = ("address: db7.example.com", "key_file: ~/keys/id", "known_hosts: hosts", "password: env:DB7_PASSWORD")
+    source = "".join(f"    {line}\n" for line in ("collector: linux_host", *lines))
+    file.write_text(f"sources:\n  - name: db7\n{source}", encoding="utf-8")
+    (config,) = load_config(file).sources
+    assert isinstance(config, LinuxHostConfig)
+    target = config.ssh()
+    assert target is not None
+    assert (target.host, target.port, target.user) == ("db7.example.com", None, None)
+    assert target.key_file == Path("/home/me/keys/id")
+    assert target.known_hosts == tmp_path / "hosts"
+    assert target.password is not None
+    assert target.password.get_secret_value() == "hunter2"
+    assert "hunter2" not in repr(config) + repr(target)
+
+
+def test_this_machine_tells_of_its_processors() -> None:
+    if not Path("/proc/stat").exists():
+        pytest.skip("this machine is no Linux host")
+
+    async def run() -> list[Rows]:
+        reader = collector()
+        context = LiveContext(WallClock(), Cost())
+        await reader.open(context)
+        return [item async for item in reader.poll(context) if isinstance(item, Rows) and item.table is HOST]
+
+    (rows,) = asyncio.run(run())
+    (host,) = rows.entity
+    assert rows.device_time is None
+    assert 0 < value(rows, host, "cpu_busy_seconds_total") < value(rows, host, "cpu_seconds_total")
+    assert value(rows, host, "context_switches_total") > 0
 
 
 def test_a_lun_of_fio_is_the_device_of_the_host_it_runs_on() -> None:

@@ -156,8 +156,22 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
 def test_a_second_result_of_one_tool_has_a_name_of_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     for begin in (0, 100):
-        run(written(tmp_path, sqlio()), "--into", folder, "--at", at(begin))
+        run(written(tmp_path, sqlio(threads=THREADS + begin)), "--into", folder, "--at", at(begin))
     assert [source.name for source in judged(folder).sources] == ["sqlio", "sqlio-2"]
+
+
+def test_a_file_is_not_imported_twice(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(written(tmp_path, sqlio()), "--into", folder, "--at", at(0))
+    with pytest.raises(UsageError, match="is in the recording already"):
+        run(tmp_path / "sqlio.txt", "--into", folder, "--at", at(200))
+
+
+def test_two_results_of_one_tool_at_one_time_are_pointed_out(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(written(tmp_path, sqlio()), "--into", folder, "--at", at(0))
+    said = run(written(tmp_path, sqlio("write"), "w.txt"), "--into", folder, "--at", at(1))
+    assert "if both files are of one run, it is now counted twice" in said
 
 
 def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""A timespan's settings from the command line, for results that have lost their section of input parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sanpath_collectors.diskspd.settings import Fill, Span, Target
+from sanpath_collectors.diskspd.values import count, number, size_bytes
+
+_OPTION = re.compile(r"(?:^|\s)[-/]([A-Za-z])(\S*)")
+
+
+def options(line: str) -> dict[str, str]:
+    """Option letter → what follows it; an option that is given twice keeps both, with a space between.
+
+    >>> options("diskspd.exe -b4K -Suw -r4K -rs50 D:/a.dat")
+    {'b': '4K', 'S': 'uw', 'r': '4K s50'}
+    """
+    given: dict[str, str] = {}
+    for letter, value in _OPTION.findall(line):
+        given[letter] = f"{given[letter]} {value}" if letter in given else value
+    return given
+
+
+def is_limited(given: Mapping[str, str]) -> bool:
+    """Whether a rate (-g) or a time to think (-j) was asked for."""
+    return "g" in given or (number(given.get("j")) or 0) > 0
+
+
+def span_of(line: str) -> Span:
+    """The settings, with DiskSpd's defaults (help text of 2.2): -b64K -o2 -t1 -w0 -d10 -W5. Its one target has no
+    path: it stands for all of them."""
+    given = options(line)
+    pool = count(given.get("F")) or None
+    target = Target(
+        block_bytes=size_bytes(given.get("b", "64K")),
+        read_ratio=1 - min(100.0, number(given.get("w", "0")) or 0.0) / 100,
+        random_ratio=_random_ratio(given.get("r")),
+        outstanding=count(given.get("o", "2")),
+        threads=None if pool else count(given.get("t", "1")),
+        direct=_direct(given),
+        fill=_fill(given.get("Z")),
+        rate_limited=is_limited(given),
+        mapped="m" in given.get("S", ""),
+    )
+    return Span(
+        seconds=number(given.get("d", "10")),
+        warmup_seconds=number(given.get("W", "5")),
+        cooldown_seconds=number(given.get("C", "0")) or 0.0,
+        pool_threads=pool,
+        pool_outstanding=count(given.get("O")) or None,
+        targets=[target],
+    )
+
+
+def _random_ratio(given: str | None) -> float:
+    if given is None:
+        return 0.0
+    share = re.search(r"\bs(\d{1,3})", given)
+    return min(100, int(share[1])) / 100 if share else 1.0
+
+
+def _direct(given: Mapping[str, str]) -> bool:
+    # -S alone is -Su; b: cached, h: -Suw, r: past the local cache, m: memory mapped (DiskSpd's help text).
+    return "h" in given or ("S" in given and (not given["S"] or bool(set(given["S"]) & set("hur"))))
+
+
+def _fill(given: str | None) -> Fill | None:
+    if given is None:
+        return "repeating"
+    # -Z<size>,<file>: what the file holds is not told.
+    return "zeros" if not given else None if "," in given else "random"

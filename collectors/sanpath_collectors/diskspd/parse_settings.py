@@ -1,0 +1,103 @@
+"""Lines of the section "Input parameters" → settings. Pure.
+
+DiskSpd 2.1; 2.2 writes sizes as "4KiB" and names the pool that -F makes:
+
+    timespan:   1
+    -------------
+    duration: 30s
+    warm up time: 15s
+    path: 'D:\\test.dat'
+            software cache disabled
+            performing mix test (read/write ratio: 70/30)
+            block size: 4096
+            using random I/O (alignment: 4096)
+            number of outstanding I/O operations: 16
+            threads per file: 4
+"""
+
+from __future__ import annotations
+
+import re
+
+from sanpath_collectors.diskspd.settings import Span, Target
+from sanpath_collectors.diskspd.values import count, number, size_bytes
+
+_PATH = re.compile(r"path: (?:template target )?'(.*)'")
+_MIX = re.compile(r"\((read|write)/(?:read|write) ratio: (\d{1,3})/")
+_POOL = re.compile(r"thread pool with (\d{1,9}) threads")
+_SHARE = re.compile(r"\((\d{1,3})% random\)")
+_PAST_CACHE = re.compile(r"(?:local )?software (?:and hardware (?:write )?)?cache disabled")
+_CACHED = re.compile(r"using software (?:and hardware (?:write )?)?cache")
+
+
+def setting(line: str, spans: list[Span]) -> None:
+    """Take in one line, without its indentation; what is not known is passed over."""
+    if line.startswith("timespan:"):
+        spans.append(Span())
+    elif spans and (path := _PATH.fullmatch(line)):
+        spans[-1].targets.append(Target(path[1], fill="repeating"))
+    elif spans and spans[-1].targets:
+        _of_target(line, spans[-1].targets[-1])
+    elif spans:
+        _of_span(line, spans[-1])
+
+
+def _of_span(line: str, span: Span) -> None:
+    name, _, value = line.partition(":")
+    match name:
+        case "duration":
+            span.seconds = number(value.rstrip("s"))
+        case "warm up time":
+            span.warmup_seconds = number(value.rstrip("s"))
+        case "cool down time":
+            span.cooldown_seconds = number(value.rstrip("s")) or 0.0
+        case "number of outstanding I/O operations per thread":
+            span.pool_outstanding = count(value) or None
+        case "generating random data for each write IO":
+            span.random_writes = True
+        case _ if pool := _POOL.fullmatch(line):
+            span.pool_threads = int(pool[1]) or None
+
+
+def _of_target(line: str, target: Target) -> None:
+    name, _, value = line.partition(":")
+    match name:
+        case "block size":
+            target.block_bytes = size_bytes(value)
+        case "number of outstanding I/O operations" | "number of outstanding I/O operations per thread":
+            target.outstanding = count(value)
+        case "threads per file":
+            target.threads = count(value)
+        case "max file size":
+            target.limit_bytes = size_bytes(value)
+        case "think time":
+            target.rate_limited = (number(value.rstrip("ms")) or 0) > 0
+        case "write buffer size":
+            target.fill = "random"
+        case "write buffer source" if value.strip() != "random fill":
+            target.fill = None  # a file of the user's
+        case "zeroing write buffers":
+            target.fill = "zeros"
+        case _:
+            _of_target_in_words(line, target)
+
+
+def _of_target_in_words(line: str, target: Target) -> None:
+    if line.startswith("performing "):
+        mix = _MIX.search(line)
+        # The versions that say "write/read" write 100 for what is left (2.0.12).
+        first = min(100, int(mix[2])) / 100 if mix else float("read test" in line)
+        target.read_ratio = 1 - first if mix and mix[1] == "write" else first
+    elif line.startswith("using mixed random/sequential"):
+        share = _SHARE.search(line)
+        target.random_ratio = int(share[1]) / 100 if share else None
+    elif line.startswith(("using random I/O", "using sequential I/O", "using interlocked sequential I/O")):
+        target.random_ratio = float(line.startswith("using random"))
+    elif line.startswith("memory mapped I/O enabled"):
+        target.mapped = True
+    elif line.startswith("throughput rate-limited"):
+        target.rate_limited = True
+    elif _PAST_CACHE.match(line):
+        target.direct = True
+    elif _CACHED.match(line):
+        target.direct = False

@@ -1,0 +1,7 @@
+"""What a timespan of a DiskSpd result yields."""
+
+from __future__ import annotations
+
+from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Table
+
+LOAD = Table("load", (*LOAD_COUNTERS, *LOAD_PERCENTILES, Column("in_flight_configured")), plane="load")

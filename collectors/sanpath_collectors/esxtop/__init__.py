@@ -1,0 +1,13 @@
+"""esxtop: what an ESXi host sees of its disks, adapters and paths, second by second, from its batch mode."""
+
+from sanpath.plugin import FollowedFileConfig, Spec
+from sanpath_collectors.esxtop.tables import TABLES
+
+COLLECTOR = Spec(
+    name="esxtop",
+    title="ESXi's esxtop or resxtop in batch mode (-b), left behind or growing",
+    tables=TABLES,
+    config=FollowedFileConfig,
+    collector="sanpath_collectors.esxtop.collector:EsxtopFile",
+    result="sanpath_collectors.esxtop.reader:EsxtopLog",
+)

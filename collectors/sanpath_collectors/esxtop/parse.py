@@ -1,0 +1,180 @@
+r"""Which of esxtop's thousands of columns are read, and what they tell. Pure: names in, a plan out.
+
+    "(PDH-CSV 4.0) (UTC)(0)","\\esx7\Memory\Memory Overcommit (1 Minute Avg)",...
+    "\\esx7\Physical Disk SCSI Device(naa.624a93706c1b16ce1c034d1c000aab1a)\Average Driver MilliSec/Command",...
+    "\\esx7\Physical Disk Adapter(vmhba2)\Reads/sec","\\esx7\Virtual Disk(sqlvm1:scsi0:1)\Average MilliSec/Read",...
+    "11/20/2026 08:00:05","0.00","0.41",...
+
+The layout is PDH's; names are English on every host. MBytes are 2^20 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from sanpath.plugin import Thing, Tie
+from sanpath_collectors.esxtop import tables
+from sanpath_collectors.esxtop.tables import NANOSECONDS, PARTS
+from sanpath_collectors.perfmon.pdh import CounterPath
+from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
+
+_MEGABYTE = 1024.0 * 1024.0
+_MS = 1e-3
+_SHOWN = {"device": "driver", "kernel": "kernel", "queue": "queue", "guest": "guest"}
+
+_MOVED = (
+    Use("ops_read_total", "reads/sec"),
+    Use("ops_write_total", "writes/sec"),
+    Use("bytes_read_total", "mbytes read/sec", factor=_MEGABYTE),
+    Use("bytes_write_total", "mbytes written/sec", factor=_MEGABYTE),
+)
+_MEANS = tuple(
+    Use(f"{part}_seconds_mean", f"average {_SHOWN[part]} millisec/command", "commands/sec", _MS, summed=False)
+    for part in PARTS
+)
+_QUEUE = (
+    Use("in_flight", "active commands", summed=False),
+    Use("queued", "queued commands", summed=False),
+    Use("queue_depth", "device q depth", summed=False),
+    Use("queue_depth", "adapter q depth", summed=False),
+    Use("aborts_total", "aborts/sec"),
+    Use("resets_total", "resets/sec"),
+)
+_DIRECTIONS = (("read", "reads/sec"), ("write", "writes/sec"))
+
+LUN = (
+    *_MOVED,
+    *_MEANS,
+    *_QUEUE,
+    *(
+        Use(f"{part}_seconds_mean_{d}", f"average {_SHOWN[part]} millisec/{d}", rate, _MS, summed=False)
+        for part in PARTS
+        for d, rate in _DIRECTIONS
+    ),
+    *(
+        Use(f"latency_seconds_{d}_total", rate, f"average driver millisec/{d}", _MS * NANOSECONDS)
+        for d, rate in _DIRECTIONS
+    ),
+)
+HBA = (*_MOVED, *_MEANS, *_QUEUE)
+PATH = (*_MOVED, _MEANS[0])
+VDISK = (
+    *_MOVED,
+    *(Use(f"latency_seconds_{d}_total", rate, f"average millisec/{d}", _MS * NANOSECONDS) for d, rate in _DIRECTIONS),
+)
+HOST = (
+    Use("cpu_busy_ratio", "busy", factor=0.01, summed=False),
+    Use("cpu_busiest_core_ratio", "busiest core", factor=0.01, summed=False),
+    Use("cpu_busy_seconds_total", "all cores", factor=0.01 * NANOSECONDS),
+    Use("cpu_seconds_total", "cores", factor=NANOSECONDS),
+)
+
+_BUSY = "% util time"
+_OBJECTS: Mapping[str, frozenset[str]] = {
+    name: frozenset(counter for use in uses for counter in use.counters)
+    for name, uses in (
+        ("physical disk scsi device", LUN),
+        ("physical disk adapter", HBA),
+        ("physical disk path", PATH),
+        ("virtual disk", VDISK),
+    )
+} | {"physical cpu": frozenset((_BUSY,))}
+
+_DEVICE = re.compile(r"(naa\.[0-9a-f]+|eui\.[0-9a-f]+|(?:t10|mpx|vml|uuid)\.\S+)", re.IGNORECASE)
+_VIRTUAL = re.compile(r"(.+):((?:scsi|nvme|sata|ide)\d{1,3}:\d{1,3})")
+_PATH = re.compile(r"(?:(naa\.[0-9a-f]+|eui\.[0-9a-f]+)\W)?.*?((vmhba\d{1,4}):C\d+:T\d+:L\d+).*", re.IGNORECASE)
+_ADAPTER = re.compile(r"vm\w+")
+
+MARKS = ("\\Memory\\Memory Overcommit (", "\\Physical Cpu", "\\Physical Disk SCSI Device(", "\\Group Cpu(")
+"""What only esxtop's headers hold; that of the memory comes first."""
+
+
+def plan(names: Sequence[str], host: str, called: str | None = None) -> Plan:
+    """What columns tell. `names`: of all columns, the first of them that of the time. `host`: what the machine is
+    called where the names do not say, `called`: what it is called whatever they say."""
+    made = Plan()
+    machines = made.find(names, host, _known)
+    if called is not None and len(machines) == 1:
+        machines = {called: machines.popitem()[1]}
+    for machine, found in machines.items():
+        made.items.append(Thing("host", machine, machine, {"name": (machine,)}))
+        _devices(made, machine, found.get("physical disk scsi device", {}))
+        _adapters(made, machine, found.get("physical disk adapter", {}))
+        _paths(made, machine, found.get("physical disk path", {}))
+        _virtual_disks(made, machine, found.get("virtual disk", {}))
+        _processors(made, machine, found.get("physical cpu", {}))
+    if not any(series.table is tables.LUN for series in made.series):
+        made.warnings.append(("devices-missing", "there are no disk devices: esxtop -b -a writes them"))
+    return made
+
+
+def _known(path: CounterPath) -> tuple[str, str] | None:
+    object_name, counter = path.object.lower(), path.counter.strip().lower()
+    return (object_name, counter) if counter in _OBJECTS.get(object_name, ()) else None
+
+
+def _devices(made: Plan, machine: str, instances: Instances) -> None:
+    devices = {}
+    for instance, counters in instances.items():
+        if _DEVICE.fullmatch(instance):
+            device = instance.lower() if instance.lower().startswith(("naa.", "eui.")) else instance
+            entity = f"{machine}/{device}"
+            devices[entity] = counters
+            ids = {"device": (device,)}
+            if device.startswith(("naa.", "eui.")):
+                ids[device[:3]] = (device,)
+            made.items += [
+                Thing("lun", entity, entity, ids),
+                Tie("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
+            ]
+    made.tell(tables.LUN, LUN, devices)
+
+
+def _adapters(made: Plan, machine: str, instances: Instances) -> None:
+    adapters = {f"{machine}/{name}": counters for name, counters in instances.items() if _ADAPTER.fullmatch(name)}
+    for entity in adapters:
+        made.items += [
+            Thing("hba", entity, entity, {"name": (entity,)}),
+            Tie("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
+        ]
+    made.tell(tables.HBA, HBA, adapters)
+
+
+def _paths(made: Plan, machine: str, instances: Instances) -> None:
+    paths: dict[str, Counters] = {}
+    for instance, counters in instances.items():
+        if match := _PATH.fullmatch(instance):
+            entity = f"{machine}/{match[2]}"
+            paths.setdefault(entity, counters)
+            made.items += _path(machine, entity, match[3], match[1])
+    made.tell(tables.PATH, PATH, paths)
+
+
+def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[Thing | Tie]:
+    yield Thing("path", path, path)
+    yield Tie("attached_to", ("path", path), ("hba", f"{machine}/{adapter}"), "esxtop path")
+    if device is not None:
+        yield Tie("member_of", ("path", path), ("lun", f"{machine}/{device.lower()}"), "esxtop path")
+
+
+def _virtual_disks(made: Plan, machine: str, instances: Instances) -> None:
+    """Disks, not the sum that a virtual machine has of its own."""
+    disks = {}
+    for instance, counters in instances.items():
+        if match := _VIRTUAL.fullmatch(instance):
+            vm, disk = match[1], f"{match[1]}/{match[2]}"
+            disks[disk] = counters
+            made.items += [
+                Thing("vm", vm, vm, {"name": (vm,)}),
+                Tie("runs_on", ("vm", vm), ("host", machine), "esxtop"),
+                Thing("vdisk", disk, disk, {"name": (disk,)}),
+                Tie("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
+            ]
+    made.tell(tables.VDISK, VDISK, disks)
+
+
+def _processors(made: Plan, machine: str, instances: Instances) -> None:
+    cores = [counters[_BUSY] for name, counters in instances.items() if name.isdigit()]
+    total = instances.get("_Total", {}).get(_BUSY)
+    made.tell(tables.HOST, HOST, {machine: made.cores(cores, total)})

@@ -1,0 +1,38 @@
+"""What a batch of esxtop yields."""
+
+from __future__ import annotations
+
+from sanpath.plugin import Column, Table
+
+NANOSECONDS = 1e9
+"""Seconds of a counter are summed up as nanoseconds."""
+
+
+def _table(kind: str, *metrics: str, plane: str | None = None) -> Table:
+    """esxtop gives averages over the interval before a row."""
+    columns = (
+        Column(m, 64, 1 / NANOSECONDS if "seconds" in m else 1.0) if m.endswith("_total") else Column(m)
+        for m in metrics
+    )
+    return Table(kind, tuple(columns), "average", plane)
+
+
+MOVED = tuple(f"{what}_{d}_total" for what in ("ops", "bytes") for d in ("read", "write"))
+WAITED = tuple(f"latency_seconds_{d}_total" for d in ("read", "write"))
+PARTS = ("device", "kernel", "queue", "guest")
+"""DAVG, KAVG, QAVG and GAVG."""
+
+_MEANS = tuple(f"{part}_seconds_mean" for part in PARTS)
+_QUEUE = ("in_flight", "queued", "queue_depth", "aborts_total", "resets_total")
+
+LUN = _table(
+    "lun",
+    *(*MOVED, *WAITED, *_MEANS, *(f"{mean}_{d}" for mean in _MEANS for d in ("read", "write")), *_QUEUE),
+    plane="device",
+)
+HBA = _table("hba", *MOVED, *_MEANS, *_QUEUE, plane="device")
+PATH = _table("path", *MOVED, "device_seconds_mean", plane="device")
+VDISK = _table("vdisk", *MOVED, *WAITED, plane="vscsi")
+HOST = _table("host", "cpu_busy_ratio", "cpu_busiest_core_ratio", "cpu_busy_seconds_total", "cpu_seconds_total")
+
+TABLES = (LUN, HBA, PATH, VDISK, HOST)

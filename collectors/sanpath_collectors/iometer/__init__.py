@@ -1,0 +1,15 @@
+"""Iometer: its results, its updates while a test runs, and its configuration files."""
+
+from __future__ import annotations
+
+from sanpath.plugin import FollowedFileConfig, Spec
+from sanpath_collectors.iometer.tables import LOAD
+
+COLLECTOR = Spec(
+    name="iometer",
+    title="Iometer results (.csv), configuration (.icf), and its updates while it runs",
+    config=FollowedFileConfig,
+    collector="sanpath_collectors.iometer.live:IometerUpdates",
+    tables=(LOAD,),
+    result="sanpath_collectors.iometer.reader:IometerReader",
+)

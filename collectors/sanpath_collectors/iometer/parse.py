@@ -1,0 +1,211 @@
+"""Results and updates of Iometer, line by line → tests and updates. Pure.
+
+Lines that begin with `'` are labels of those that follow. Every run is appended to the file, in it every test:
+
+    'Test Type,Test Description
+    0,random read over eight LUNs
+    'Version
+    1.1.0
+    'Time Stamp
+    2026-03-02 09:28:04:211                                  (local time; the run begins)
+    'Access specifications
+    'Access specification name,default assignment
+    64K random read,0
+    'size,% of size,% reads,% random,delay,burst,align,reply
+    65536,100,100,100,0,1,65536,0,
+    'End access specifications
+    'Results
+    'Target Type,Target Name,Access Specification Name,# Managers,...
+    ALL,All,64K random read,1,2,4,6250.110000,...
+    MANAGER,HOST-A,64K random read,,2,4,6250.110000,...
+    PROCESSOR,CPU 0,,...
+    WORKER,Worker 1,64K random read,,,2,3125.000000,...
+    DISK,1: "ARRAY LUN 0001",,,,,1562.500000,...
+    'Time Stamp
+    2026-03-02 09:29:14:871                                  (the test has ended)
+
+The file of updates (1.1.0, `inst` before the name of the results) has the same frame, with a time stamp before each
+row: one row a target and update, called WORKER after its worker, and at the end the means of the whole test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sanpath.errors import CollectorError, Failure
+from sanpath_collectors.iometer.numbers import local_us
+from sanpath_collectors.iometer.rows import Columns, Row, cells_of, unquoted
+from sanpath_collectors.iometer.specification import AccessLine, Specification, access_line
+
+_MOST_LINES = 100
+"""Of a specification (Iometer's own limit)."""
+_MOST_ROWS = 100_000
+"""Of one test: 128 workers with 512 targets each are fewer."""
+
+Specifications = Mapping[str, Specification]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test that has ended, with its rows in the order they were written."""
+
+    __test__ = False  # what pytest would take for one of its own
+
+    version: str | None
+    specifications: Specifications
+    rows: tuple[Row, ...]
+    end_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one target did since the update before."""
+
+    version: str | None
+    specifications: Specifications
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatesEnded:
+    """The test has ended that the updates were of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something a person should know of the file."""
+
+    code: str
+    text: str
+
+
+Record = Test | Update | UpdatesEnded | Oddity
+
+
+@dataclass(slots=True)
+class ResultText:
+    """Takes in a text line by line. `time_us`: the latest time stamp of a run or a test, 0 before the first."""
+
+    time_us: int = 0
+    _label: str = ""
+    _delimiter: str = ","
+    _version: str | None = None
+    _columns: Columns | None = None
+    _access: dict[str, list[AccessLine]] = field(default_factory=dict)
+    _accessed: str = ""
+    _specifications: Specifications = field(default_factory=dict)
+    _rows: list[Row] | None = None
+    _updating: bool = False
+    _told: set[str] = field(default_factory=set)
+
+    def line(self, line: str) -> Iterator[Record]:
+        """What this line completes. Raises CollectorError: the text is no result of Iometer."""
+        line = line.strip(" \t\0")
+        if line.startswith(("'", "TimeStamp")):
+            yield from self._begin(line)
+        elif line.startswith("Aborted test"):
+            yield Oddity("aborted", "a test was stopped by hand before its time: its figures are of a shorter run")
+        elif line:
+            yield from self._value(line)
+
+    def end(self) -> Iterator[Record]:
+        """The text has ended."""
+        yield from self._drop("the file ends before the test does")
+
+    def _begin(self, line: str) -> Iterator[Record]:
+        yield from self._dialect(line)
+        header = cells_of(line, self._delimiter)
+        self._label = header[0].lstrip("'").strip().casefold()
+        match self._label:
+            case "version" if self._rows is not None:
+                # The label before it is lost in the row that was cut.
+                yield from self._drop("another run begins before the test ends")
+                self._columns, self._access = None, {}
+            case "test type":
+                yield from self._drop("another run begins before the test ends")
+                self._version, self._columns, self._access = None, None, {}
+            case "access specifications":
+                self._access = {}
+            case "results":
+                yield from self._drop("another test begins before it ends")
+                self._rows = []
+                self._specifications = {n: Specification(n, tuple(lines)) for n, lines in self._access.items()}
+            case "target type" | "timestamp":
+                yield from self._header(header)
+
+    def _dialect(self, line: str) -> Iterator[Oddity]:
+        # No label of Iometer's own holds a semicolon.
+        if ";" in line and "," not in line and self._delimiter != ";":
+            self._delimiter = ";"
+            yield Oddity(
+                "localised-file",
+                "a spreadsheet has saved the file again, with ';' between the cells: it may have shortened numbers",
+            )
+        elif "," in line and ";" not in line:
+            self._delimiter = ","
+
+    def _header(self, header: list[str]) -> Iterator[Record]:
+        columns = Columns(header, self._delimiter)
+        self._columns = columns if columns.are_results else None
+        self._updating = columns.are_updates
+        if self._columns is None:
+            yield Oddity("header-unreadable", "a header line lacks columns that are needed: its rows are left out")
+
+    def _value(self, line: str) -> Iterator[Record]:
+        match self._label:
+            case "target type" | "timestamp":
+                yield from self._row(line)
+            case "version":
+                self._version = cells_of(line, self._delimiter)[0]
+            case "time stamp":
+                yield from self._stamp(cells_of(line, self._delimiter)[0])
+            case "access specification name":
+                # A name may hold commas; the assignment behind it does not, and a spreadsheet adds empty cells.
+                name, _, assigned = line.rstrip(self._delimiter).rpartition(self._delimiter)
+                self._accessed = unquoted(name or assigned)
+                self._access[self._accessed] = []
+            case "size" if self._accessed in self._access:
+                read = access_line(cells_of(line, self._delimiter))
+                if read is not None and len(self._access[self._accessed]) < _MOST_LINES:
+                    self._access[self._accessed].append(read)
+
+    def _row(self, line: str) -> Iterator[Record]:
+        try:
+            row = self._columns.row(line) if self._columns is not None else None
+        except ValueError:
+            if "row" not in self._told:
+                self._told.add("row")
+                yield Oddity("row-unreadable", f"rows are cut or damaged and left out, the first: {line[:60]!r}")
+            return
+        if row is None:
+            return
+        if self._updating:
+            if row.stamp_us is not None:
+                self.time_us = row.stamp_us
+                yield Update(self._version, self._specifications, row)
+        elif self._rows is not None:
+            if len(self._rows) >= _MOST_ROWS:
+                text = f"more than {_MOST_ROWS:,} rows without an end of the test : give the file as Iometer wrote it"
+                raise CollectorError(Failure.UNREADABLE, text)
+            self._rows.append(row)
+
+    def _stamp(self, text: str) -> Iterator[Record]:
+        moment = local_us(text)
+        self._label = ""
+        if moment is None:
+            yield from self._drop(f"the time at its end cannot be read: {text[:40]!r}")
+            return
+        self.time_us = moment
+        if self._updating and self._rows is not None:
+            yield UpdatesEnded()
+        elif self._rows:
+            yield Test(self._version, self._specifications, tuple(self._rows), moment)
+        self._rows = None
+
+    def _drop(self, why: str) -> Iterator[Record]:
+        if self._updating and self._rows is not None:
+            yield UpdatesEnded()
+        if self._rows is not None:
+            yield Oddity("not-finished", f"a test is not whole: {why}")
+        self._rows, self._updating = None, False

@@ -1,0 +1,160 @@
+"""Tests of Iometer → things, samples and steps: one figure a target for the whole of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.model import DIRECTIONS, Scalar
+from sanpath.plugin import Item, LoadStep, Rows, histogram, warning
+from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
+from sanpath_collectors.iometer.leaves import Leaf, leaves_of
+from sanpath_collectors.iometer.numbers import COUNTER_END
+from sanpath_collectors.iometer.parse import Test
+from sanpath_collectors.iometer.tables import LOAD
+
+_TOLERANCE = 0.02
+_NS_PER_MS = 1_000_000
+
+
+class Tests:
+    """Turns one test after the other into items."""
+
+    __test__ = False  # what pytest would take for one of its own
+
+    def __init__(self, load: str) -> None:
+        self._load = load
+        self._inventory = Inventory(load)
+        self.count = 0
+
+    def items(self, test: Test) -> Iterator[Item]:
+        """What one test yields."""
+        self.count += 1
+        leaves = [leaf for leaf in leaves_of(test.rows, test.specifications) if leaf.seconds]
+        seconds = max((leaf.seconds for leaf in leaves), default=0.0)
+        if not leaves:
+            yield self._warning(test, "no-io", "no target has completed an I/O: it yields no step")
+            return
+        ids = [local_id(self._load, *leaf.path) for leaf in leaves]
+        step = self._step(leaves, ids)
+        for name, leaf in zip(ids, leaves, strict=True):
+            yield from self._inventory.tell(name, _attributes(leaf, test))
+        if ids != [self._load]:
+            yield from self._inventory.tell(self._load, _whole(leaves, step, test))
+        yield step.event("step-begin", test.end_us - round(seconds * 1e6))
+        yield _rows(ids, leaves, test.end_us, at_end=False)
+        yield _rows(ids, leaves, test.end_us, at_end=True)
+        yield from self._histogram(test)
+        yield from self._doubts(test, leaves)
+        yield step.event("step-end", test.end_us)
+
+    def _step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
+        depths = [leaf.in_flight for leaf in leaves]
+        told = [depth for depth in depths if depth is not None]
+        offered = sum(told) if len(told) == len(depths) else None
+        specifications = {leaf.specification for leaf in leaves if leaf.specification is not None}
+        sizes = {leaf.specification.block_bytes if leaf.specification else None for leaf in leaves}
+        what = " + ".join(sorted(s.name for s in specifications)) or "test"
+        return LoadStep(
+            name=what if offered is None else f"{what}, {offered} in flight",
+            loads=tuple(ids),
+            offered=offered,
+            block_bytes=sizes.pop() if len(sizes) == 1 else None,
+            rate_limited=any(s.is_limited for s in specifications),
+            group=self.count,
+            summary=True,
+        )
+
+    def _histogram(self, test: Test) -> Iterator[Item]:
+        """Of all targets together: the bins of their own rows are their worker's (ManagerList.cpp, Worker.cpp)."""
+        whole = next((row for row in test.rows if row.kind == "ALL"), None)
+        if whole is None:
+            return
+        busy = [direction for direction in DIRECTIONS if whole.figures[direction].ops]
+        total = sum(number for _, number in whole.bins)
+        if len(busy) == 1 and total:
+            buckets = [(upper, number / total) for upper, number in whole.bins]
+            yield histogram(test.end_us, self._load, busy[0], buckets)
+
+    def _doubts(self, test: Test, leaves: Sequence[Leaf]) -> Iterator[Item]:
+        whole = next((row for row in test.rows if row.kind == "ALL"), leaves[0].row)
+        errors = sum(leaf.row.errors for leaf in leaves)
+        if errors:
+            worst = max(leaves, key=lambda leaf: leaf.row.errors)
+            where = f", {worst.row.errors:,} of them at {'/'.join(worst.path) or 'all'}"
+            yield self._warning(test, "errors-counted", f"Iometer counted {errors:,} I/Os that failed{where}")
+        if any(leaf.in_flight is None for leaf in leaves):
+            text = "the queue depth is -1 (it differs below a row, or is not told): I/Os in flight are not known"
+            yield self._warning(test, "queue-depth-unknown", text)
+        total = sum(leaf.row.ops_per_second for leaf in leaves)
+        if whole.kind == "ALL" and abs(total - whole.ops_per_second) > _TOLERANCE * whole.ops_per_second:
+            text = f"its rows add up to {total:.6g} I/Os a second, the row ALL says {whole.ops_per_second:.6g}"
+            yield self._warning(test, "sums-differ", text)
+        if any(row.kind == "NETWORK" for row in test.rows):
+            yield self._warning(test, "network-left-out", "its network targets are left out: they are no storage")
+
+    def _warning(self, test: Test, code: str, text: str) -> Item:
+        return warning(test.end_us, code, f"test {self.count}: {text}")
+
+
+def _attributes(leaf: Leaf, test: Test) -> dict[str, Scalar]:
+    row = leaf.row
+    threads = 1 if row.kind in ("DISK", "WORKER") else None
+    return profile(
+        leaf.specification,
+        version=test.version,
+        in_flight=leaf.in_flight,
+        threads=threads,
+        files=leaf.targets,
+        working_set_bytes=area_bytes([row.sectors] * (leaf.targets or 1)),
+    )
+
+
+def _whole(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
+    specifications = {leaf.specification for leaf in leaves}
+    workers = {leaf.path[:2] for leaf in leaves}
+    # Workers of one manager may share a target.
+    targets = {(leaf.path[0], leaf.path[-1]): leaf.row.sectors for leaf in leaves if leaf.row.kind == "DISK"}
+    return profile(
+        specifications.pop() if len(specifications) == 1 else None,
+        version=test.version,
+        in_flight=step.offered,
+        threads=len(workers) if all(len(worker) == 2 for worker in workers) else None,
+        files=len(targets) or None,
+        working_set_bytes=area_bytes(targets.values()),
+    ) | {"rate_limited": step.rate_limited}
+
+
+def _rows(ids: Sequence[str], leaves: Sequence[Leaf], end_us: int, *, at_end: bool) -> Rows:
+    """Zeros when each leaf began to count, or its totals when the test ended."""
+    samples = [_totals(leaf) if at_end else _zeros() for leaf in leaves]
+    for leaf, sample in zip(leaves, samples, strict=True):
+        sample["in_flight_configured"] = leaf.in_flight
+    return Rows(
+        LOAD,
+        list(ids),
+        [end_us if at_end else end_us - round(leaf.seconds * 1e6) for leaf in leaves],
+        {column.metric: [sample.get(column.metric) for sample in samples] for column in LOAD.columns},
+    )
+
+
+def _zeros() -> dict[str, int | None]:
+    return {column.metric: 0 for column in LOAD.columns if column.bits}
+
+
+def _totals(leaf: Leaf) -> dict[str, int | None]:
+    values: dict[str, int | None] = {}
+    for direction in DIRECTIONS:
+        told = leaf.row.figures[direction]
+        values[f"ops_{direction}_total"] = told.ops
+        values[f"bytes_{direction}_total"] = told.bytes
+        # Mean x count, not Total Raw Response Time: in the row of a target that is the sum of its worker's targets.
+        values[f"latency_seconds_{direction}_total"] = _ns(told.mean_ms, told.ops) if told.ops else 0
+        values[f"latency_seconds_max_{direction}"] = _ns(told.max_ms, 1)
+    return values
+
+
+def _ns(milliseconds: float | None, times: int) -> int | None:
+    if milliseconds is None:
+        return None
+    total = milliseconds * times * _NS_PER_MS
+    return round(total) if total < COUNTER_END else None

@@ -1,0 +1,78 @@
+"""The report of a test, as HTML and as XML: nothing is said before its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from sanpath.plugin import CollectorError, Failure, Item, ResultReader, text_of, warning
+from sanpath_collectors.jetstress.html_form import HtmlForm
+from sanpath_collectors.jetstress.outcome import Outcome
+from sanpath_collectors.jetstress.xml_form import XmlForm
+
+_HTML = re.compile(r"<(?:html|fieldset|table)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<(?:\?xml|[\w:]+[\s>])")
+_CONTENT = re.compile(
+    r"Overall\s?Test\s?Result|Transactional\s?I/?O\s?Performance|Checksum\s?Statistics|Disk\s?Subsystem\s?Performance"
+    r"|Achieved\s?(?:Transactional\s?)?I/?O\s?Per\s?Second",
+    re.IGNORECASE,
+)
+
+
+def is_report(text: str) -> bool:
+    """Whether it names Jetstress and a part that only its reports have."""
+    return "jetstress" in text.lower() and _CONTENT.search(text) is not None
+
+
+class Report(ResultReader):
+    """Reads one report. `file_name`: has the time of the start in it, "" where it is not known."""
+
+    file_name = ""
+    form: ClassVar[type[HtmlForm] | type[XmlForm]]
+
+    def __init__(self, load: str) -> None:
+        super().__init__(load)
+        self._form = self.form()
+
+    def feed(self, added: bytes) -> Iterable[Item]:
+        """Collects."""
+        self._form.feed(added)
+        return ()
+
+    def finish(self) -> Iterable[Item]:
+        """Raises CollectorError: it has no result."""
+        self._form.finish()
+        outcome = Outcome(self.load, self._form.document, self.file_name)
+        if not outcome.has_result:
+            what = "is cut or damaged" if self._form.cut else "has no result of Jetstress"
+            hint = "import the .html report that lies beside the .blg of the test"
+            raise CollectorError(Failure.UNREADABLE, f"{what}: {hint}")
+        self.clock = outcome.clock
+        yield from outcome.items()
+        if self._form.cut:
+            yield warning(outcome.times.begun, "cut", "it ends too early, or is damaged: what could be read is used")
+
+
+class HtmlReport(Report):
+    """Reads one HTML report."""
+
+    form = HtmlForm
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
+        """By what it says of itself."""
+        text = text_of(head)[0]
+        return _HTML.search(text) is not None and is_report(text)
+
+
+class XmlReport(Report):
+    """Reads one XML report: the same as in HTML, in elements."""
+
+    form = XmlForm
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
+        """By what it says of itself."""
+        text = text_of(head)[0]
+        return _XML.match(text) is not None and _HTML.search(text) is None and is_report(text)

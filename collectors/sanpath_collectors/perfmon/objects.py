@@ -1,0 +1,135 @@
+"""Which counters of Windows tell which metrics. Names as Vocabulary gives them: English, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanpath_collectors.perfmon.plan import Use
+from sanpath_collectors.perfmon.tables import NANOSECONDS
+
+_READS, _WRITES = "disk reads/sec", "disk writes/sec"
+
+DISK = (
+    Use("ops_read_total", _READS),
+    Use("ops_write_total", _WRITES),
+    Use("bytes_read_total", "disk read bytes/sec"),
+    Use("bytes_write_total", "disk write bytes/sec"),
+    Use("latency_seconds_read_total", _READS, "avg. disk sec/read", NANOSECONDS),
+    Use("latency_seconds_write_total", _WRITES, "avg. disk sec/write", NANOSECONDS),
+    # The mean number of reads that wait or are served is their summed latency a second (Little's law).
+    Use("latency_seconds_read_total", "avg. disk read queue length", None, NANOSECONDS),
+    Use("latency_seconds_write_total", "avg. disk write queue length", None, NANOSECONDS),
+    Use("in_flight_seconds_total", "avg. disk queue length", None, NANOSECONDS),
+    Use("in_flight", "current disk queue length", summed=False),
+)
+"""PhysicalDisk, and LogicalDisk where there is no PhysicalDisk."""
+
+CLUSTER_VOLUME = (
+    Use("ops_read_total", "reads/sec"),
+    Use("ops_write_total", "writes/sec"),
+    Use("bytes_read_total", "read bytes/sec"),
+    Use("bytes_write_total", "write bytes/sec"),
+    Use("latency_seconds_read_total", "reads/sec", "avg. sec/read", NANOSECONDS),
+    Use("latency_seconds_write_total", "writes/sec", "avg. sec/write", NANOSECONDS),
+    Use("latency_seconds_read_total", "avg. read queue length", None, NANOSECONDS),
+    Use("latency_seconds_write_total", "avg. write queue length", None, NANOSECONDS),
+)
+"""Cluster CSVFS."""
+
+HYBRID_DISK = (
+    Use("cache_hit_ops_read_total", "cache hit reads/sec"),
+    Use("cache_miss_ops_read_total", "cache miss reads/sec"),
+    Use("cache_hit_bytes_read_total", "cache hit read bytes/sec"),
+    Use("cache_miss_bytes_read_total", "cache miss read bytes/sec"),
+    Use("cache_bytes_write_total", "cache write bytes/sec"),
+    Use("cache_populate_bytes_total", "cache populate bytes/sec"),
+    Use("direct_bytes_write_total", "direct write bytes/sec"),
+    Use("destage_bytes_total", "destage bytes/sec"),
+    Use("ops_read_total", "disk reads/sec"),
+    Use("ops_write_total", "disk writes/sec"),
+    Use("bytes_read_total", "disk read bytes/sec"),
+    Use("bytes_write_total", "disk write bytes/sec"),
+)
+"""Cluster Storage Hybrid Disks: a capacity device with the cache before it."""
+
+CACHE_STORE = (
+    Use("cache_update_bytes_total", "update bytes/sec"),
+    Use("destage_bytes_total", "destage bytes/sec"),
+    Use("cache_page_remaps_total", "page remap/sec"),
+    Use("cache_pages", "cache pages", summed=False),
+    Use("cache_dirty_pages", "cache pages dirty", summed=False),
+    Use("cache_used_ratio", "cache usage %", factor=0.01, summed=False),
+)
+"""Cluster Storage Cache Stores: a cache device."""
+
+
+def _storage_bus(place: str) -> tuple[Use, ...]:
+    own = f"{place}: "
+    return (
+        Use(f"ops_{place}_read_total", f"{own}read/sec"),
+        Use(f"ops_{place}_write_total", f"{own}writes/sec"),
+        Use(f"bytes_{place}_read_total", f"{own}read - bytes/sec"),
+        Use(f"bytes_{place}_write_total", f"{own}write - bytes/sec"),
+        Use(f"bytes_{place}_write_total", f"{own}writes - bytes/sec"),
+        Use(f"latency_seconds_{place}_read_total", f"{own}read/sec", f"{own}read latency", NANOSECONDS),
+        Use(f"latency_seconds_{place}_write_total", f"{own}writes/sec", f"{own}write latency", NANOSECONDS),
+    )
+
+
+CLUSTER_NODE = (
+    *_storage_bus("local"),
+    *_storage_bus("remote"),
+    Use("smb_direct_bytes_sent_total", "bytes sent/sec"),
+    Use("smb_direct_bytes_received_total", "bytes received/sec"),
+    Use("smb_direct_bytes_rdma_read_total", "bytes rdma read/sec"),
+    Use("smb_direct_bytes_rdma_written_total", "bytes rdma written/sec"),
+)
+"""Cluster Disk Counters and SMB Direct Connection, _Total of each."""
+
+RDMA = (
+    Use("bytes_rx_total", "rdma inbound bytes/sec"),
+    Use("bytes_tx_total", "rdma outbound bytes/sec"),
+)
+"""RDMA Activity."""
+
+HOST = (
+    Use("cpu_busy_ratio", "busy", factor=0.01, summed=False),
+    Use("cpu_busiest_core_ratio", "busiest core", factor=0.01, summed=False),
+    Use("cpu_busy_seconds_total", "all cores", factor=0.01 * NANOSECONDS),
+    Use("cpu_seconds_total", "cores", factor=NANOSECONDS),
+    Use("interrupts_total", "interrupts/sec"),
+    Use("context_switches_total", "context switches/sec"),
+)
+"""What is derived from Processor Information or Processor, and System."""
+
+_PROCESSOR = frozenset(("% processor time", "interrupts/sec"))
+
+
+def _counters(*tables: tuple[Use, ...]) -> frozenset[str]:
+    return frozenset(counter for uses in tables for use in uses for counter in use.counters)
+
+
+USED: Mapping[str, frozenset[str]] = {
+    "physicaldisk": _counters(DISK),
+    "logicaldisk": _counters(DISK),
+    "cluster csvfs": _counters(CLUSTER_VOLUME),
+    "cluster storage hybrid disks": _counters(HYBRID_DISK),
+    "cluster storage cache stores": _counters(CACHE_STORE),
+    "cluster disk counters": _counters(CLUSTER_NODE),
+    "smb direct connection": _counters(CLUSTER_NODE),
+    "rdma activity": _counters(RDMA),
+    "processor": _PROCESSOR,
+    "processor information": _PROCESSOR,
+    "system": frozenset(("context switches/sec",)),
+}
+"""Object → those of its counters that are read."""
+
+NEEDED = {
+    "ops_read_total": "Disk Reads/sec",
+    "ops_write_total": "Disk Writes/sec",
+    "bytes_read_total": "Disk Read Bytes/sec",
+    "bytes_write_total": "Disk Write Bytes/sec",
+    "latency_seconds_read_total": "Avg. Disk sec/Read",
+    "latency_seconds_write_total": "Avg. Disk sec/Write",
+}
+"""What a diagnosis needs of a disk → the counter that tells it."""

@@ -1,0 +1,194 @@
+r"""PDH CSV, the layout that typeperf, logman, relog and esxtop share. Pure: bytes in, lines and cells out.
+
+    "(PDH-CSV 4.0) (W. Europe Standard Time)(-60)","\\SQL1\PhysicalDisk(1 E:)\Disk Reads/sec","\\SQL1\..."
+    "11/20/2026 08:00:01.123","6250.0013","0.0051"
+
+Every cell is quoted, dates are American and decimals have a point on every Windows. The zone, in minutes that are
+added to local time to get UTC, is missing from what typeperf writes and may be cut. A value that is not there is a
+blank. Lines stay bytes: only names need the code page of the machine.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from sanpath.plugin import CollectorError, Failure
+
+LONGEST_LINE_BYTES = 64 << 20
+"""A header with a hundred thousand counters has a tenth of it."""
+
+_MOST = 1e15
+"""A value beyond is damage: bytes per second of a thousand arrays."""
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_HEADER = re.compile(r'^"?\(PDH-([CT])SV')
+_ZONE = re.compile(r"\(PDH-[CT]SV [\d.]+\)\s*\(.*\)\s*\(([+-]?\d{1,4})\)")
+_ROW = re.compile(rb'"?\d\d/')
+_TIME = re.compile(rb"(\d\d/\d\d/\d{4}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_PATH = re.compile(r"\\{1,2}(?:([^\\()]+)\\)?(.+?)(?:\((.*)\))?\\([^\\]*)", re.DOTALL)
+
+
+class Lines:
+    """Cuts what is fed into lines of UTF-8 (UTF-16 becomes that), or of a code page that nobody tells."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._waiting = 0
+        self._head = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._begun = False
+
+    def feed(self, added: bytes) -> list[bytes]:
+        """Lines that are complete now. Raises CollectorError(UNREADABLE): one has no end."""
+        if not self._begun:
+            self._head += added
+            if len(self._head) < 4:
+                return []
+            added = self._begin()
+        if self._decoder is not None:
+            added = self._decoder.decode(added).encode("utf-8")
+        if b"\n" not in added:
+            self._waiting += len(added)
+            if self._waiting > LONGEST_LINE_BYTES:
+                raise CollectorError(Failure.UNREADABLE, "a line of more than 64 MiB: this is no log of counters")
+            self._parts.append(added)
+            return []
+        *lines, rest = b"".join((*self._parts, added)).split(b"\n")
+        self._parts, self._waiting = [rest], len(rest)
+        return lines
+
+    def rest(self) -> bytes:
+        """The last line, which has no end."""
+        if not self._begun:
+            self._parts = [self._begin()]
+        left, self._parts, self._waiting = b"".join(self._parts), [], 0
+        return left
+
+    def _begin(self) -> bytes:
+        head, self._head, self._begun = self._head, b"", True
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        elif len(head) > 1 and head[1] == 0:
+            self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
+        return head.removeprefix(codecs.BOM_UTF8)
+
+
+@dataclass(frozen=True, slots=True)
+class CounterPath:
+    r"""`\\machine\object(instance)\counter`. `machine`, `instance`: None where the path has none."""
+
+    machine: str | None
+    object: str
+    instance: str | None
+    counter: str
+
+
+def counter_path(name: str) -> CounterPath | None:
+    r"""The parts of a path; None for what is none. Some pipelines lose one of the two leading backslashes.
+
+    >>> counter_path(r"\\SQL1\PhysicalDisk(0 C:)\Avg. Disk sec/Read")
+    CounterPath(machine='SQL1', object='PhysicalDisk', instance='0 C:', counter='Avg. Disk sec/Read')
+    >>> counter_path(r"\Cluster Disk Counters(a(b))\IO (<= 5ms)/sec")
+    CounterPath(machine=None, object='Cluster Disk Counters', instance='a(b)', counter='IO (<= 5ms)/sec')
+    """
+    match = _PATH.fullmatch(name.strip())
+    return CounterPath(match[1], match[2], match[3], match[4]) if match else None
+
+
+def is_header(line: bytes) -> bool:
+    """Whether a line names the columns; a file that was written twice has several of them."""
+    return _HEADER.match(line[:64].decode("latin-1")) is not None
+
+
+def is_row(line: bytes) -> bool:
+    """Whether a line begins as a row does; what typeperf says beside them does not."""
+    return _ROW.match(line) is not None
+
+
+def separator_of(header: bytes) -> str:
+    """What stands between the cells: a comma, or a tab in the TSV that logman writes as well."""
+    match = _HEADER.match(header[:64].decode("latin-1"))
+    return "\t" if match and match[1] == "T" else ","
+
+
+def zone_minutes(cell: str) -> int | None:
+    """What is added to local times to get UTC; None where the first cell of the header does not say so, or is cut.
+
+    >>> zone_minutes("(PDH-CSV 4.0) (Eastern Daylight Time)(240)"), zone_minutes("(PDH-CSV 4.0) (RTZ 2 (")
+    (240, None)
+    """
+    match = _ZONE.match(cell.strip())
+    return int(match[1]) if match and abs(int(match[1])) <= 15 * 60 else None
+
+
+def names_of(header: str, separator: str) -> list[str]:
+    """The cells of a header. Instances may hold commas and quotes."""
+    try:
+        return next(csv.reader(io.StringIO(header.strip("\r\n\0")), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
+    """The cells of a row; of a row that is not quoted throughout, in the slow way."""
+    line = line.strip(b"\r \0")
+    if line.startswith(b'"') and line.endswith(b'"'):
+        cells = line[1:-1].split(b'"%b"' % separator.encode())
+        if len(cells) >= expected:
+            return cells
+    return [cell.encode("latin-1") for cell in names_of(line.decode("latin-1"), separator)]
+
+
+def time_us(cell: bytes) -> int | None:
+    """`MM/DD/YYYY HH:MM:SS.mmm` as microseconds since the epoch, as if it were UTC; None where it is none.
+
+    >>> time_us(b"01/02/1970 00:00:01.5")
+    86401500000
+    """
+    match = _TIME.fullmatch(cell.strip())
+    day = _day(match[1]) if match else None
+    if match is None or day is None:
+        return None
+    hours, minutes, seconds = int(match[2]), int(match[3]), int(match[4])
+    if hours > 23 or minutes > 59 or seconds > 60:
+        return None
+    return (
+        ((day * 24 + hours) * 60 + minutes) * 60_000_000
+        + seconds * 1_000_000
+        + int((match[5] or b"0").ljust(6, b"0"))
+    )
+
+
+@lru_cache(maxsize=8)
+def _day(text: bytes) -> int | None:
+    try:
+        day = date(int(text[6:]), int(text[:2]), int(text[3:5])).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+    return day if day >= 1 else None
+
+
+def numbers(cells: Sequence[bytes]) -> list[float | None]:
+    """Values of cells; None for a blank, and for what no counter can read: a negative or endless number."""
+    try:
+        values = list(map(float, cells))
+        if values and min(values) >= 0.0 and sum(values) < _MOST:  # False for NaN as well
+            return list[float | None](values)
+    except ValueError:
+        pass
+    return list(map(number, cells))
+
+
+def number(cell: bytes) -> float | None:
+    """One of them."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if 0.0 <= value < _MOST else None

@@ -1,0 +1,21 @@
+"""What a run of SQLIO yields."""
+
+from __future__ import annotations
+
+from sanpath.plugin import LOAD_COUNTERS, Column, Table
+
+_MS = 1e-3
+
+LOAD = Table(
+    "load",
+    (
+        *LOAD_COUNTERS,
+        # SQLIO cuts each latency down to whole milliseconds, and their mean again.
+        Column("latency_seconds_mean_read", 0, _MS, resolution=2e-3),
+        Column("latency_seconds_mean_write", 0, _MS, resolution=2e-3),
+        Column("latency_seconds_max_read", 0, _MS, resolution=1e-3),
+        Column("latency_seconds_max_write", 0, _MS, resolution=1e-3),
+        Column("in_flight_configured"),
+    ),
+    plane="load",
+)

@@ -1,0 +1,13 @@
+"""vdbench: the reports of its output folder, and flatfile.html while it grows."""
+
+from sanpath.plugin import FollowedFileConfig, Spec
+from sanpath_collectors.vdbench.tables import LOAD
+
+COLLECTOR = Spec(
+    name="vdbench",
+    title="vdbench, from the reports of its output folder, live from flatfile.html",
+    config=FollowedFileConfig,
+    collector="sanpath_collectors.vdbench.collector:Vdbench",
+    result="sanpath_collectors.vdbench.reader:VdbenchReader",
+    tables=(LOAD,),
+)

@@ -1,0 +1,12 @@
+"""Follows the flatfile.html that a vdbench run elsewhere on this machine is writing."""
+
+from __future__ import annotations
+
+from sanpath.plugin import FollowedFile
+from sanpath_collectors.vdbench.flatfile import FlatfileReader
+
+
+class Vdbench(FollowedFile):
+    """A running vdbench: it flushes flatfile.html line by line, its other reports only when a run has ended."""
+
+    reader = FlatfileReader

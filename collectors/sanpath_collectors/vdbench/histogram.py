@@ -1,0 +1,109 @@
+"""histogram.html: how many reads and writes of each run took how long.
+
+Reads:
+  min(ms) <     max(ms)        count       %%    cum%%  '+': Individual%; '+-': Cumulative%
+
+    0.200 <       0.400          534  23.8393  23.8839  +++++++++++
+    0.400 <       0.600        1,339  34.3750  58.2589  +++++++++++++++++-----------
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from sanpath.model import Direction
+from sanpath.plugin import CollectorError, Failure, Item, ResultReader, Thing, Tie, histogram, warning
+from sanpath_collectors.vdbench.clock import ReportClock
+from sanpath_collectors.vdbench.lines import Lines
+from sanpath_collectors.vdbench.told import ENGINE, local_id, start
+
+_TITLE = re.compile(rb"^Total response time histogram\.", re.MULTILINE)
+_RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
+_BLOCK = re.compile(r"^(Reads and writes|Reads|Writes|Total of all requested operations):\s*$")
+_BUCKET = re.compile(
+    r"^\s*[\d.,]+ <\s+(\d[\d.,]{0,15}|max)\s+(\d[\d.,'\s\u00a0\u202f]{0,20}?)\s+\d+[.,]\d{4}\s+\d+[.,]\d{4}(?:\s|$)",
+    re.ASCII,
+)
+_DIRECTIONS: dict[str, Direction] = {"Reads": "read", "Writes": "write"}
+_MOST_BUCKETS = 10_000
+"""No version prints more; a file that does is damaged."""
+
+
+class HistogramReader(ResultReader):
+    """Reads one histogram.html. It has times of day, but no date."""
+
+    def __init__(self, load: str) -> None:
+        super().__init__(load)
+        self._lines, self._clock = Lines(), ReportClock()
+        self._names: Counter[str] = Counter()
+        self._run = ""
+        self._ended = 0
+        self._told: set[str] = set()
+        self._block = ""
+        self._buckets: list[tuple[float | None, float]] = []
+        self._counts: dict[str, float] = {}
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its title is enough
+        """By its title. Those of one SD, WD or host have another: they are parts of this one."""
+        return _TITLE.search(head) is not None and _RUNS.search(head) is not None
+
+    def feed(self, added: bytes) -> Iterable[Item]:
+        """Items of the lines that are whole now."""
+        for line in self._lines.feed(added):
+            yield from self._line(line)
+
+    def finish(self) -> Iterable[Item]:
+        """Raises CollectorError: there is no distribution of reads or of writes."""
+        yield from self._line(self._lines.rest())
+        yield from self._end_of_run()
+        if not self._told:
+            raise CollectorError(
+                Failure.UNREADABLE,
+                "histogram.html has no distribution of reads or writes: no run has ended, or vdbench counted all "
+                "operations on files (FSD) together; import flatfile.html",
+            )
+
+    def _line(self, line: str) -> Iterator[Item]:
+        if (begun := start(line)) is not None:
+            yield from self._end_of_run()
+            self._names[begun.run] += 1
+            self._run = local_id(self.load, begun.run, self._names[begun.run])
+            tick = self._clock.tick(begun.time_of_day)
+            self._ended = self._clock.at(tick) + round((begun.told.seconds or 0.0) * 1e6)
+        elif (block := _BLOCK.match(line)) is not None:
+            yield from self._end_of_block()
+            self._block = block[1]
+        elif self._block and (bucket := _BUCKET.match(line)) is not None and len(self._buckets) < _MOST_BUCKETS:
+            # Bounds have three decimals, after a point or a comma; counts none, whatever groups their thousands.
+            upper = None if bucket[1] == "max" else float(re.sub(r"[.,](?=\d*[.,])", "", bucket[1]).replace(",", "."))
+            self._buckets.append((None if upper is None else upper / 1000, float(re.sub(r"\D", "", bucket[2]))))
+
+    def _end_of_block(self) -> Iterator[Item]:
+        buckets, self._buckets = self._buckets, []
+        total = sum(count for _, count in buckets)
+        direction = _DIRECTIONS.get(self._block)
+        self._counts[self._block], self._block = total, ""
+        bounds = [bound for bound, _ in buckets if bound is not None]
+        if not self._run or direction is None or not total or bounds != sorted(set(bounds)):
+            return
+        if not self._told:
+            yield Thing("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
+            text = "histogram.html has no dates: its times are counted from the beginning of its first run"
+            yield warning(self._ended, "no-date", text)
+        if self._run not in self._told:
+            self._told.add(self._run)
+            yield Thing("load", self._run, self._run, {"name": (self._run,)}, ENGINE)
+            yield Tie("member_of", ("load", self._run), ("load", self.load), "RD in histogram.html")
+        yield histogram(self._ended, self._run, direction, [(bound, count / total) for bound, count in buckets])
+
+    def _end_of_run(self) -> Iterator[Item]:
+        yield from self._end_of_block()
+        counts, self._counts = self._counts, {}
+        together = counts.get("Reads and writes")
+        apart = counts.get("Reads", 0.0) + counts.get("Writes", 0.0)
+        if together and apart and together != apart:
+            text = f"{self._run}: {together:,.0f} reads and writes, but {apart:,.0f} when they are told apart"
+            yield warning(self._ended, "counts-disagree", text)

@@ -1,0 +1,47 @@
+"""parmfile.html: what the runs were told to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sanpath.plugin import CollectorError, Failure, Item, ResultReader, Thing, Tie, warning
+from sanpath_collectors.vdbench.lines import Lines
+from sanpath_collectors.vdbench.parameters import Parameters
+from sanpath_collectors.vdbench.told import ENGINE, local_id
+
+_TITLE = re.compile(rb"^\* Contents of parameter file:", re.MULTILINE)
+
+
+class ParmfileReader(ResultReader):
+    """Reads one parmfile.html: no samples, only the loads with what they were told."""
+
+    def __init__(self, load: str) -> None:
+        super().__init__(load)
+        self._lines, self._parameters = Lines(), Parameters()
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first remark is enough
+        """By the remark that vdbench puts before every file of parameters."""
+        return _TITLE.search(head) is not None
+
+    def feed(self, added: bytes) -> Iterable[Item]:
+        """Nothing before its end: what comes first refers to what comes later."""
+        for line in self._lines.feed(added):
+            self._parameters.add(line)
+        return ()
+
+    def finish(self) -> Iterable[Item]:
+        """Raises CollectorError: there is no run definition."""
+        self._parameters.add(self._lines.rest())
+        plans = self._parameters.plans()
+        if not plans:
+            raise CollectorError(Failure.UNREADABLE, "parmfile.html has no run definition (rd=): it was cut")
+        yield Thing("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
+        if self._parameters.included:
+            text = "it includes other files (include=): what they say is not known here"
+            yield warning(0, "included-files", text)
+        for run, plan in plans.items():
+            called = local_id(self.load, run, 1)
+            yield Thing("load", called, called, {"name": (called,)}, plan.told.attributes(plan.in_flight))
+            yield Tie("member_of", ("load", called), ("load", self.load), f"rd={run} in parmfile.html")

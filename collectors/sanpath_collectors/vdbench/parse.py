@@ -1,0 +1,126 @@
+"""Figures, times and labels of vdbench's reports. Pure: text in, values out.
+
+All reports are plain text after a `<pre>` that is never closed. A row begins with its time, and its figures stand in
+the order of a header that is printed now and then:
+
+             tod               timestamp        Run   Interval    reqrate       rate     MB/sec   bytes/io   ...
+    09:42:39.081 10/09/2019-09:42:39-ICT        rd1          2 9999988.0000  2219.0000     8.6680       4096 ...
+    09:42:43.104 10/09/2019-09:42:43-ICT        rd1    avg_2-5 9999988.0000  2207.2500     8.6221       4096 ...
+
+The row `avg_2-5` averages the intervals 2 to 5 of its run: the first one is warm-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+_LARGEST = 1e12
+"""No figure of a report is larger; what is comes from a damaged file."""
+UNCONTROLLED = frozenset((999_988.0, 9_999_988.0))
+"""What stands for `iorate=max` in the column reqrate: in older and in newer versions."""
+
+_AVERAGE = re.compile(r"avg_(\d{1,9})-(\d{1,9})", re.ASCII)
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:[.,](\d{3}))?", re.ASCII)
+_DATE = re.compile(r"(\S{1,12}) (\d{1,2}),? (\d{4})", re.ASCII)
+_FROM_UTC = re.compile(r"(?:GMT|UTC)(?:([+-])(\d{1,2}):?(\d\d))?", re.ASCII)
+_MONTHS = {
+    **{"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "apr": 4, "avr": 4},
+    **{
+        "abr": 4,
+        "may": 5,
+        "mai": 5,
+        "mag": 5,
+        "mei": 5,
+        "jun": 6,
+        "giu": 6,
+        "juin": 6,
+        "jul": 7,
+        "juil": 7,
+        "lug": 7,
+    },
+    **{"aug": 8, "aoû": 8, "ago": 8, "sep": 9, "set": 9, "oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11},
+    **{"dec": 12, "dez": 12, "déc": 12, "dic": 12},
+}
+"""How the JVM's languages begin the names of the months; in those that count them it is `5月`."""
+
+
+def number(text: str) -> float | None:
+    """A figure of a report. None: `n/a`, or nonsense."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value <= _LARGEST else None
+
+
+def unlocalised(cells: Sequence[str]) -> list[str]:
+    """Figures of one row with a comma among them, as a JVM without a locale would have written them.
+
+    A row has many figures with decimals: where no cell has a point, or one groups thousands with it (1.234,5), the
+    comma is the decimal mark; else it groups thousands.
+    """
+    joined = " ".join(cells)
+    if "." not in joined or re.search(r"\d\.\d{3},", joined):
+        return [cell.replace(".", "").replace(",", ".") for cell in cells]
+    return [cell.replace(",", "") for cell in cells]
+
+
+def interval(label: str) -> int | None:
+    """The number of an interval, from 1 on. None: no such label."""
+    return int(label) or None if len(label) < 10 and label.isdecimal() else None
+
+
+def averaged(label: str) -> tuple[int, int] | None:
+    """`avg_2-60` → (2, 60), the first and the last interval that count. None: no such label."""
+    match = _AVERAGE.fullmatch(label)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def time_of_day(text: str) -> int | None:
+    """`13:49:01.260` → microseconds since midnight. None: it is none."""
+    match = _TIME_OF_DAY.fullmatch(text)
+    if match is None:
+        return None
+    hours, minutes, seconds, milliseconds = match.groups("0")
+    return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1_000_000 + int(milliseconds) * 1000
+
+
+def day(text: str) -> int | None:
+    """`Apr 08, 2016`, `08:17:11 Mar 08 2019 UTC`, `5月 10, 2023` → days since 1970. None: no known month."""
+    match = _DATE.search(text)
+    if match is None:
+        return None
+    word = match[1].lower()
+    counted = re.match(r"\d{1,2}", word)
+    month = int(counted[0]) if counted else _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0)
+    return days_of(int(match[3]), month, int(match[2]))
+
+
+def days_of(year: int, month: int, day_of_month: int) -> int | None:
+    """A date → days since 1970. None: there is no such day."""
+    try:
+        return date(year, month, day_of_month).toordinal() - date(1970, 1, 1).toordinal()
+    except ValueError:
+        return None
+
+
+def ahead_of_utc(zone: str) -> int | None:
+    """`UTC`, `GMT+05:30` → microseconds ahead of UTC. None: an abbreviation, which several zones may have."""
+    match = _FROM_UTC.fullmatch(zone)
+    if match is None:
+        return None
+    minutes = int(match[2] or 0) * 60 + int(match[3] or 0)
+    return (-minutes if match[1] == "-" else minutes) * 60_000_000
+
+
+def size_bytes(text: str) -> float | None:
+    """`4k` → 4096.0, `1m`, `16g`, `2t`, `512`. None: no single size."""
+    match = re.fullmatch(r"(\d{1,12})([kmgt]?)b?", text.strip(), re.ASCII | re.IGNORECASE)
+    return int(match[1]) * 1024.0 ** " kmgt".index(match[2].lower() or " ") if match else None
+
+
+def ratio(percent: float | None) -> float | None:
+    """A percentage as a ratio. None: not told, or none."""
+    return percent / 100 if percent is not None and percent <= 100 else None

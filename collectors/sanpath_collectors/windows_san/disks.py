@@ -1,0 +1,88 @@
+"""Disks of an export, as Windows numbers them, and the paths that MPIO has to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sanpath.model import Scalar
+from sanpath.plugin import Thing, Tie
+from sanpath_collectors.windows_san import values
+from sanpath_collectors.windows_san.mpclaim import MpioDisk, MpioPath
+from sanpath_collectors.windows_san.parse import Export, Record
+from sanpath_collectors.windows_san.ports import by_scsi_port
+from sanpath_collectors.windows_san.values import identifier, integer, text, told
+
+
+def disks(export: Export, host: str) -> Iterator[Thing | Tie]:
+    """Every disk with its paths. One of MPIO whose number in Windows is not told is called as MPIO calls it."""
+    known = {number: disk for disk in export.disks if (number := _number(disk)) is not None}
+    by_identifier = {(text(disk.get("UniqueId")) or "?").lower(): number for number, disk in known.items()}
+    claimed: dict[int, MpioDisk] = {}
+    alone = []
+    for mpio in export.mpio_disks:
+        number = mpio.system_disk
+        if number is None:
+            number = by_identifier.get((mpio.serial or "").lower())
+        if number is None:
+            alone.append(mpio)
+        else:
+            claimed[number] = mpio
+    scsi_ports = by_scsi_port(export)
+    for number in sorted({*known, *claimed}):
+        yield from _disk(host, f"PhysicalDisk{number}", known.get(number, {}), claimed.get(number), scsi_ports)
+    for mpio in alone:
+        yield from _disk(host, f"MPIO Disk{mpio.number}", {}, mpio, scsi_ports)
+
+
+def _disk(
+    host: str, device: str, disk: Record, mpio: MpioDisk | None, scsi_ports: dict[int, str]
+) -> Iterator[Thing | Tie]:
+    entity = f"{host}/{device}"
+    ids = identifier(text(disk.get("UniqueId")), text(disk.get("UniqueIdFormat")))
+    if mpio is not None and not ids:
+        ids = identifier(mpio.serial)
+    attributes: dict[str, Scalar] = {
+        "model": text(disk.get("FriendlyName")),
+        "vendor": text(disk.get("Manufacturer")),
+        "serial": text(disk.get("SerialNumber")),
+        "bus": values.name_of(disk.get("BusType"), values.BUSES),
+        "size_bytes": integer(disk.get("Size")),
+    }
+    if mpio is not None:
+        attributes |= {
+            "path_policy": mpio.common_policy,
+            "path_policy_native": mpio.policy or mpio.code,
+            "paths": len(mpio.paths) or None,
+            "paths_active": sum(path.usable for path in mpio.paths) if mpio.paths else None,
+            "access": mpio.access,
+            "dsm": mpio.dsm,
+        }
+    yield Thing("lun", entity, entity, {"device": (device,), **ids}, told(attributes))
+    yield Tie("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
+    for path in mpio.paths if mpio is not None else ():
+        yield from _path(host, entity, path, scsi_ports)
+
+
+def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> Iterator[Thing | Tie]:
+    label = f"{lun}/{path.id}"
+    wwpn = scsi_ports.get(path.address[0])
+    attributes: dict[str, Scalar] = {
+        "state": path.state,
+        "usable": path.usable,
+        "lun": lun,
+        "hba": wwpn,
+        "adapter": path.adapter,
+        "controller": path.controller,
+        "target_group": path.target_group,
+        "relative_port": path.relative_port,
+        "scsi_address": "|".join(f"{part:03}" for part in path.address),
+    }
+    yield Thing("path", label, label, {}, told(attributes))
+    yield Tie("member_of", ("path", label), ("lun", lun), "mpclaim")
+    if wwpn is not None:
+        yield Tie("attached_to", ("path", label), ("hba", f"{host}/{wwpn}"), f"SCSI port {path.address[0]}")
+
+
+def _number(disk: Record) -> int | None:
+    number = integer(disk.get("Number"))
+    return integer(disk.get("DeviceId")) if number is None else number

@@ -1,0 +1,137 @@
+"""What mpclaim prints of the disks that MPIO has claimed. Pure: text in, disks out.
+
+`mpclaim -s -d`:
+
+    MPIO Disk    System Disk  LB Policy    DSM Name
+    -------------------------------------------------------------------------------
+    MPIO Disk0   Disk 2       RRWS         Microsoft DSM
+
+`mpclaim -s -d 0`; `mpclaim -v` prints the same of all disks, with adapter and controller of each path:
+
+    MPIO Disk0: 02 Paths, Round Robin with Subset, Implicit Only
+        Controlling DSM: Microsoft DSM
+        SN: 600601604B5D2E00A1B2C3D4E5F60718
+        Supported Load Balance Policies: FOO RR RRWS LQD WP LB
+
+        Path ID          State              SCSI Address      Weight
+        ---------------------------------------------------------------------------
+        0000000077030001 Active/Optimized   003|000|001|005   0
+          TPG_State : Active/Optimized  , TPG_Id: 1, : 11
+            Adapter: QLogic QLE2562 Fibre Channel Adapter (B|D|F: 003|000|000)
+            Controller: 50060160446019F2 (State: Active)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+POLICIES = {
+    "FOO": "failover_only",
+    "RR": "round_robin",
+    "RRWS": "round_robin_subset",
+    "LQD": "least_queue_depth",
+    "WP": "weighted",
+    "LB": "least_blocks",
+    "FAIL OVER ONLY": "failover_only",
+    "FAILOVER ONLY": "failover_only",
+    "ROUND ROBIN": "round_robin",
+    "ROUND ROBIN WITH SUBSET": "round_robin_subset",
+    "LEAST QUEUE DEPTH": "least_queue_depth",
+    "DYNAMIC LEAST QUEUE DEPTH": "least_queue_depth",
+    "WEIGHTED PATHS": "weighted",
+    "LEAST BLOCKS": "least_blocks",
+}
+"""A policy as mpclaim calls it, in capitals → what all platforms call it. Those of a vendor's DSM are not in it."""
+
+_ACTIVE = ("active", "aktiv", "actif", "activo", "attivo", "ativo")
+"""How a state begins in which I/O goes over a path, in the languages whose words are general knowledge."""
+
+_LISTED = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
+_DISK = re.compile(r"MPIO\D*(\d{1,6}):\s*\d+\s[^,]*,\s*([^,]+?)\s*(?:,\s*(.+))?")
+_SERIAL = re.compile(r"SN:\s*(\S+)")
+_DSM = re.compile(r"Controlling DSM:\s*(.+)")
+_PATH = re.compile(r"([0-9A-Fa-f]{16})\s+(\S.*?)\s+(\d{1,3})\|(\d{1,3})\|(\d{1,3})\|(\d{1,3})(?:\s+(\d+))?.*")
+_TARGET_GROUP = re.compile(r"\*?\s*TPG_State\s*:\s*(.+?)\s*,\s*TPG_Id:\s*(\d+)\s*,[^:]*:\s*(\d+).*")
+_ADAPTER = re.compile(r"Adapter:\s*(.+?)\s*\(B\|D\|F:.*")
+_CONTROLLER = re.compile(r"Controller:\s*(\S+).*")
+
+
+@dataclass(slots=True)
+class MpioPath:
+    """A path of a disk. `address`: its SCSI address, adapter number, bus, target, LUN. `target_group`: number of the
+    target port group (ALUA). None: not told."""
+
+    id: str
+    state: str
+    address: tuple[int, int, int, int]
+    target_group: int | None = None
+    relative_port: int | None = None
+    adapter: str | None = None
+    controller: str | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether I/O can go over it now: not in standby, not gone."""
+        return self.state.lower().startswith(_ACTIVE)
+
+
+@dataclass(slots=True)
+class MpioDisk:
+    """A disk of MPIO. `number`: its own; `system_disk`: that of the disk which Windows shows. None: not told.
+
+    `policy`: what its details call the policy, in the language of Windows; `code`: what the list does.
+    """
+
+    number: int
+    system_disk: int | None = None
+    policy: str | None = None
+    code: str | None = None
+    dsm: str | None = None
+    access: str | None = None
+    serial: str | None = None
+    paths: list[MpioPath] = field(default_factory=list)
+
+    @property
+    def common_policy(self) -> str | None:
+        """Its policy as all platforms call it; None for one of a vendor's DSM."""
+        return POLICIES.get((self.code or "").upper()) or POLICIES.get((self.policy or "").upper())
+
+
+def is_mpclaim(text: str) -> bool:
+    """Whether a text tells of a disk of MPIO."""
+    return any(_LISTED.fullmatch(line.strip()) or _DISK.fullmatch(line.strip()) for line in text.splitlines())
+
+
+def disks_of(text: str) -> list[MpioDisk]:
+    """The disks that a text tells of, what several commands said of one put together."""
+    disks: dict[int, MpioDisk] = {}
+    disk: MpioDisk | None = None
+    for line in map(str.strip, text.splitlines()):
+        if match := _DISK.fullmatch(line):
+            disk = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
+            disk.policy, disk.access, disk.paths = match[2], match[3], []
+        elif match := _LISTED.fullmatch(line):
+            listed = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
+            listed.system_disk, listed.code, listed.dsm = int(match[2]), match[3], match[4]
+        elif disk is not None:
+            _detail(disk, line)
+    return list(disks.values())
+
+
+def _detail(disk: MpioDisk, line: str) -> None:
+    if match := _SERIAL.fullmatch(line):
+        disk.serial = match[1]
+    elif match := _DSM.fullmatch(line):
+        disk.dsm = match[1]
+    elif match := _PATH.fullmatch(line):
+        address = (int(match[3]), int(match[4]), int(match[5]), int(match[6]))
+        disk.paths.append(MpioPath(match[1].lower(), match[2], address))
+    elif disk.paths:
+        path = disk.paths[-1]
+        if match := _TARGET_GROUP.fullmatch(line):
+            path.target_group, path.relative_port = int(match[2][:9]), int(match[3][:9])
+        elif match := _ADAPTER.fullmatch(line):
+            path.adapter = match[1]
+        elif match := _CONTROLLER.fullmatch(line):
+            path.controller = match[1]

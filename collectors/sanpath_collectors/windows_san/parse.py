@@ -1,0 +1,136 @@
+"""An export as records, whatever made it. Pure: text in, records out.
+
+The script of the README writes one JSON object:
+
+    {"sanpath_windows_san": 1, "computer": "SQLVM1", "os": "...", "cores": 16,
+     "mpclaim": "MPIO Disk    System Disk ...", "disks": [{"Number": 2, "UniqueId": "60002AC0...", ...}],
+     "initiator_ports": [...], "hba_ports": [...], "hba_adapters": [...], "mpio": {...},
+     "statistics": [{"time": "2026-11-20T08:00:00Z", "ports": [{"InstanceName": "PCI\\...", "TxWords": 1, ...}]}]}
+
+What a single cmdlet exported is read too, as JSON or CSV (`Get-Disk | ConvertTo-Json`), and what mpclaim prints.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sanpath_collectors.windows_san import mpclaim, values
+
+MARK = "sanpath_windows_san"
+VERSION = 1
+
+Record = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Export:
+    """What one file says. `computer` None: it does not say of which machine.
+
+    `untimed`: statistics of ports without a time; `unknown`: records of no cmdlet that is known here.
+    """
+
+    computer: str | None = None
+    os: str | None = None
+    cores: int | None = None
+    mpio_disks: list[mpclaim.MpioDisk] = field(default_factory=list)
+    disks: list[Record] = field(default_factory=list)
+    initiator_ports: list[Record] = field(default_factory=list)
+    iscsi_connections: list[Record] = field(default_factory=list)
+    hba_ports: list[Record] = field(default_factory=list)
+    hba_adapters: list[Record] = field(default_factory=list)
+    mpio: list[Record] = field(default_factory=list)
+    statistics: list[tuple[int, Record]] = field(default_factory=list)
+    version: int = VERSION
+    untimed: int = 0
+    unknown: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing that is understood."""
+        lists = (self.mpio_disks, self.disks, self.initiator_ports, self.hba_ports, self.hba_adapters, self.mpio)
+        return not any(lists) and not self.statistics
+
+
+def export_of(content: str) -> Export:
+    """What a file says; an empty one for what is none."""
+    export = Export()
+    start = content.lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", "[")):
+        try:
+            said = json.loads(start)
+        except (ValueError, RecursionError):
+            return export
+        _json(export, said)
+    elif mpclaim.is_mpclaim(content):
+        export.mpio_disks = mpclaim.disks_of(content)
+    else:
+        for record in _csv(start):
+            _add(export, record)
+    return export
+
+
+def _json(export: Export, said: Any) -> None:
+    if not isinstance(said, dict) or MARK not in said:
+        for record in _records(said):
+            _add(export, record)
+        return
+    export.version = values.integer(said[MARK]) or 0
+    export.computer, export.os = values.text(said.get("computer")), values.text(said.get("os"))
+    export.cores = values.integer(said.get("cores"))
+    export.mpio_disks = mpclaim.disks_of(values.text(said.get("mpclaim")) or "")
+    for snapshot in _records(said.get("statistics")):
+        moment = values.time_us(snapshot.get("time"))
+        for record in _records(snapshot.get("ports")):
+            if moment is None:
+                export.untimed += 1
+            else:
+                export.statistics.append((moment, record))
+    for key, value in said.items():
+        if key != "statistics" and isinstance(value, dict | list):
+            for record in _records(value):
+                _add(export, record)
+
+
+def _records(said: Any) -> Iterator[Record]:
+    """ConvertTo-Json writes a list of one as that one."""
+    for record in said if isinstance(said, list) else [said]:
+        if isinstance(record, dict):
+            yield record
+
+
+def _csv(content: str) -> Iterator[Record]:
+    lines = [line for line in content.splitlines() if not line.startswith("#TYPE")]
+    if lines:
+        separator = max(",;\t", key=lines[0].count)
+        try:
+            yield from csv.DictReader(io.StringIO("\n".join(lines)), delimiter=separator)
+        except csv.Error:
+            return
+
+
+def _add(export: Export, record: Record) -> None:
+    """A record is known by the members that its class alone has."""
+    keys = record.keys()
+    if {"NodeAddress", "PortAddress"} <= keys:
+        export.initiator_ports.append(record)
+    elif {"UniqueId", "FriendlyName"} <= keys and keys & {"Number", "DeviceId"}:
+        export.disks.append(record)
+    elif {"InitiatorAddress", "TargetAddress"} <= keys:
+        export.iscsi_connections.append(record)
+    elif "PortWWN" in keys:
+        export.hba_ports.append(record)
+    elif isinstance(nested := record.get("Attributes"), dict) and "PortWWN" in nested:
+        export.hba_ports.append({**record, **nested})
+    elif {"NodeWWN", "DriverVersion"} <= keys:
+        export.hba_adapters.append(record)
+    elif keys & {"PathVerificationState", "PDORemovePeriod"}:
+        export.mpio.append(record)
+    elif "TxWords" in keys or (isinstance(record.get("Statistics"), dict) and "TxWords" in record["Statistics"]):
+        export.untimed += 1
+    else:
+        export.unknown += 1

@@ -1,0 +1,84 @@
+"""Initiator ports of an export: Fibre Channel ports by their WWPN, the iSCSI initiator by its IQN."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sanpath.model import Scalar
+from sanpath.plugin import Rows, Thing
+from sanpath_collectors.windows_san import values
+from sanpath_collectors.windows_san.parse import Export, Record
+from sanpath_collectors.windows_san.tables import HBA, STATISTICS
+from sanpath_collectors.windows_san.values import integer, text, told
+
+_GIGABIT = 1_000_000_000
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - what Windows says where it has chosen no address
+
+
+def ports(export: Export, host: str) -> Iterator[Thing]:
+    """Every initiator port once, whichever cmdlets told of it."""
+    initiators = {}
+    wwpns: dict[str, None] = {}
+    for port in export.initiator_ports:
+        node = (text(port.get("NodeAddress")) or "").lower()
+        connection = values.name_of(port.get("ConnectionType"), values.CONNECTIONS)
+        if node.startswith("iqn."):
+            initiators[node] = _iscsi(export, host, node)
+        elif connection in (None, "Fibre Channel") and (wwpn := values.wwn(port.get("PortAddress"))):
+            wwpns[wwpn] = None
+    wwpns |= {wwpn: None for port in export.hba_ports if (wwpn := values.wwn(port.get("PortWWN")))}
+    yield from (_fibre_channel(export, host, wwpn) for wwpn in wwpns)
+    yield from initiators.values()
+
+
+def counted(export: Export, host: str) -> Iterator[Rows]:
+    """What the Fibre Channel ports have counted, a moment at a time."""
+    instances = {text(port.get("InstanceName")): values.wwn(port.get("PortWWN")) for port in export.hba_ports}
+    moments: dict[int, dict[str, Record]] = defaultdict(dict)
+    for moment, record in export.statistics:
+        wwpn = values.wwn(record.get("PortWWN")) or instances.get(text(record.get("InstanceName")))
+        if wwpn is not None:
+            moments[moment][f"{host}/{wwpn}"] = record
+    for moment, records in sorted(moments.items()):
+        counts = {m: [integer(record.get(name)) for record in records.values()] for m, name in STATISTICS.items()}
+        yield Rows(HBA, list(records), [moment] * len(records), {**counts})
+
+
+def by_scsi_port(export: Export) -> dict[int, str]:
+    r"""Number of a SCSI port (`\\.\Scsi3:`) → WWPN of the Fibre Channel port that it is."""
+    return {
+        int(match[1]): wwpn
+        for port in export.hba_ports
+        if (wwpn := values.wwn(port.get("PortWWN")))
+        and (match := re.search(r"scsi(\d{1,6}):?$", str(port.get("OSDeviceName")), re.IGNORECASE))
+    }
+
+
+def _iscsi(export: Export, host: str, iqn: str) -> Thing:
+    found = (text(connection.get("InitiatorAddress")) for connection in export.iscsi_connections)
+    addresses = tuple(dict.fromkeys(address for address in found if address and address not in _ANY))
+    ids = {"iqn": (iqn,)} | ({"ip": addresses} if addresses else {})
+    return Thing("hba", f"{host}/{iqn}", f"{host}/{iqn}", ids, {"technology": "ethernet", "protocol": "iSCSI"})
+
+
+def _fibre_channel(export: Export, host: str, wwpn: str) -> Thing:
+    port = next((port for port in export.hba_ports if values.wwn(port.get("PortWWN")) == wwpn), {})
+    initiator = next((p for p in export.initiator_ports if values.wwn(p.get("PortAddress")) == wwpn), {})
+    node = values.wwn(port.get("NodeWWN")) or values.wwn(initiator.get("NodeAddress"))
+    adapter = next((a for a in export.hba_adapters if node and values.wwn(a.get("NodeWWN")) == node), {})
+    supported = integer(port.get("PortSupportedSpeed")) or 0
+    capable = [gigabits for code, gigabits in values.PORT_SPEEDS.items() if supported & code]
+    speed = values.PORT_SPEEDS.get(integer(port.get("PortSpeed")) or 0)
+    attributes: dict[str, Scalar] = {
+        "technology": "fibre_channel",
+        "capable_bits_per_second": max(capable) * _GIGABIT if capable else None,
+        "speed_bits_per_second": speed * _GIGABIT if speed else None,
+        "port_state": values.name_of(port.get("PortState"), values.PORT_STATES),
+        "fabric_wwn": values.wwn(port.get("FabricName")),
+        "model": text(adapter.get("ModelDescription")) or text(adapter.get("Model")),
+        "driver_version": text(adapter.get("DriverVersion")),
+        "firmware_version": text(adapter.get("FirmwareVersion")),
+    }
+    return Thing("hba", f"{host}/{wwpn}", f"{host}/{wwpn}", {"wwpn": (wwpn,)}, told(attributes))

@@ -1,0 +1,119 @@
+"""Values as PowerShell writes them into JSON and CSV: numbers as text, octets as lists, codes or their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sanpath.model import Scalar
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)")
+
+PORT_SPEEDS = {1: 1, 2: 2, 4: 10, 8: 4, 16: 8, 32: 16, 64: 32, 128: 20, 256: 40, 512: 128, 1024: 64}
+"""HBA_PORTSPEED (FC-HBA) → gigabits per second."""
+
+PORT_STATES = {
+    1: "Unknown",
+    2: "Online",
+    3: "Offline",
+    4: "Bypassed",
+    5: "Diagnostics",
+    6: "Linkdown",
+    7: "Error",
+    8: "Loopback",
+}
+"""HBA_PORTSTATE (FC-HBA)."""
+
+CONNECTIONS = {1: "Fibre Channel", 2: "iSCSI", 3: "SAS"}
+"""MSFT_InitiatorPort.ConnectionType."""
+
+BUSES = {
+    1: "SCSI",
+    3: "ATA",
+    6: "Fibre Channel",
+    7: "USB",
+    8: "RAID",
+    9: "iSCSI",
+    10: "SAS",
+    11: "SATA",
+    15: "File Backed Virtual",
+    16: "Storage Spaces",
+    17: "NVMe",
+}
+"""MSFT_Disk.BusType."""
+
+
+def text(value: Any) -> str | None:
+    """A text that says something."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def integer(value: Any) -> int | None:
+    """A count that fits a counter; None for anything else, and for -1, "not supported" in the HBA API."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,20}", value.strip()):
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def name_of(value: Any, names: Mapping[int, str]) -> str | None:
+    """A code by its name, which newer PowerShell writes itself."""
+    code = integer(value)
+    return text(value) if code is None else names.get(code)
+
+
+def octets(value: Any) -> str | None:
+    """Hexadecimal digits: of a list of octets, or of a text with or without separators; None for what is neither.
+
+    >>> octets([33, 0, 0, 36, 255, 1, 2, 3]), octets("21:00:00:24:FF:01:02:03")
+    ('21000024ff010203', '21000024ff010203')
+    """
+    if isinstance(value, list) and value and all(isinstance(o, int) and 0 <= o < 256 for o in value):
+        return bytes(value).hex()
+    found = re.sub(r"[:\-\s]", "", value.lower()) if isinstance(value, str) else ""
+    return found if re.fullmatch(r"[0-9a-f]+", found) else None
+
+
+def wwn(value: Any) -> str | None:
+    """A World Wide Name, 16 digits; None for anything else, and for zeros."""
+    digits = octets(value) or ""
+    return digits if len(digits) == 16 and digits.strip("0") else None
+
+
+def told(attributes: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Those that are known."""
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def identifier(unique_id: str | None, form: str | None = None) -> dict[str, tuple[str, ...]]:
+    """The join key that a disk's UniqueId, or the SN of mpclaim, is; nothing for what is a name of somebody's own.
+
+    `form`: UniqueIdFormat, as far as told. An NAA identifier has 16 digits, or 32 where it begins with 6 (SPC).
+
+    >>> identifier("60002AC0000000000000000A0001B3E5"), identifier("{1b3d}:local"), identifier("eui.0025385B61B0A1B2")
+    ({'naa': ('naa.60002ac0000000000000000a0001b3e5',)}, {}, {'eui': ('eui.0025385b61b0a1b2',)})
+    """
+    found = (unique_id or "").strip().lower()
+    if re.fullmatch(r"eui\.([0-9a-f]{16}|[0-9a-f]{32})", found):
+        return {"eui": (found,)}
+    if form in ("Vendor Specific", "Vendor Id", "0", "1"):
+        return {}
+    is_naa = re.fullmatch(r"6[0-9a-f]{31}|[235][0-9a-f]{15}", found)
+    return {"naa": (f"naa.{found}",)} if is_naa else {}
+
+
+def time_us(value: Any) -> int | None:
+    """A time in UTC, microseconds since the epoch.
+
+    >>> time_us("1970-01-01T00:01:00.5000000Z")
+    60500000
+    """
+    match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        told = datetime.fromisoformat(match[1]).replace(tzinfo=UTC) if match else None
+    except ValueError:
+        return None
+    if match is None or told is None or told.year < 1970:
+        return None
+    return int(told.timestamp()) * 1_000_000 + int((match[2] or "").ljust(6, "0")[:6])

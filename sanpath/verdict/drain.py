@@ -1,0 +1,95 @@
+"""A device that does not return its credits: on a lossless fabric it holds up everybody who shares a switch with it.
+
+Time without transmit credit on a port accuses what is behind it. From a stalled link of the loaded path the frames
+are followed downstream, switch by switch, to the last stalled port, a slow device, or to the first full one, which is
+oversubscribed. The stalled links on the way are victims, however long their frames wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.evidence import is_full
+from sanpath.verdict.judged import Judgement, graded
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.units import percent
+
+STALLED = 0.3
+"""A port that spends this share of a second without transmit credit is congested (port monitor policy of a vendor's
+fabrics: TxWait 30 %)."""
+STALLED_IDLE = 0.1
+"""The same for a port that carries little: a port without credit cannot be full."""
+_IDLE = 0.5
+
+
+def is_stalled(row: FactRow) -> bool:
+    """Whether frames on a link wait for credit and not for the link."""
+    if row["credit_stall_ratio"] is None or is_full(row):
+        return False
+    stall = number(row, "credit_stall_ratio")
+    return stall >= STALLED or (stall >= STALLED_IDLE and number(row, "utilisation") < _IDLE)
+
+
+def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: int) -> Judgement | None:
+    """Who holds up the frames of the loaded path. None: none of its links is stalled, or who it is was not seen."""
+    victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
+    found = next((cause for row in victims if (cause := _cause(facts, row)) is not None), None)
+    if found is None:
+        return None
+    entity, culprit = str(found["entity"]), str(found["receiver"])
+    stall = percent(number(victims[0], "credit_stall_ratio"))
+    on_path = any(row["entity"] == entity for row in links)
+    held = tuple(str(row["entity"]) for row in victims if row["entity"] != entity)
+    if is_full(found):
+        why = (
+            f"{entity} is full ({percent(number(found, 'utilisation'))}): more is sent to {culprit} than it can take"
+        )
+    else:
+        own, use = percent(number(found, "credit_stall_ratio")), percent(number(found, "utilisation"))
+        why = f"{culprit} returns no credit for {own} of the time while its link is used to {use}"
+    because = [why]
+    if held:
+        because.append(f"{held[0]} waits for credit {stall} of the time because of it, and is not full itself")
+    if not on_path:
+        because.append(f"{culprit} is no part of the test: it shares switches with it")
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="credit_stall",
+        layer="host" if on_path and found["side"] == "host" else "fabric",
+        direction=load.direction,
+        utilisation=None if found["utilisation"] is None else number(found, "utilisation"),
+        limited_by=entity,
+        wait_at=held[0] if held else entity,
+        culprit=culprit,
+        victims=held,
+        because=tuple(because),
+        overturn_if=(f"the same stall while {culprit} is quiet",),
+    )
+    return Judgement(load, "bottleneck", graded("B", windows), (bottleneck,), tuple(because), None, windows)
+
+
+def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
+    """The last stalled link downstream, or the first full one. None: its receiver is a switch that shows neither."""
+    here, seen = stalled, {stalled["entity"]}
+    while True:
+        onward = [
+            row
+            for row in facts.tables["link"].select(
+                step=here["step"], direction=here["direction"], sender=here["receiver"]
+            )
+            if row["entity"] not in seen and (is_full(row) or is_stalled(row))
+        ]
+        if not onward:
+            return here if _ends_at_device(facts, here) else None
+        here = max(onward, key=lambda row: (number(row, "credit_stall_ratio"), number(row, "utilisation")))
+        seen.add(here["entity"])
+        if is_full(here):
+            return here
+
+
+def _ends_at_device(facts: Facts, row: FactRow) -> bool:
+    receiver = facts.topology.entities.get(str(row["receiver"]))
+    return receiver is not None and receiver.kind != "switch"

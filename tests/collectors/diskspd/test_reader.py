@@ -1,0 +1,133 @@
+"""What a person meets with DiskSpd's results beside the files of the cases: results that follow each other, lost
+sections, other encodings, damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.model import Event, Rows, Thing
+from sanpath.plugin import CollectorError, Failure, Item
+from sanpath_collectors.diskspd.command_line import span_of
+from sanpath_collectors.diskspd.reader import DiskSpdResult
+
+CASES = Path(__file__).parent
+OLD = (CASES / "text-2.0.12-without-a-start/result.txt").read_text(encoding="utf-8")
+POWERSHELL = (CASES / "text-2.1-powershell-pool-two-spans/result.txt").read_bytes()
+SERIES = (CASES / "xml-series-two-targets/result.xml").read_text(encoding="utf-8")
+
+
+def read(content: bytes) -> list[Item]:
+    reader = DiskSpdResult("ds")
+    return [*reader.feed(content), *reader.finish()]
+
+
+def events(items: list[Item], name: str) -> list[Event]:
+    return [item for item in items if isinstance(item, Event) and item.name == name]
+
+
+def codes(items: list[Item]) -> list[object]:
+    return [event.detail["code"] for event in events(items, "data-warning")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_every_encoding_gives_the_same(encoding: str) -> None:
+    text = POWERSHELL.decode("utf-16").replace("\r\n", "\n")
+    assert read(text.encode(encoding)) == read(POWERSHELL)
+
+
+def test_results_in_one_file_are_steps_one_after_the_other() -> None:
+    items = read((OLD + OLD).encode())
+    begins, ends = events(items, "step-begin"), events(items, "step-end")
+    assert [event.detail["group"] for event in begins] == [1, 2]
+    assert ends[0].seen <= begins[1].seen
+    assert ends[1].seen - begins[1].seen == 30_000_000
+
+
+def test_xml_results_in_one_file() -> None:
+    later = SERIES.replace("13:14:15", "14:14:15").replace("<RequestCount>4<", "<RequestCount>8<")
+    items = read((SERIES + "\n" + later).encode())
+    assert [event.detail["offered"] for event in events(items, "step-begin")] == [6, 10]
+    hour_us = 3600 * 1_000_000
+    assert events(items, "step-begin")[1].seen - events(items, "step-begin")[0].seen == hour_us
+    # What the two do not agree on is no attribute of the load.
+    last = [item for item in items if isinstance(item, Thing) and item.local_id == "ds"][-1]
+    assert "in_flight_configured" not in last.attributes
+    assert last.attributes["threads"] == 2
+
+
+def test_settings_come_from_the_command_line_where_their_section_is_lost() -> None:
+    text = OLD[: OLD.index("Input parameters:")] + OLD[OLD.index("Results for") :]
+    items = read(text.encode())
+    assert codes(items) == ["no-input-parameters"]
+    told, whole = (
+        next(item for item in found if isinstance(item, Thing)).attributes for found in (items, read(OLD.encode()))
+    )
+    # -o2 in the command line, 4 in the section.
+    assert told == {**whole, "in_flight_configured": 4}
+
+
+def test_a_rate_limit_of_an_old_version_is_in_its_command_line_only() -> None:
+    items = read(OLD.replace("-b8K", "-b8K -g500").encode())
+    assert events(items, "step-begin")[0].detail["rate_limited"] is True
+    assert events(read(OLD.encode()), "step-begin")[0].detail["rate_limited"] is False
+
+
+@pytest.mark.parametrize(
+    ("line", "in_flight", "random", "reads", "direct", "fill"),
+    [
+        ("diskspd.exe x.dat", 2, 0, 1, False, None),
+        ("diskspd.exe -o8 -t4 -r4K -w100 -Sh x.dat", 32, 1, 0, True, "repeating"),
+        ("diskspd.exe -F4 -O8 -rs30 -w40 -Sb -Z x.dat", 32, 0.3, 0.6, False, "zeros"),
+        ("diskspd.exe /o3 /F2 /S /w50 /Z1M,fill.bin x.dat", 6, 0, 0.5, True, None),
+        ("diskspd.exe -h -Z1M -w50 x.dat", 2, 0, 0.5, True, "random"),
+    ],
+)
+def test_command_line(line: str, in_flight: int, random: float, reads: float, direct: bool, fill: str | None) -> None:
+    profile = span_of(line).covering(["x.dat"]).profile(["x.dat"], None, {})
+    assert profile.in_flight == in_flight
+    assert profile.random_ratio == random
+    assert profile.read_ratio == pytest.approx(reads)
+    assert profile.direct is direct
+    assert profile.fill == fill
+
+
+def test_figures_that_are_cut_off_are_left_out() -> None:
+    text = POWERSHELL.decode("utf-16")
+    items = read(text[: text.rindex("Write IO")].encode())
+    assert [event.detail["step"] for event in events(items, "step-begin")] == ["timespan 1"]
+    assert codes(items) == ["start-is-process-start", "cut-file"]
+
+
+def test_a_series_without_latencies_gives_way_to_the_figures_of_the_whole() -> None:
+    text = SERIES.replace('ReadAvgLatencyMilliseconds="', 'ReadAvgLatencyMilliseconds="0.000" x="')
+    items = read(text.encode())
+    assert events(items, "step-begin")[0].detail["summary"] is True
+    end = [item for item in items if isinstance(item, Rows)][-1]
+    assert end.values["latency_seconds_read_total"] == [9_000_000_000, 6_000_000_000]
+
+
+def test_damaged_xml_keeps_what_came_before() -> None:
+    items = read((SERIES + "\n" + SERIES.replace("</System>", "</Sistem>")).encode())
+    assert len(events(items, "step-begin")) == 1
+    assert "damaged-xml" in codes(items)
+
+
+def test_entities_are_not_expanded() -> None:
+    text = '<!DOCTYPE Results [<!ENTITY a "boo">]>\n' + SERIES.replace("WIN-XML", "WIN&a;")
+    load = next(item for item in read(text.encode()) if isinstance(item, Thing))
+    assert load.attributes["computer_name"] == "WIN&a;"
+
+
+def test_nothing_to_read_is_said_with_what_to_do() -> None:
+    with pytest.raises(CollectorError) as caught:
+        read(b"<Results><System></Results>")
+    assert caught.value.failure is Failure.UNREADABLE
+    assert "mismatched tag" in str(caught.value)
+
+
+def test_other_files_are_not_recognised() -> None:
+    assert not DiskSpdResult.recognises(b"", "result.xml")
+    assert not DiskSpdResult.recognises(b"<Results>\n<Table/></Results>", "diskspd.xml")
+    assert not DiskSpdResult.recognises(b"Input parameters:\n depth: 3\n", "diskspd.txt")

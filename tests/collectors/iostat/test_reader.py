@@ -1,0 +1,138 @@
+"""What a person meets with iostat's output beside the files of the cases: time stamps, units, lone reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.model import Event, Rows
+from sanpath.plugin import CollectorError, Failure, Item
+from sanpath_collectors.iostat.reader import IostatResult
+from sanpath_collectors.iostat.times import stamp
+
+TITLE = "Linux 6.1.0-13-amd64 (web1) \t03/01/2024 \t_x86_64_\t(2 CPU)\n\n"
+TABLE = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\nsda 100.00 800.00 0.50 0.00 0.00 0.00 0.05 5.00\n\n"
+
+
+def report(time: str = "", table: str = TABLE) -> str:
+    return f"{time}\n{table}" if time else table
+
+
+def read(text: str) -> tuple[IostatResult, list[Item]]:
+    reader = IostatResult("hosts")
+    return reader, [*reader.feed(text.encode()), *reader.finish()]
+
+
+def rows(items: list[Item]) -> list[Rows]:
+    return [item for item in items if isinstance(item, Rows)]
+
+
+def codes(items: list[Item]) -> list[object]:
+    return [item.detail["code"] for item in items if isinstance(item, Event)]
+
+
+@pytest.mark.parametrize(
+    ("line", "clock", "second"),
+    [
+        ("2024-03-01T08:00:01+0000", "utc", 1_709_280_001),
+        ("2024-03-01T10:00:01+0200", "utc", 1_709_280_001),
+        ("2024-03-01T08:00:01", "local", 1_709_280_001),
+        ("03/01/2024 08:00:01 AM", "local", 1_709_280_001),
+        ("03/01/2024 08:00:01 PM", "local", 1_709_323_201),
+        ("03/01/2024 12:00:01 AM", "local", 1_709_251_201),
+        ("03/01/24 08:00:01", "local", 1_709_280_001),
+        ("01.03.2024 08:00:01", "local", 1_709_280_001),
+        ("01-03-24 08:00:01", "local", 1_709_280_001),
+        ("31/03/24 08:00:01", "local", 1_711_872_001),
+        ("2024年03月01日 08時00分01秒", "local", 1_709_280_001),
+    ],
+)
+def test_time_stamps_of_many_locales(line: str, clock: str, second: int) -> None:
+    found = stamp(line)
+    assert found is not None
+    assert (found.us, found.zoned) == (second * 1_000_000, clock == "utc")
+
+
+@pytest.mark.parametrize("line", ["", "sda 1.00 2.00", "2024-13-01T08:00:01", "41/41/24 08:00:01", "1 2 3 4 5 6"])
+def test_what_is_no_time_stamp(line: str) -> None:
+    assert stamp(line) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "factor"),
+    [("rkB/s", 1024), ("rMB/s", 1024**2), ("rsec/s", 512), ("kB_read/s", 1024), ("Blk_read/s", 512)],
+)
+def test_units_are_told_by_the_name_of_the_column(column: str, factor: int) -> None:
+    _, items = read(TITLE + 2 * report(table=TABLE.replace("rkB/s", column)))
+    assert rows(items)[-1].values["bytes_read_total"] == [800 * factor]
+
+
+def test_the_interval_is_the_time_between_two_stamps() -> None:
+    times = ("08:00:00", "08:00:10", "08:00:20")
+    reader, items = read(TITLE + "".join(report(f"2024-03-01T{time}+0000") for time in times))
+    assert reader.clock == "utc"
+    assert [item.seen for item in rows(items)] == [[(1_709_280_000 + s) * 1_000_000] for s in (0, 10, 20)]
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [1000], [2000]]
+    assert codes(items) == ["since-boot"]
+
+
+def test_a_lone_report_may_be_of_the_time_since_boot() -> None:
+    reader, items = read(TITLE + report())
+    assert reader.clock == "elapsed"
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100]]
+    assert codes(items) == ["interval-unknown", "since-boot"]
+
+
+def test_each_iostat_in_a_file_begins_with_a_report_that_is_left_out() -> None:
+    _, items = read(2 * (TITLE + 3 * report()))
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100], [200], [0], [100], [200]]
+
+
+def test_a_clock_that_was_set_back() -> None:
+    times = ("01:59:58", "01:59:59", "01:00:00", "01:59:59", "02:00:00")
+    _, items = read(TITLE + "".join(report(f"01.03.2024 {time}") for time in times))
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100], [200]]
+    assert "clock-moved" in codes(items)
+
+
+def test_a_day_without_reports_is_no_interval() -> None:
+    days = ("01", "02", "05")
+    _, items = read(TITLE + "".join(report(f"2024-03-{day}T08:00:00+0000") for day in days))
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [86_400 * 100], [0], [100]]
+    assert "reports-missing" in codes(items)
+
+
+def test_the_first_report_is_kept_for_its_devices_while_the_file_grows() -> None:
+    reader = IostatResult("hosts")
+    first = list(reader.feed((TITLE + report("2024-03-01T08:00:00+0000")).encode()))
+    assert [type(item).__name__ for item in first] == ["Thing"]
+    then = list(reader.feed(report("2024-03-01T08:00:01+0000").encode()))
+    assert rows(then)[-1].values["ops_read_total"] == [100]
+
+
+def test_partitions_and_virtual_devices_would_be_counted_twice() -> None:
+    table = TABLE.rstrip("\n") + "".join(
+        f"\n{name} 1 1 1 1 1 1 1 1"
+        for name in ("sda1", "nvme0n1", "nvme0n1p2", "loop3", "sr0", "dm-0", "dm-10", "md1")
+    )
+    _, items = read(TITLE + 2 * report(table=table + "\n\n"))
+    assert rows(items)[-1].entity == ["sda", "nvme0n1", "dm-0", "dm-10", "md1"]
+
+
+def test_no_report_of_a_device() -> None:
+    with pytest.raises(CollectorError) as caught:
+        read(TITLE + "avg-cpu:  %user   %nice\n 1.00 2.00\n\n")
+    assert caught.value.failure is Failure.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        TITLE + "10:00:01 AM  CPU    %usr   %nice\n10:00:02 AM  all    1.00    0.00\n",
+        TITLE + "10:00:01 AM   DEV   tps   rkB/s   wkB/s   await   %util\n10:00:02 AM   sda   1.00   1   1   1   1\n",
+        '{"sysstat": {"sysdata-version": 3.21, "hosts": [{"statistics": []}]}}',
+        '{"hosts": [{"statistics": []}]}',
+    ],
+)
+def test_what_other_programs_write_is_not_recognised(content: str) -> None:
+    assert not IostatResult.recognises(content.encode(), "iostat.log")

@@ -1,0 +1,242 @@
+"""What a person notices of vdbench's reports that no single case shows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sanpath import registry
+from sanpath.plugin import CollectorError, Event, Item, Rows
+from sanpath_collectors.vdbench.clock import ReportClock
+from sanpath_collectors.vdbench.parse import ahead_of_utc, day, number, size_bytes, time_of_day, unlocalised
+from sanpath_collectors.vdbench.reader import VdbenchReader
+
+CASES = Path(__file__).parent
+HOUR = 3_600_000_000
+COLUMNS = "tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp queue_depth"
+
+
+def read(content: bytes) -> list[Item]:
+    reader = VdbenchReader("v")
+    return [*reader.feed(content), *reader.finish()]
+
+
+def flatfile(*rows: tuple[str, str, str, float, float]) -> bytes:
+    """Reads of 4 KiB: (time of day, zone, interval, reads/s, response time in ms) a row."""
+    lines = [f" {COLUMNS} "]
+    for tod, zone, label, ops, response in rows:
+        stamp = f"10/27/2019-{tod[:8]}-{zone}"
+        figures = f"{ops / 256:.4f} 4096 100 {response} {response} 0 {ops * response / 1000:.4f}"
+        lines.append(f"{tod} {stamp} rd1 {label} 9999988 {ops} {figures} ")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def warnings(items: list[Item]) -> list[object]:
+    return [item.detail["code"] for item in items if isinstance(item, Event) and item.name == "data-warning"]
+
+
+def rows(items: list[Item]) -> list[Rows]:
+    return [item for item in items if isinstance(item, Rows)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"<html><title>Vdbench output/status.html</title><pre>\nStarting slaves\n",
+        b"<pre>\nSD report for sd=sd1\n\n13:49:00.010 Starting RD=rd1; I/O rate: 50; elapsed=60; For loops: None\n",
+        b"Run totals of the week\n",
+        b"tod,Run,Interval\n",
+        b"* parameter file of another program\n",
+    ],
+)
+def test_what_is_none_of_the_reports_is_left_to_others(text: bytes) -> None:
+    assert not VdbenchReader.recognises(text, "report.html")
+    with pytest.raises(CollectorError, match=r"import flatfile\.html, summary\.html"):
+        read(text)
+
+
+def test_no_other_collector_takes_a_report() -> None:
+    for file in CASES.glob("*/*.html"):
+        found = registry.result_reader(file.read_bytes()[:65536], file.name)
+        assert found is not None
+        assert found[0].name == "vdbench"
+
+
+def test_a_flatfile_that_has_only_begun_is_followed_already() -> None:
+    assert VdbenchReader.recognises(b"<title>Vdbench output/flatfile.html</title><pre>\n", "flatfile.html")
+    assert VdbenchReader.recognises(b"<pre>\n", "flatfile.html")
+    assert not VdbenchReader.recognises(b"<pre>\n", "other.html")
+
+
+def test_the_end_of_summer_time_does_not_turn_the_test_back() -> None:
+    items = read(
+        flatfile(
+            ("02:59:58.010", "CEST", "1", 1000, 1.0),
+            ("02:59:59.020", "CEST", "2", 1000, 1.0),
+            ("02:00:00.010", "CET", "3", 1000, 1.0),
+            ("02:00:01.010", "CET", "4", 1000, 1.0),
+            ("02:00:01.020", "CET", "avg_2-4", 1000, 1.0),
+        )
+    )
+    seen = [row.seen[0] for row in rows(items)]
+    assert [after - before for before, after in pairwise(seen)] == [1_010_000, 990_000, 1_000_000]
+    assert rows(items)[-1].values["ops_read_total"] == [3000]
+
+
+def test_an_average_that_its_intervals_do_not_add_up_to_is_told() -> None:
+    first = ("10:00:01.000", "CET", "1", 800.0, 1.0)
+    intervals = [(f"10:00:0{n}.000", "CET", str(n), 1000.0, 1.0) for n in (2, 3)]
+    assert "average-disagrees" not in warnings(read(flatfile(first, *intervals, ("10:00:03.1", "CET", "", 0, 0))))
+    agreeing = read(flatfile(first, *intervals, ("10:00:03.100", "CET", "avg_2-3", 1010.0, 1.0)))
+    assert "average-disagrees" not in warnings(agreeing)
+    wrong = read(flatfile(first, *intervals, ("10:00:03.100", "CET", "avg_2-3", 1100.0, 1.0)))
+    assert "average-disagrees" in warnings(wrong)
+
+
+def test_a_run_with_nothing_but_its_warm_up_has_no_step_and_says_so() -> None:
+    items = read(flatfile(("10:00:01.000", "CET", "1", 800.0, 1.0), ("10:00:01.100", "CET", "avg_2-1", 0.0, 0.0)))
+    assert warnings(items) == ["only-warm-up"]
+    assert not rows(items)
+
+
+@pytest.mark.parametrize(
+    ("depth", "offered"),
+    # Four SDs with 8 threads each: what was measured has to agree, because a run may use only some of them.
+    [(31.8, 32.0), (29.0, 32.0), (16.0, 16.0)],
+)
+def test_threads_count_for_each_sd_that_is_used(depth: float, offered: float) -> None:
+    response = depth / 10
+    report = f"""<pre>
+Vdbench summary report, created 10:00:00 Apr 08 2016 MDT
+Link to SD reports:              <A HREF="sd1.html">sd1</A>      <A HREF="sd2.html">sd2</A>
+                                 <A HREF="sd3.html">sd3</A>      <A HREF="sd4.html">sd4</A>
+
+<i><b>10:00:02.000 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=3; For loops: threads=8</b></i>
+
+Apr 08, 2016  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue
+                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth
+10:00:03.100         1   10000.00    39.06    4096 100.00 {response} {response}    0.000   22.083    5.974 {depth:.1f}
+10:00:04.100         2   10000.00    39.06    4096 100.00 {response} {response}    0.000   22.083    5.974 {depth:.1f}
+10:00:05.100         3   10000.00    39.06    4096 100.00 {response} {response}    0.000   22.083    5.974 {depth:.1f}
+10:00:05.200   avg_2-3   10000.00    39.06    4096 100.00 {response} {response}    0.000   22.083    5.974 {depth:.1f}
+"""
+    (begin,) = (i for i in read(report.encode()) if isinstance(i, Event) and i.name == "step-begin")
+    assert begin.detail["offered"] == offered
+
+
+@pytest.mark.parametrize(
+    ("ops", "limited", "offered"),
+    # Asked for 50 a second: what is in the queue then is no choice of the load. One that hardly does any is not held
+    # back by that, but by what it waits for.
+    [(46.0, True, None), (8.0, False, 2.0)],
+)
+def test_a_rate_limits_only_a_run_that_comes_near_it(ops: float, limited: bool, offered: float | None) -> None:
+    content = flatfile(("10:00:01.000", "CET", "1", ops, 250.0), ("10:00:02.000", "CET", "2", ops, 250.0))
+    (begin,) = (
+        item
+        for item in read(content.replace(b"9999988", b"50"))
+        if isinstance(item, Event) and item.name == "step-begin"
+    )
+    assert begin.detail["offered"] == offered
+    assert begin.detail["rate_limited"] is limited
+
+
+def test_megabytes_of_another_size_than_the_header_says_are_told() -> None:
+    binary = (CASES / "summary-5.04.07-utc-two-sds-warm-up" / "summary.html").read_bytes()
+    assert "bytes-disagree" not in warnings(read(binary))
+    wrong = binary.replace(b" 89.", b" 49.").replace(b" 90.", b" 50.")
+    assert "bytes-disagree" in warnings(read(wrong))
+
+
+@pytest.mark.parametrize("thousands", [",", ".", "'", " ", "\u00a0", "\u202f", ""])
+def test_counts_of_a_distribution_whatever_groups_their_thousands(thousands: str) -> None:
+    mark = "," if thousands == "." else "."
+    report = f"""<pre>
+Total response time histogram.
+
+<i><b>10:00:00.000 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=60; For loops: None</b></i>
+
+Reads:
+  min(ms) <     max(ms)        count       %%    cum%%
+
+    0{mark}000 <       0{mark}200        1{thousands}500  75{mark}0000  75{mark}0000  +++++
+    0{mark}200 <         max          500  25{mark}0000 100{mark}0000  ++
+"""
+    (event,) = (i for i in read(report.encode()) if isinstance(i, Event) and i.name == "latency-histogram")
+    assert event.detail["buckets"] == "0.0002:0.75 inf:0.25"
+
+
+@pytest.mark.parametrize(
+    ("cells", "plain"),
+    [
+        (["50,0169", "4096"], ["50.0169", "4096"]),
+        (["1,987,017", "0.5"], ["1987017", "0.5"]),
+        (["1,987,017.5", "0.5"], ["1987017.5", "0.5"]),
+        (["1.234,5", "n/a"], ["1234.5", "n/a"]),
+    ],
+)
+def test_numbers_of_localised_machines(cells: list[str], plain: list[str]) -> None:
+    assert unlocalised(cells) == plain
+
+
+@pytest.mark.parametrize("text", ["n/a", "", "nan", "inf", "-1", "1e999", "1e13", "4k"])
+def test_what_is_no_figure_is_none(text: str) -> None:
+    assert number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Apr 08, 2016", 16899),
+        ("09:42:35 Oct 09 2019 ICT", 18178),
+        ("5月 10, 2023", 19487),
+        ("Okt. 09, 2019", 18178),
+        ("juin 01, 2020", 18414),
+        ("juil. 01, 2020", 18444),
+        ("märz 01, 2020", 18322),
+        ("Foo 09, 2019", None),
+        ("Feb 30, 2019", None),
+        ("", None),
+    ],
+)
+def test_dates_of_headers(text: str, expected: int | None) -> None:
+    assert day(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"),
+    [("UTC", 0), ("GMT", 0), ("GMT+05:30", 5.5), ("GMT-03:00", -3), ("ICT", None), ("CST", None), ("UTCX", None)],
+)
+def test_only_zones_that_count_from_utc_are_exact(zone: str, hours: float | None) -> None:
+    assert ahead_of_utc(zone) == (None if hours is None else hours * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4k", 4096), ("1M", 2**20), ("16g", 2**34), ("512", 512), ("(4k,8k)", None), ("", None)]
+)
+def test_sizes(text: str, size: float | None) -> None:
+    assert size_bytes(text) == size
+
+
+def test_a_report_without_a_date_counts_from_its_first_time() -> None:
+    clock = ReportClock()
+    first, second = clock.tick(23 * HOUR), clock.tick(1 * HOUR)
+    assert [clock.at(first), clock.at(second)] == [0, 2 * HOUR]
+    assert clock.kind == "elapsed"
+
+
+def test_a_date_that_comes_after_the_first_time_holds_for_both() -> None:
+    clock = ReportClock()
+    first = clock.tick(23 * HOUR)
+    clock.dated(1, utc_offset_us=2 * HOUR)
+    second = clock.tick(1 * HOUR)
+    assert [clock.at(first), clock.at(second)] == [21 * HOUR, 23 * HOUR]
+    assert clock.kind == "utc"
+
+
+@pytest.mark.parametrize("text", ["24:00:00.000", "13:49", "13:49:61.000", "x", "13:49:01.2601"])
+def test_times_of_day_that_are_none(text: str) -> None:
+    assert time_of_day(text) is None

@@ -1,0 +1,114 @@
+"""Links between switches: full ones, and those that wait for a device that returns no credits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.verdict.model import Diagnosis
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, OTHER_HOST, fast
+
+FAR_ARRAY = replace(ARRAY_PORT, on="sw2")
+ISL = "link:sw1/fc1/31--sw2/fc1/31"
+NEIGHBOUR = "link:esx9/vmhba2--sw1/fc1/9"
+# 64 KiB blocks are counted 32 x 2,076 bytes; a full 8GFC link reads 836.7 of 850 MB/s.
+BLOCK = 32 * 2076.0
+
+
+def told(
+    tmp_path: Path,
+    mine: float,
+    others: float,
+    stalls: Mapping[str, float] | None = None,
+    neighbour_speed: float = 16,
+    transfer_share: float = 0.8,
+) -> Diagnosis:
+    """Reads of esx7 over sw1 and sw2 from an array at sw2, those of esx9 beside them; operations a second.
+
+    `transfer_share`: part of the latency that the array books to the transfer."""
+    ports = [fast(HOST_PORT), replace(fast(OTHER_HOST, neighbour_speed), capable=neighbour_speed), fast(FAR_ARRAY)]
+    san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)
+    for in_flight in (16, 128):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(mine, in_flight / mine),
+            seconds=30,
+            ports={
+                "fc1/7": (mine * BLOCK, NOTHING),
+                "fc1/9": (others * BLOCK, NOTHING),
+                "sw1/fc1/31": ((mine + others) * BLOCK, NOTHING),
+                "sw2/fc1/31": ((mine + others) * BLOCK, NOTHING),
+                "fc1/1": ((mine + others) * BLOCK, NOTHING),
+            },
+            array={"read": AtArray(0.0004, san=transfer_share * in_flight / mine, others=others)},
+            stalls=stalls,
+        )
+    return diagnose(san.write())
+
+
+def test_a_link_between_switches_that_is_full_is_named(tmp_path: Path) -> None:
+    """12,590 reads a second of both hosts are 836.4 MB/s counted on the 8GFC link; the others run at 16GFC."""
+    found = told(tmp_path, mine=6295, others=6295)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == (ISL, "fabric", "link")
+    assert bottleneck.utilisation == pytest.approx(836.4 / 850, rel=1e-3)
+    assert "others use this link as well" in " ".join(bottleneck.because)
+
+
+def test_its_ceiling_is_what_the_neighbour_leaves(tmp_path: Path) -> None:
+    (bottleneck,) = told(tmp_path, mine=6295, others=6295).verdict.bottlenecks
+    assert bottleneck.ceiling_ops_per_second == pytest.approx(6295, rel=0.03)
+
+
+def test_a_link_between_switches_that_has_room_is_cleared(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=3000, others=100, transfer_share=0.02)
+    assert ISL in [cleared.entity for cleared in found.cleared]
+    assert found.verdict.kind != "bottleneck"
+
+
+SLOW = {"sw2/fc1/31": 0.62, "sw1/fc1/9": 0.81}
+"""esx9 takes its frames slowly: its port, and the link behind it, send nothing most of the time."""
+
+
+def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=700, stalls=SLOW)
+    assert found.verdict.kind == "bottleneck"
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == NEIGHBOUR
+    assert bottleneck.culprit == "hba:esx9/vmhba2"
+    assert bottleneck.victims == (ISL,)
+    assert bottleneck.kind == "credit_stall"
+    assert "hba:esx9/vmhba2 holds the test up" in found.verdict.headline
+
+
+def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> None:
+    """esx9 has a 4GFC link that is full (6,297 reads a second); what is sent to it fills the buffers of sw1."""
+    found = told(tmp_path, mine=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == NEIGHBOUR
+    assert bottleneck.culprit == "hba:esx9/vmhba2"
+    assert "is full" in bottleneck.because[0]
+
+
+def test_a_host_under_test_that_returns_no_credits_is_its_own_culprit(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=0.1, stalls={"sw1/fc1/7": 0.7})
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert (bottleneck.culprit, bottleneck.layer, bottleneck.victims) == ("hba:esx7/vmhba2", "host", ())
+
+
+def test_a_stalled_link_behind_which_nobody_is_seen_accuses_nobody(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=700, stalls={"sw2/fc1/31": 0.62})
+    assert found.verdict.kind == "cannot_tell"
+
+
+def test_a_little_time_without_credit_on_a_busy_link_is_normal(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=6295, others=6295, stalls={"sw2/fc1/31": 0.2, "sw1/fc1/9": 0.05})
+    assert found.verdict.bottlenecks[0].entity == ISL
+    assert found.verdict.bottlenecks[0].kind == "link"
