@@ -7,49 +7,50 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
-import yaml
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from sanpath import registry
 from sanpath.catalogue import load as catalogue
-from sanpath.errors import ConfigError, UsageError
+from sanpath.document import Document, near, read_document, unknown_key
+from sanpath.errors import UsageError
 from sanpath.model import Scalar, Thing, Tie
-from sanpath.plugin import SourceConfig
+from sanpath.plugin import SourceConfig, SshTarget
 
 DEFAULT_NAME = "sanpath.yaml"
-_KEYS = ("sources", "topology")
+_KEYS = ("sources", "topology", "hosts")
 _TOPOLOGY_KEYS = ("things", "links")
+M = TypeVar("M", bound=BaseModel)
 _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A checked configuration. `things` and `ties` are what the `topology` part says, as if a source had said it."""
+    """A checked configuration. `things` and `ties` are what the `topology` part says, as if a source had said it;
+    `hosts`: machines on which sanpath can start a load, by name."""
 
     path: Path | None
     sources: tuple[SourceConfig, ...] = ()
     things: tuple[Thing, ...] = ()
     ties: tuple[Tie, ...] = ()
+    hosts: Mapping[str, SshTarget] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    path: Path
-    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+class HostConfig(BaseModel):
+    """How to log in to a host over SSH. Its host key has to be known: it is never accepted unseen."""
 
-    def error(self, where: Sequence[str | int], problem: str) -> ConfigError:
-        """The mistake at a key, or at the nearest key above it that stands in the text."""
-        at = tuple(where)
-        while at and at not in self.lines:
-            at = at[:-1]
-        key = ".".join(str(part) for part in where)
-        return ConfigError(self.path, self.lines.get(at), key, problem)
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str | None = Field(default=None, min_length=1)
+    port: int | None = Field(default=None, ge=1, le=65535)
+    user: str | None = Field(default=None, min_length=1)
+    key_file: Path | None = None
+    known_hosts: Path | None = None
+    password: SecretStr | None = None
 
 
 def load_config(path: Path | None) -> Config:
@@ -61,53 +62,33 @@ def load_config(path: Path | None) -> Config:
         path = Path(DEFAULT_NAME)
         if not path.exists():
             return Config(None)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is not UTF-8 text") from error
-    try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        raw = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise ConfigError(path, line, "", f"not valid YAML: {_without_values(error.problem)}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(path, None, "", f"not valid YAML: {_without_values(str(error))}") from error
-    document = _Document(path)
-    _note_lines(document, tree, ())
-    return _check(document, raw)
+    return _check(*read_document(path))
 
 
-def _without_values(problem: str | None) -> str:
-    """One line. YAML quotes the word it stumbled over (*alias, !tag): it may be a secret that was written down."""
-    return " ".join(re.sub(r"'[^']{3,}'", "'…'", problem or "").split())
-
-
-def _check(document: _Document, raw: Any) -> Config:
+def _check(document: Document, raw: Any) -> Config:
     if raw is None:
         return Config(document.path)
     if not isinstance(raw, dict):
-        raise document.error((), f"expected a mapping with the keys {' and '.join(_KEYS)}")
+        raise document.error((), f"expected a mapping with the keys {', '.join(_KEYS)}")
     for key in raw:
         if key not in _KEYS:
-            raise document.error((str(key),), _unknown_key(str(key), _KEYS))
+            raise document.error((str(key),), unknown_key(str(key), _KEYS))
     topology = raw.get("topology") or {}
     if not isinstance(topology, dict):
         raise document.error(("topology",), f"expected a mapping with the keys {' and '.join(_TOPOLOGY_KEYS)}")
     for key in topology:
         if key not in _TOPOLOGY_KEYS:
-            raise document.error(("topology", str(key)), _unknown_key(str(key), _TOPOLOGY_KEYS))
+            raise document.error(("topology", str(key)), unknown_key(str(key), _TOPOLOGY_KEYS))
     return Config(
         document.path,
         _sources(document, raw.get("sources") or []),
         _things(document, topology.get("things") or {}),
         _ties(document, topology.get("links") or []),
+        _hosts(document, raw.get("hosts") or {}),
     )
 
 
-def _sources(document: _Document, raw: Any) -> tuple[SourceConfig, ...]:
+def _sources(document: Document, raw: Any) -> tuple[SourceConfig, ...]:
     if not isinstance(raw, list):
         raise document.error(("sources",), "expected a list of sources")
     checked: list[SourceConfig] = []
@@ -122,13 +103,13 @@ def _sources(document: _Document, raw: Any) -> tuple[SourceConfig, ...]:
     return tuple(checked)
 
 
-def _source(document: _Document, where: tuple[str | int, ...], body: dict[str, Any]) -> SourceConfig:
+def _source(document: Document, where: tuple[str | int, ...], body: dict[str, Any]) -> SourceConfig:
     name = body.get("collector")
     if not isinstance(name, str) or name not in registry.names():
         accepted = registry.names()
         raise document.error(
             (*where, "collector"),
-            f"no collector is called {name!r}; {_near(str(name), accepted)}accepted: {', '.join(accepted)}",
+            f"no collector is called {name!r}; {near(str(name), accepted)}accepted: {', '.join(accepted)}",
         )
     try:
         schema = registry.spec(name).config
@@ -136,6 +117,30 @@ def _source(document: _Document, where: tuple[str | int, ...], body: dict[str, A
         raise document.error((*where, "collector"), str(error)) from error
     if schema is None:
         raise document.error((*where, "collector"), f"{name} reads load commands (sanpath run -- …), not sources")
+    return _validated(document, where, schema, body)
+
+
+def _hosts(document: Document, raw: Any) -> dict[str, SshTarget]:
+    if not isinstance(raw, dict):
+        raise document.error(("hosts",), "expected a mapping, a host's name to how to log in")
+    found = {}
+    for name, body in raw.items():
+        where = ("hosts", str(name))
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", str(name)) or name == "local":
+            raise document.error(
+                where, "a host's name has letters, digits, _, . and -; local is the one sanpath runs on"
+            )
+        if not isinstance(body, dict | None):
+            raise document.error(where, f"expected a mapping with the keys {', '.join(HostConfig.model_fields)}")
+        host = _validated(document, where, HostConfig, body or {})
+        found[str(name)] = SshTarget(
+            host.address or str(name), host.port, host.user, host.key_file, host.password, host.known_hosts
+        )
+    return found
+
+
+def _validated(document: Document, where: tuple[str | int, ...], schema: type[M], body: dict[str, Any]) -> M:
+    """A part of the file by its schema, secrets and paths resolved."""
     values = {key: _resolve(document, (*where, key), schema, key, value) for key, value in body.items()}
     try:
         return schema.model_validate(values)
@@ -144,26 +149,15 @@ def _source(document: _Document, where: tuple[str | int, ...], body: dict[str, A
         raise document.error((*where, *first["loc"]), _problem(first, schema)) from None
 
 
-def _problem(error: Any, schema: type[SourceConfig]) -> str:
+def _problem(error: Any, schema: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return _unknown_key(str(error["loc"][0]), sorted(schema.model_fields))
+        return unknown_key(str(error["loc"][0]), sorted(schema.model_fields))
     if error["type"] == "missing":
         return "is required"
     return str(error["msg"])
 
 
-def _unknown_key(key: str, accepted: Sequence[str]) -> str:
-    return f"unknown key; {_near(key, accepted)}accepted: {', '.join(accepted)}"
-
-
-def _near(word: str, accepted: Sequence[str]) -> str:
-    near = get_close_matches(word, accepted, n=1)
-    return f"did you mean {near[0]}? " if near else ""
-
-
-def _resolve(
-    document: _Document, where: tuple[str | int, ...], schema: type[SourceConfig], key: str, value: Any
-) -> Any:
+def _resolve(document: Document, where: tuple[str | int, ...], schema: type[BaseModel], key: str, value: Any) -> Any:
     """Secrets by reference and paths relative to the file."""
     declared = schema.model_fields.get(key)
     if declared is None:
@@ -175,11 +169,14 @@ def _resolve(
             raise document.error(where, "the secret that it refers to is empty")
         return SecretStr(secret)
     if Path in types and isinstance(value, str):
-        return document.path.parent / value
+        try:
+            return document.path.parent / Path(value).expanduser()
+        except RuntimeError as error:
+            raise document.error(where, f"{error}") from error
     return value
 
 
-def _secret(document: _Document, where: tuple[str | int, ...], reference: Any) -> str:
+def _secret(document: Document, where: tuple[str | int, ...], reference: Any) -> str:
     scheme, _, rest = str(reference).partition(":")
     if scheme == "env" and rest:
         if rest not in os.environ:
@@ -204,7 +201,7 @@ def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def _from_keyring(document: _Document, where: tuple[str | int, ...], service: str, user: str) -> str:
+def _from_keyring(document: Document, where: tuple[str | int, ...], service: str, user: str) -> str:
     try:
         import keyring  # an extra: most machines under test have no key ring
     except ImportError:
@@ -218,7 +215,7 @@ def _from_keyring(document: _Document, where: tuple[str | int, ...], service: st
     return str(found)
 
 
-def _things(document: _Document, raw: Any) -> tuple[Thing, ...]:
+def _things(document: Document, raw: Any) -> tuple[Thing, ...]:
     if not isinstance(raw, dict):
         raise document.error(("topology", "things"), 'expected a mapping, "kind:name" to what is known of it')
     things = []
@@ -240,7 +237,7 @@ def _things(document: _Document, raw: Any) -> tuple[Thing, ...]:
     return tuple(things)
 
 
-def _join_values(document: _Document, where: tuple[str | int, ...], value: Any) -> tuple[str, ...]:
+def _join_values(document: Document, where: tuple[str | int, ...], value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     for one in values:
         if not isinstance(one, str):
@@ -249,7 +246,7 @@ def _join_values(document: _Document, where: tuple[str | int, ...], value: Any) 
     return tuple(values)
 
 
-def _ties(document: _Document, raw: Any) -> tuple[Tie, ...]:
+def _ties(document: Document, raw: Any) -> tuple[Tie, ...]:
     if not isinstance(raw, list):
         raise document.error(("topology", "links"), 'expected a list of "kind:name relation kind:name"')
     ties = []
@@ -267,30 +264,9 @@ def _ties(document: _Document, raw: Any) -> tuple[Tie, ...]:
     return tuple(ties)
 
 
-def _entity(document: _Document, where: Sequence[str | int], text: str) -> tuple[str, str]:
+def _entity(document: Document, where: Sequence[str | int], text: str) -> tuple[str, str]:
     kind, _, name = text.partition(":")
     if kind not in catalogue.kinds() or not name:
         accepted = ", ".join(catalogue.kinds())
         raise document.error(where, f"{text!r} is not kind:name; kinds: {accepted}")
     return kind, name
-
-
-def _note_lines(
-    document: _Document, node: yaml.Node | None, at: tuple[str | int, ...], above: tuple[yaml.Node, ...] = ()
-) -> None:
-    """Note the line of every key. Raises ConfigError for a key given twice, of which YAML would keep the last."""
-    if node is None or node in above:
-        return
-    document.lines.setdefault(at, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if (here := (*at, key.value)) in document.lines:
-                raise ConfigError(
-                    document.path, line, ".".join(map(str, here)), f"given before, in line {document.lines[here]}"
-                )
-            document.lines[here] = line
-            _note_lines(document, value, here, (*above, node))
-    elif isinstance(node, yaml.SequenceNode):
-        for number, value in enumerate(node.value):
-            _note_lines(document, value, (*at, number), (*above, node))

@@ -22,10 +22,12 @@ CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/
 LAYERS = (
     "errors",
     "model",
+    "document",
     "catalogue",
     "plugin",
     "registry",
     "config",
+    "sweep",
     "recording",
     "topology",
     "facts",

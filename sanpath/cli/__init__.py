@@ -18,6 +18,7 @@ from sanpath.cli import (
     report,
     rules,
     run,
+    sweep,
     topology,
     watch,
 )
@@ -40,6 +41,7 @@ app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)
 app.command("topology")(topology.topology)
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
 app.command("demo")(demo.demo)
 app.add_typer(rules.app, name="rules")
 app.add_typer(collectors.app, name="collectors")

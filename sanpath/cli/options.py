@@ -41,3 +41,8 @@ RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
 ]
+
+
+def names(listed: str) -> tuple[str, ...]:
+    """Names that were given in one option, separated by commas."""
+    return tuple(name.strip() for name in listed.split(",") if name.strip())

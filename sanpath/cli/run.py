@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption
+from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption, names
 from sanpath.recording.store import location
 
 
@@ -31,6 +31,10 @@ def run(
     reader: Annotated[
         str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if its name does not tell.")
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option("--on", help="Hosts of the configuration that run COMMAND in lock-step, separated by commas."),
+    ] = "",
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
@@ -45,6 +49,8 @@ def run(
 
     if not load and reader is not None:
         raise UsageError("--load names the reader of a load command; add the command after --")
+    if not load and on:
+        raise UsageError("--on names the hosts of a load command; add the command after --")
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     request = RunRequest(
         folder=folder.absolute() if isinstance(folder, Path) else folder,
@@ -52,6 +58,7 @@ def run(
         load=tuple(load or ()),
         load_reader=reader,
         for_seconds=seconds,
-        only_sources=tuple(name.strip() for name in only_sources.split(",") if name.strip()),
+        only_sources=names(only_sources),
+        on=names(on),
     )
     raise typer.Exit(Session(request, form, fail_on, rules, plain).run())

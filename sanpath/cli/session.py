@@ -47,17 +47,23 @@ class Session:
                 print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         found = diagnosis_of(self._request.folder, self._rules)
         report = self._report(found)
-        typer.echo(rendered(found, self._form), nl=False)
-        if found.run.load_exit_code and not interrupted:
-            print(f"sanpath: the load command ended with exit code {found.run.load_exit_code}", file=sys.stderr)
+        typer.echo(self._rendered(found, self._form), nl=False)
         typer.echo(f"\nrecording {self._request.folder}{report}", err=self._form is Format.json)
         recorder_failed = bool(code) and not interrupted
-        return exit_code(found, self._fail_on, interrupted) or int(recorder_failed)
+        return self._exit_code(found, interrupted) or int(recorder_failed)
+
+    def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
+        if found.run.load_exit_code and not interrupted:
+            print(f"sanpath: the load command ended with exit code {found.run.load_exit_code}", file=sys.stderr)
+        return exit_code(found, self._fail_on, interrupted)
+
+    def _rendered(self, found: Diagnosis, form: Format) -> str:
+        return rendered(found, form)
 
     def _report(self, found: Diagnosis) -> str:
         """Write the report; says where it is. The recording is what counts: without a report the run goes on."""
         try:
-            self.report_file.write_text(rendered(found, Format.markdown), encoding="utf-8")
+            self.report_file.write_text(self._rendered(found, Format.markdown), encoding="utf-8")
         except OSError as error:
             print(f"sanpath: {self.report_file}: cannot be written: {error.strerror}", file=sys.stderr)
             return ""

@@ -52,7 +52,8 @@ from sanpath.plugin.load import (
     WrappedCommand,
     histogram,
 )
-from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, text_of, warning
+from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
+from sanpath.plugin.text import Decoder, Lines, text_of
 
 __all__ = [
     "API",
@@ -66,6 +67,7 @@ __all__ = [
     "CommandReply",
     "Context",
     "Cost",
+    "Decoder",
     "Event",
     "Failure",
     "Files",
@@ -74,6 +76,7 @@ __all__ = [
     "Http",
     "HttpReply",
     "Item",
+    "Lines",
     "LoadProfile",
     "LoadReader",
     "LoadStep",

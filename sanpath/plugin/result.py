@@ -70,22 +70,3 @@ class ResultReader(ABC):
 def warning(seen: int, code: str, text: str) -> Event:
     """Something a person should know of the file. `code`: kebab-case, the same for all such cases."""
     return Event(seen, "data-warning", {"code": code, "text": text})
-
-
-def text_of(head: bytes) -> tuple[str, str]:
-    """A beginning of a file as text, and the encoding that the whole of it has.
-
-    Windows programs write UTF-8, UTF-16 with a byte-order mark (PowerShell 5.1 redirection) or the code page of the
-    machine; cp1252 stands for the latter.
-    """
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if head.startswith(mark):
-            return head[: len(head) - len(head) % 2 if encoding == "utf-16" else None].decode(
-                encoding, "replace"
-            ), encoding
-    for cut in range(4):  # The beginning may end inside a character.
-        try:
-            return head[: len(head) - cut].decode("utf-8"), "utf-8"
-        except UnicodeDecodeError:
-            continue
-    return head.decode("cp1252", "replace"), "cp1252"

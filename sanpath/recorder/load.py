@@ -7,17 +7,13 @@ import contextlib
 import re
 import shutil
 import signal
-import sys
-from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from sanpath.errors import UsageError
-from sanpath.model import Event, Poll, Rows
-from sanpath.plugin import Clock, Item, LoadReader, WrappedCommand
+from sanpath.plugin import WrappedCommand
 from sanpath.recorder.processes import environment, marked, signal_all, signal_group
-from sanpath.recorder.sink import Sink
+from sanpath.recorder.reading import OutputReading
 
 TAIL_SECONDS = 0.1
 INTERRUPT_SECONDS = 5.0
@@ -27,10 +23,8 @@ TERMINATE_SECONDS = 2.0
 class Load:
     """One load command. Its output goes straight into files of `folder`, so it never waits for a reader."""
 
-    def __init__(
-        self, command: WrappedCommand, reader: LoadReader | None, source: str, folder: Path, clock: Clock, sink: Sink
-    ):
-        self._command, self._reader, self._source, self._clock, self._sink = command, reader, source, clock, sink
+    def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path):
+        self._command, self._reading = command, reading
         self._output, self._errors = folder / "output", folder / "errors"
         self._stale: int | None = None
         # Unique among recordings: nobody else's load may be taken for this one.
@@ -54,7 +48,7 @@ class Load:
                 )
             except OSError as error:
                 raise UsageError(f"{self._command.argv[0]}: cannot be started: {error.strerror}") from error
-        self._event("load-started", {"command": " ".join(without_credentials(self._command.argv))})
+        self._reading.event("load-started", {"command": " ".join(without_credentials(self._command.argv))})
 
     async def follow(self) -> int:
         """Read until it has ended. Returns its exit code, 128 + n after signal n."""
@@ -76,12 +70,11 @@ class Load:
         status = wait.result()
         await self._end_leftovers(killed=status < 0)
         code = 128 - status if status < 0 else status
-        if self._reader is not None:
-            self._take(self._reader.finish, self._clock.now_us())
+        self._reading.finish()
         if output is not None and self._command.output_file:
             with contextlib.suppress(OSError):  # Gone or unreadable by now: what was read of it is recorded.
                 shutil.copyfile(self._followed, self._output.with_name("output-file"))
-        self._event("load-ended", {"exit_code": code})
+        self._reading.event("load-ended", {"exit_code": code})
         return code
 
     def _opened(self, file: Path) -> BinaryIO:
@@ -128,42 +121,9 @@ class Load:
         self.kill()
 
     def _read(self, output: BinaryIO | None, errors: BinaryIO) -> None:
-        added = output.read() if output is not None else b""
-        if added and self._reader is not None:
-            self._take(partial(self._reader.feed, added), self._clock.now_us())
-        elif added:
-            self._show(added)
-        self._show(errors.read())
-
-    def _take(self, read: Callable[[int], Iterable[Item]], seen: int) -> None:
-        """Record what the reader makes of the output; a reader that fails is given up, and the load goes on."""
-        assert self._reader is not None, "there is nobody to read"  # noqa: S101 - a misuse by this class itself
-        rows, failure = 0, ""
-        try:
-            for item in read(seen):
-                self._sink.take(self._source, seen, item)
-                rows += len(item.entity) if isinstance(item, Rows) else 0
-            text = self._reader.passthrough()
-        except Exception as error:  # a defect in one reader must not end the test
-            failure, text = f"{type(error).__name__}: {error}"[:300], b""
-            self._reader = None
-        now = self._clock.now_us()
-        if failure:
-            self._sink.take(self._source, seen, Poll(self._source, seen, seen, now, "failed", "defect", failure))
-        elif rows:
-            self._sink.take(self._source, seen, Poll(self._source, seen, seen, now, "ok", rows=rows))
-        self._show(text)
-
-    def _show(self, text: bytes) -> None:
-        # Losing the terminal does not end the test.
-        with contextlib.suppress(OSError):
-            if text:
-                sys.stderr.buffer.write(text)
-                sys.stderr.flush()
-
-    def _event(self, name: str, detail: dict[str, str | int | float | bool | None]) -> None:
-        now = self._clock.now_us()
-        self._sink.take(self._source, now, Event(now, name, detail))
+        if added := output.read() if output is not None else b"":
+            self._reading.feed(added)
+        self._reading.show(errors.read())
 
 
 def _changed(path: Path) -> int | None:

@@ -16,26 +16,31 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import duckdb
 
 from sanpath import __version__, registry
-from sanpath.config import Config, load_config
+from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.model import Poll, Thing, Tie
-from sanpath.plugin import Cost, SourceConfig, Spec, WrappedCommand
-from sanpath.recorder.load import Load, without_credentials
+from sanpath.plugin import Cost, SourceConfig, Spec, SshTarget
+from sanpath.recorder.load import without_credentials
+from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
 from sanpath.recorder.request import ABORT, STOP, RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.source import Source
+from sanpath.recorder.sweep import SweepRun, alone
+from sanpath.recorder.waits import either, sleep
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
 from sanpath.recording.documents import Declaration, Ending, Header
 from sanpath.recording.store import store_at
 from sanpath.recording.write import Writer
+from sanpath.sweep import commands
+from sanpath.sweep.matrix import steps
+from sanpath.sweep.plan import LOCAL
 
 FIRST_POLL_SECONDS = 12.0
 """How long the load waits for the first answer of every source: the idle state is worth recording."""
@@ -74,11 +79,11 @@ class Recorder:
         self._config = selected(load_config(request.config), request.only_sources)
         self._reader = _reader(request)
         self._clock = RecorderClock()
-        self._manifest = layout.create(request.folder)
+        self._manifest = layout.create(request.folder, request.plan)
+        self._lock = alone(request.folder) if request.sweep else None
         self._store = store_at(request.folder)
         host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
         self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}")
-        self._output: Path | None = None
         self.write_failure = ""
 
     async def run(self) -> None:
@@ -86,6 +91,8 @@ class Recorder:
         self._sink = Sink(self._writer, self._clock)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        hosts = hosts_of(self._request, self._config)
+        self._loads = Loads(self._reader, hosts, self._store, self._writer.name, self._clock, self._sink)
         try:
             self._write_header()
         except OSError as error:
@@ -93,8 +100,8 @@ class Recorder:
         known: tuple[Thing | Tie, ...] = (*self._config.things, *self._config.ties)
         for item in known:
             self._sink.take("config", self._clock.now_us(), item)
-        for item in self._load_runs_here():
-            self._sink.take(self._reader[0].name if self._reader else "load", self._clock.now_us(), item)
+        for source, item in self._load_runs():
+            self._sink.take(source, self._clock.now_us(), item)
         self._listen()
         sources = [self._source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
@@ -107,7 +114,7 @@ class Recorder:
             self._account_for_hung(sources)
             flushing.cancel()
             await self._sink.flush()
-            self.write_failure = self._sink.close() or self._keep_output()
+            self.write_failure = self._sink.close() or self._loads.keep()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
             cpu_seconds = usage.ru_utime + usage.ru_stime
@@ -118,60 +125,35 @@ class Recorder:
             except (OSError, duckdb.Error) as error:
                 self.write_failure = reason(error)
 
-    def _load_runs_here(self) -> tuple[Thing | Tie, ...]:
-        """The load is started on this machine, so it runs here, unless the configuration says where it does."""
+    def _load_runs(self) -> Iterator[tuple[str, Thing | Tie]]:
+        """(source, thing or link): a load that is started on this machine runs here, unless the configuration says
+        where it does; one that is started on a host runs there."""
         said = any(tie.relation == "runs_on" and tie.from_end[0] == "load" for tie in self._config.ties)
-        if said or self._reader is None:
-            return ()
-        name, host = self._reader[0].name, platform.node()
-        started = Tie("runs_on", ("load", name), ("host", host), "started by sanpath on this machine")
-        return (Thing("load", name, name, {"name": (name,)}), Thing("host", host, host, {"name": (host,)}), started)
+        hosts: Sequence[str | None] = self._request.hosts or ([] if said or self._reader is None else [None])
+        for host in hosts:
+            load, machine = load_name(self._reader, host), platform.node() if host in (None, LOCAL) else host
+            yield load, Thing("load", load, load, {"name": (load,)})
+            yield load, Thing("host", machine, machine, {"name": (machine,)})
+            where = "this machine" if host in (None, LOCAL) else f"host {host}"
+            yield load, Tie("runs_on", ("load", load), ("host", machine), f"started by sanpath on {where}")
 
     async def _until_end(self, sources: list[Source]) -> int | None:
         """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""
-        if not self._request.load:
-            await _either(self._stop.wait(), _sleep(self._request.for_seconds))
+        request = self._request
+        if not request.has_load:
+            await either(self._stop.wait(), sleep(request.for_seconds))
             return None
-        await _either(self._stop.wait(), _polled(sources))
+        await either(self._stop.wait(), _polled(sources))
         if self._stop.is_set():
             return None
-        command, reader, name = self._wrapped()
-        self._output = self._store.scratch(self._output_name)
-        self._load = Load(command, reader, name, self._output, self._clock, self._sink)
-        await self._load.start()
-        if self._reader is None:
-            hint = "--load NAME says which collector does"
-            with contextlib.suppress(OSError):  # The terminal may have gone.
-                print(f"sanpath: nothing reads the output of {self._request.load[0]}; {hint}", file=sys.stderr)
-        following = asyncio.create_task(self._load.follow())
-        await _either(self._stop.wait(), asyncio.shield(following), _sleep(self._request.for_seconds))
-        ended_by_us = not following.done()
-        if ended_by_us:
-            await self._load.interrupt()
-        code = await following
+        if request.sweep:
+            code = await SweepRun(request.sweep, self._loads, self._clock, self._sink, self._stop).run()
+        else:
+            ended, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
+            code = None if ended_by_us else ended
         if sources:
-            await _either(self._stop.wait(), _sleep(LINGER_SECONDS))
-        return None if ended_by_us else code
-
-    @property
-    def _output_name(self) -> str:
-        return f"load/{self._writer.name}"
-
-    def _keep_output(self) -> str:
-        """Bring the load's output into the recording. Returns why that failed, "" if it did not."""
-        if self._output is None:
-            return ""
-        try:
-            self._store.adopt(self._output, self._output_name)
-        except OSError as error:
-            return f"the load's output stays in {self._output}: {error}"
-        return ""
-
-    def _wrapped(self) -> tuple[WrappedCommand, Any, str]:
-        if self._reader is None:
-            return WrappedCommand(self._request.load), None, "load"
-        spec, reader = self._reader
-        return reader.wrap(self._request.load), reader(), spec.name
+            await either(self._stop.wait(), sleep(LINGER_SECONDS))
+        return code
 
     def _source(self, config: SourceConfig) -> Source:
         from sanpath.transport.context import LiveContext  # the protocol libraries: only where sources are polled
@@ -215,7 +197,7 @@ class Recorder:
             if line.strip() == STOP:
                 self._loop.call_soon_threadsafe(self._stop.set)
                 return self._hear_abort()
-        if not self._request.load and self._request.for_seconds is None:
+        if not self._request.has_load and self._request.for_seconds is None:
             self._loop.call_soon_threadsafe(self._stop.set)
         return None
 
@@ -225,8 +207,7 @@ class Recorder:
                 self._loop.call_soon_threadsafe(self._abort)
 
     def _abort(self) -> None:
-        if load := getattr(self, "_load", None):
-            load.kill()
+        self._loads.kill()
         self._sink.flush_at_once(ABORT_SECONDS)
         os._exit(ExitCode.INTERRUPTED)
 
@@ -235,7 +216,8 @@ class Recorder:
             (config.name, registry.spec(config.collector), config.every_seconds) for config in self._config.sources
         ]
         if self._reader is not None:
-            specs.append((self._reader[0].name, self._reader[0], 1.0))
+            names = [load_name(self._reader, host) for host in self._request.hosts or (None,)]
+            specs += [(name, self._reader[0], 1.0) for name in names]
         self._writer.header(
             Header(
                 writer=self._writer.name,
@@ -243,7 +225,8 @@ class Recorder:
                 tool_version=__version__,
                 host=platform.node(),
                 started_us=self._clock.anchor_us,
-                load_command=without_credentials(self._request.load),
+                load_command=without_credentials(_as_typed(self._request)),
+                plan=self._request.plan,
                 sources=tuple(_declaration(*spec) for spec in specs),
             )
         )
@@ -252,13 +235,19 @@ class Recorder:
 def check_request(request: RunRequest, config: Config) -> None:
     """Everything that can be told before a device is asked. Raises UsageError."""
     selected(config, request.only_sources)
-    if request.load and (found := _reader(request)) is not None:
-        found[1].wrap(request.load)
-    if request.load and shutil.which(request.load[0]) is None:
-        raise UsageError(f"{request.load[0]}: there is no such command, or it may not be executed")
-    if not request.load and not config.sources:
+    hosts = hosts_of(request, config)
+    argv = _argv(request)
+    if argv and (found := _reader(request)) is not None:
+        wrapped = found[1].wrap(argv)
+        if hosts and wrapped.output_file:
+            raise UsageError(
+                f"{argv[0]} writes to {wrapped.output_file}, which is not read on other hosts: leave it out"
+            )
+    if argv and (not hosts or LOCAL in hosts) and shutil.which(argv[0]) is None:
+        raise UsageError(f"{argv[0]}: there is no such command, or it may not be executed")
+    if not request.has_load and not config.sources:
         raise UsageError("nothing to record: name sources in sanpath.yaml, or a load command after --")
-    layout.check(request.folder)
+    layout.check(request.folder, request.plan)
 
 
 def selected(config: Config, only: tuple[str, ...]) -> Config:
@@ -269,11 +258,31 @@ def selected(config: Config, only: tuple[str, ...]) -> Config:
             raise UsageError(f"--only-sources: no source is called {name!r}; there are: {', '.join(known) or 'none'}")
     if not only:
         return config
-    return Config(config.path, tuple(s for s in config.sources if s.name in only), config.things, config.ties)
+    return replace(config, sources=tuple(s for s in config.sources if s.name in only))
 
 
-def _reader(request: RunRequest) -> tuple[Spec, Any] | None:
-    return registry.load_reader(request.load, request.load_reader) if request.load else None
+def hosts_of(request: RunRequest, config: Config) -> dict[str, SshTarget | None]:
+    """How to reach the hosts that run the load, by name; None: this machine. Raises UsageError for unknown ones."""
+    for name in request.hosts:
+        if name != LOCAL and name not in config.hosts:
+            there = ", ".join((LOCAL, *config.hosts))
+            raise UsageError(
+                f"no host is called {name!r} under hosts in {config.path or DEFAULT_NAME}; there are: {there}"
+            )
+    return {name: config.hosts.get(name) for name in request.hosts}
+
+
+def _reader(request: RunRequest) -> Reader:
+    return reader_of(_argv(request), "fio" if request.sweep else request.load_reader)
+
+
+def _argv(request: RunRequest) -> tuple[str, ...]:
+    """The load command, of a sweep that of its first step; empty for none."""
+    return commands.fio(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load
+
+
+def _as_typed(request: RunRequest) -> tuple[str, ...]:
+    return ("sanpath", "sweep", request.sweep.file) if request.sweep else request.load
 
 
 def _declaration(name: str, spec: Spec, every_seconds: float) -> Declaration:
@@ -315,17 +324,3 @@ async def _polled(sources: list[Source]) -> None:
             # Blocking sources live in other threads: asking is simpler than signalling across loops.
             while not all(source.polled.is_set() for source in sources):
                 await asyncio.sleep(POLL_SECONDS)
-
-
-async def _sleep(seconds: float | None) -> None:
-    await asyncio.sleep(seconds if seconds is not None else float("inf"))
-
-
-async def _either(*waits: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
-    """Until the first of them is done; the others are cancelled, but for what is shielded."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()

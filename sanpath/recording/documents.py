@@ -44,6 +44,7 @@ class Header(Document):
     started_us: int = Field(description="wall clock when the recorder's clock was made, microseconds since the epoch")
     load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
     sources: tuple[Declaration, ...] = ()
+    plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
 
 
 class Ending(Document):

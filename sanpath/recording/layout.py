@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from sanpath import __version__
 from sanpath.errors import RecordingError, UsageError
-from sanpath.recording.documents import Document, Manifest
+from sanpath.recording.documents import Document, Header, Manifest
 from sanpath.recording.store import Location, Store, store_at
 
 FORMAT = 1
@@ -39,9 +40,9 @@ class Segment:
         return f"{self.table}/{self.writer}-{self.first:08d}-{self.last:08d}.parquet"
 
 
-def create(folder: Location) -> Manifest:
+def create(folder: Location, plan: str = "") -> Manifest:
     """Make a recording, or join one of this format. Raises UsageError when something else is in the way."""
-    if (joined := check(folder)) is not None:
+    if (joined := check(folder, plan)) is not None:
         return joined
     started = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started)
@@ -59,9 +60,10 @@ def join(folder: Location) -> Manifest:
     return create(folder)
 
 
-def check(folder: Location) -> Manifest | None:
+def check(folder: Location, plan: str = "") -> Manifest | None:
     """Whether one can record into a folder: None for a new or empty one, the manifest of a recording that another
-    writer is at this moment writing, and that one may join.
+    writer is at this moment writing, and that one may join. `plan`: digest of the sweep that is to be recorded; one
+    that has begun may be joined, and one of another plan may not.
 
     Raises UsageError when something else is in the way, a finished recording among them: two tests in one recording
     would be judged as one.
@@ -70,7 +72,10 @@ def check(folder: Location) -> Manifest | None:
         if not store_at(folder).list(""):
             return None
         found = read_manifest(folder)
-        if _finished(folder):
+        plans = _plans(folder) if plan else set()
+        if plans and plan not in plans:
+            raise UsageError(f"{folder}: holds the sweep of another plan; choose another folder with --into")
+        if not plans and _finished(folder):
             raise UsageError(f"{folder}: holds a test that has ended; choose another folder with --into")
         return found
     except RecordingError as error:
@@ -83,6 +88,17 @@ def _finished(folder: Location) -> bool:
     names = [name for name in store_at(folder).list("writers") if name.endswith(".json")]
     ended = sum(name.endswith(".end.json") for name in names)
     return 0 < ended == len(names) - ended
+
+
+def _plans(folder: Location) -> set[str]:
+    """Digests of the sweeps that writers of a recording have begun."""
+    store = store_at(folder)
+    found = set()
+    for name in store.list("writers"):
+        if name.endswith(".json") and not name.endswith(".end.json"):
+            with contextlib.suppress(ValueError):
+                found.add(Header.model_validate_json(store.read(f"writers/{name}")).plan)
+    return found - {""}
 
 
 def read_manifest(folder: Location) -> Manifest:

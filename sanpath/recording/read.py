@@ -35,7 +35,8 @@ class Recording:
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
         self.started_us: int = min((h.started_us for h in headers), default=0)
         self.writers: int = len(headers)
-        self.declarations = [source for h in headers for source in h.sources]
+        # A resumed sweep declares the same sources once more.
+        self.declarations = list(dict.fromkeys(source for h in headers for source in h.sources))
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""

@@ -11,6 +11,7 @@ import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, Thing, Tie
 from sanpath.topology.keys import TRUST, normalise
+from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
 
 CONFIG = "config"
 """The source name of what people wrote into sanpath.yaml. What it calls a thing is what the thing is called."""
@@ -19,9 +20,6 @@ _LOCAL = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
 _GIVEN = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that may be known by nothing but the configuration."""
-
-Local = tuple[str, str, str]
-"""(source, kind, the source's own id)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,7 @@ def resolve(seen: Iterable[tuple[str, int, Thing | Tie]]) -> Topology:
         else:
             ties[source, item] = None
     _add_implied(things, ties)
+    things = without_guesses(things)
     names = _names(things, ties)
     topology = Topology()
     _make_entities(topology, things, names, _same_ports(things, ties))
@@ -92,7 +91,8 @@ def _add_implied(things: dict[Local, Thing], ties: Iterable[tuple[str, Tie]]) ->
 
 
 def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> dict[Local, str]:
-    """What people call each thing: ports and volumes after their device, disks after their machine."""
+    """What people call each thing: ports and volumes after their device, disks after their machine. A port of which
+    nothing but the WWPN is known is called by it."""
     machines = {
         tie.from_end[1]: tie.to_end[1]
         for _, tie in ties
@@ -106,6 +106,8 @@ def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> di
             names[local] = local_id
         elif kind in ("switch", "array"):
             names[local] = source
+        elif (wwpn := bare_wwpn(thing)) is not None:
+            names[local] = wwpn
         elif kind in _LOCAL:
             names[local] = f"{source}/{label}"
         elif "device" in thing.ids and source in machines:
@@ -126,7 +128,7 @@ def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) 
         if tie.relation != "logged_in" or wwpn is None or port not in things:
             continue
         known = first.setdefault((wwpn, things[port].label), port)
-        if known[0] != source:
+        if known[0] != source and not _have_other_wwpns(things[known], things[port]):
             pairs.append((known, port))
             pairs += [
                 (one, other)
@@ -135,6 +137,12 @@ def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) 
                 if one[1] == other[1] == "switch" and (one[0], other[0]) == (known[0], source)
             ]
     return pairs
+
+
+def _have_other_wwpns(one: Thing, other: Thing) -> bool:
+    """Whether two ports are told apart by their own WWPNs: both ends of an uplink see the logins that pass it."""
+    mine, its = ({normalise("wwpn", v) for v in thing.ids.get("wwpn", ())} for thing in (one, other))
+    return bool(mine and its) and mine.isdisjoint(its)
 
 
 def _make_entities(
@@ -152,7 +160,9 @@ def _make_entities(
                 if key in TRUST and key != "name" and (normal := normalise(key, value)):
                     graph.add_edge(local, ("key", thing.kind, key, _scope(thing.kind, names[local]) + normal))
     for group in nx.connected_components(graph):
-        members = sorted((n for n in group if len(n) == 3), key=lambda n: (n[0] != CONFIG, n))
+        members = sorted(
+            (n for n in group if len(n) == 3), key=lambda n: (n[0] != CONFIG, bare_wwpn(things[n]) is not None, n)
+        )
         entity = _entity([(local, things[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
         for local in members:
@@ -189,12 +199,14 @@ def _make_links(topology: Topology, ties: Iterable[tuple[str, Tie]]) -> None:
     for source, tie in ties:
         ends = [_end(topology, by_key, source, *end) for end in (tie.from_end, tie.to_end)]
         for end, found in zip((tie.from_end, tie.to_end), ends, strict=True):
-            if found is None:
+            # An Ethernet switch learns of every machine there is: only what somebody asks about is missed.
+            if found is None and (tie.relation, end[0]) != ("logged_in", "mac"):
                 topology.unjoined.append(_unjoined(topology, source, end, tie))
         if ends[0] and ends[1] and ends[0] != ends[1]:
             evidence[tie.relation, ends[0], ends[1]].append(f"{source}: {tie.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
-    topology.links = [Link(*key, tuple(dict.fromkeys(said))) for key, said in evidence.items()]
+    links = [Link(*key, tuple(dict.fromkeys(said))) for key, said in evidence.items()]
+    topology.links = settled(links, {entity.id: entity.kind for entity in topology.entities.values()})
 
 
 def _end(topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str) -> str | None:

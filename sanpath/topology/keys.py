@@ -5,21 +5,21 @@ from __future__ import annotations
 import ipaddress
 import re
 
-TRUST = ("wwpn", "nqn", "iqn", "naa", "eui", "serial", "mac", "ip", "name")
+TRUST = ("wwpn", "switch_wwn", "nqn", "iqn", "naa", "eui", "serial", "lldp", "mac", "ip", "name")
 """Kinds of join keys, the most trusted first."""
 
 
 def normalise(kind: str, value: str) -> str | None:
     """The comparable form of a key. None: not a key of this kind (a WWPN of zeros, an address that is none).
 
-    wwpn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID "3…" and
-    from "0x…".
+    wwpn, switch_wwn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID
+    "3…" and from "0x…"; lldp: the identifiers of chassis and port, as LLDP announces them, with a slash between.
     """
     text = value.strip()
     match kind:
-        case "wwpn" | "mac":
+        case "wwpn" | "switch_wwn" | "mac":
             digits = re.sub(r"[^0-9a-f]", "", text.lower().removeprefix("0x"))
-            wanted = 16 if kind == "wwpn" else 12
+            wanted = 12 if kind == "mac" else 16
             return digits if len(digits) == wanted and set(digits) != {"0"} else None
         case "naa":
             digits = text.lower().removeprefix("naa.").removeprefix("0x")
@@ -30,7 +30,7 @@ def normalise(kind: str, value: str) -> str | None:
                 return str(ipaddress.ip_address(text))
             except ValueError:
                 return None
-        case "iqn" | "nqn" | "eui":
+        case "iqn" | "nqn" | "eui" | "lldp":
             return text.lower() or None
         case _:
             return text or None

@@ -35,6 +35,17 @@ def is_full(row: FactRow) -> bool:
     return number(row, "utilisation") >= limit and number(row, "full_windows_ratio") >= FULL_WINDOWS
 
 
+def full_with_more(facts: Facts, load: LoadFacts, links: Sequence[FactRow]) -> list[FactRow]:
+    """Busy links that twice as many I/Os in flight fill, without more throughput: at the knee a link limits before
+    every one of its windows is full."""
+    beyond = flat_beyond(facts, load)
+    if beyond is None:
+        return []
+    later = facts.tables["link"].select(step=beyond.step, direction=beyond.direction, on_loaded_path=True)
+    full = {row["entity"] for row in later if is_full(row)}
+    return [row for row in links if row["entity"] in full and number(row, "utilisation") >= BUSY]
+
+
 def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
     """See `facts.loads.flat_over_load`."""
     return loads.flat_over_load(facts.loads, load)

@@ -13,7 +13,7 @@ from sanpath.facts.pairs import array_side
 from sanpath.facts.table import number
 from sanpath.verdict.array_limit import array_bottleneck, configured_cap
 from sanpath.verdict.drain import drained
-from sanpath.verdict.evidence import BUSY, array_saturated, capped, is_full, not_seen
+from sanpath.verdict.evidence import BUSY, array_saturated, capped, full_with_more, is_full, not_seen
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.link_limit import link_bottleneck
 from sanpath.verdict.no_limit import without_bottleneck
@@ -30,7 +30,7 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
     windows = min(told, default=load.windows)
     if array is not None and capped(facts, load, array):
         return configured_cap(facts, load, array, windows)
-    if full := [row for row in links if is_full(row)]:
+    if full := [row for row in links if is_full(row)] or full_with_more(facts, load, links):
         return link_bottleneck(facts, load, full, array, windows)
     if (held_up := drained(facts, load, links, windows)) is not None:
         return held_up

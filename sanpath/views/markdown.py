@@ -19,9 +19,9 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     verdict = diagnosis.verdict
     yield f"# {words.KINDS[verdict.kind].capitalize()}"
     yield ""
-    yield f"**{_safe(verdict.headline)}**"
+    yield f"**{safe(verdict.headline)}**"
     yield ""
-    told = f", told from step {_safe(verdict.from_step)}" if verdict.from_step else ""
+    told = f", told from step {safe(verdict.from_step)}" if verdict.from_step else ""
     yield f"Grade {verdict.grade}: {words.GRADES[verdict.grade]}{told}. Run of {diagnosis.run.start}."
     because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
     step = words.deciding_step(diagnosis)
@@ -68,13 +68,13 @@ def _do_next(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _title("Do next")
     for place, (finding, number) in enumerate(remedies, start=1):
         fix = finding.fix[number]
-        yield f"{place}. {_safe(fix.platform)} ({words.DISRUPTION[fix.disruption]}). {_safe(fix.scope)}"
+        yield f"{place}. {safe(fix.platform)} ({words.DISRUPTION[fix.disruption]}). {safe(fix.scope)}"
         yield ""
         if fix.commands:
             yield "   ```"
             yield from (f"   {words.printable(command)}" for command in fix.commands)
             yield "   ```"
-        yield f"   Verify: {_safe(fix.verify)} Undo: {_safe(fix.undo)}"
+        yield f"   Verify: {safe(fix.verify)} Undo: {safe(fix.undo)}"
         yield ""
 
 
@@ -83,9 +83,9 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     if found:
         yield from _title("Findings")
     for finding, others in words.grouped(found):
-        said = _safe(words.finding_text(finding, others))
+        said = safe(words.finding_text(finding, others))
         yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {said}"
-        yield f"  {_safe(finding.why)}"
+        yield f"  {safe(finding.why)}"
     unknown = words.not_judged(diagnosis)
     if unknown:
         yield ""
@@ -116,23 +116,23 @@ def _sources(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _title(text: str) -> Iterator[str]:
     yield ""
-    yield f"## {_safe(text)}"
+    yield f"## {safe(text)}"
     yield ""
 
 
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield from _title(title)
-        yield from (f"- {_safe(line)}" for line in lines)
+        yield from (f"- {safe(line)}" for line in lines)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield "| " + " | ".join(header) + " |"
     yield "|" + " --- |" * len(header)
     for row in rows:
-        yield "| " + " | ".join(_safe(cell) for cell in row) + " |"
+        yield "| " + " | ".join(safe(cell) for cell in row) + " |"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Names come from devices: no markup, no HTML, no line ends of theirs."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words.printable(text))

@@ -54,7 +54,7 @@ def test_a_site_whose_sources_all_answer_ends_with_0(lab: Path) -> None:
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     assert said["schema"] == "sanpath.check/1"
-    assert {source["collector"] for source in said["sources"]} == {"flasharray", "snmp_if"}
+    assert {source["collector"] for source in said["sources"]} == {"flasharray", "snmp_switch"}
     for source in said["sources"]:
         assert source["answers"]
         assert source["identity"]
@@ -86,7 +86,7 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
         for key in ("community", "api_token"):
             if key in source:
                 source[key] = source[key].replace("file:", f"file:{lab.parent}/")
-        if source["collector"] == "snmp_if":
+        if source["collector"] == "snmp_switch":
             source["port"] = silent_port
         if "ca_file" in source:
             source["ca_file"] = str(lab.parent / source["ca_file"])
@@ -98,7 +98,7 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
     assert "login" in line
     assert "unreachable" in line
     assert "check its address" in line
-    assert "(snmp_if) DOES NOT ANSWER\n" in result.stdout
+    assert "(snmp_switch) DOES NOT ANSWER\n" in result.stdout
     assert "(flasharray) answers\n" in result.stdout
 
 
@@ -123,7 +123,7 @@ def test_a_configuration_without_sources_is_a_wrong_use(tmp_path: Path, monkeypa
 
 def test_a_mistake_in_the_configuration_is_a_wrong_use(tmp_path: Path) -> None:
     config = tmp_path / "sanpath.yaml"
-    config.write_text("sources: [{name: sw1, collector: snmp_if, hosts: 192.0.2.1}]\n", encoding="utf-8")
+    config.write_text("sources: [{name: sw1, collector: snmp_switch, hosts: 192.0.2.1}]\n", encoding="utf-8")
     result = run("--config", str(config))
     assert isinstance(result.exception, ConfigError)
     assert result.exception.exit_code == 2

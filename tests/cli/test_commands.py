@@ -68,20 +68,20 @@ def test_a_folder_among_the_collectors_is_listed_without_another_edit(tmp_path: 
     assert listed.returncode == 0, listed.stderr
     assert "brand_new" in listed.stdout
     assert "A device of tomorrow" in listed.stdout
-    assert "snmp_if" in listed.stdout
+    assert "snmp_switch" in listed.stdout
     assert "brand_new: A device of tomorrow" in python(code, "collectors", "show", "brand_new").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["collectors", "show", "snmpif"], ["no collector is called 'snmpif'", "did you mean snmp_if?"]),
+        (["collectors", "show", "snmpswitch"], ["no collector is called 'snmpswitch'", "did you mean snmp_switch?"]),
         (["collectors", "show", "zzz"], ["no collector is called 'zzz'", "there are: ", "flasharray"]),
         (["rules", "show", "link-ful"], ["no rule is called 'link-ful'", "did you mean 'link-full'?"]),
         (["diagnose", "nowhere.sanpath"], ["nowhere.sanpath: there is no such recording"]),
         (["report", "."], ["is not a sanpath recording"]),
         (["run", "--load", "fio"], ["--load names the reader of a load command"]),
-        (["run", "--load", "snmp_if", "--", "true"], ["snmp_if does not read the output of load commands"]),
+        (["run", "--load", "snmp_switch", "--", "true"], ["snmp_switch does not read the output of load commands"]),
         (["run", "--", "fio", "--client=h1", "job.fio"], ["fio --client gives nothing before its end"]),
     ],
     ids=lambda words: " ".join(words),

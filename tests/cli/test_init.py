@@ -79,8 +79,8 @@ def test_the_commented_topology_holds(tmp_path: Path) -> None:
 
 
 def test_only_the_collectors_that_are_named_are_in_it() -> None:
-    text = example(["snmp_if", "linux_host", "snmp_if"])
-    assert [source["collector"] for source in yaml.safe_load(text)["sources"]] == ["snmp_if", "linux_host"]
+    text = example(["snmp_switch", "linux_host", "snmp_switch"])
+    assert [source["collector"] for source in yaml.safe_load(text)["sources"]] == ["snmp_switch", "linux_host"]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.parametrize(("name", "said"), [("snmp_iff", "did you mean snmp_if"), ("fio", "needs no configuration")])
+@pytest.mark.parametrize(("name", "said"), [("snmp_swich", "did you mean snmp_switch"), ("fio", "needs no configuration")])
 def test_a_collector_that_is_no_source_is_a_wrong_use(tmp_path: Path, name: str, said: str) -> None:
     result = run("--into", str(tmp_path / "x.yaml"), "--collector", name)
     assert isinstance(result.exception, UsageError)

@@ -61,7 +61,7 @@ def test_a_readme_without_markers_is_refused() -> None:
         updated("# nothing\n", {"metrics": "| a |"})
 
 
-@pytest.mark.parametrize("name", ["snmp_if", "flasharray"])
+@pytest.mark.parametrize("name", ["snmp_switch", "flasharray"])
 def test_listing_a_collector_loads_no_protocol_library(name: str) -> None:
     code = (
         f"import sys; import sanpath_collectors.{name}; "

@@ -16,8 +16,8 @@ from sanpath.plugin import Check, Cost, Item, Rows, Thing, Tie
 from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath_collectors.flasharray import inventory, parse
 from sanpath_collectors.flasharray.tables import HOST, VOLUME
-from sanpath_collectors.snmp_if.collector import SnmpIf
-from sanpath_collectors.snmp_if.config import SnmpIfConfig
+from sanpath_collectors.snmp_switch.collector import SnmpSwitch
+from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings")
@@ -46,8 +46,8 @@ class OneAgent:
 def read_switch(name: str) -> tuple[Check, list[Thing | Tie], list[Item], Cost]:
     async def run() -> tuple[Check, list[Thing | Tie], list[Item], Cost]:
         context = OneAgent(RECORDINGS / "snmp" / name)
-        config = SnmpIfConfig(name="sw", collector="snmp_if", host="192.0.2.1", community=SecretStr("unused"))
-        switch = SnmpIf(config)
+        config = SnmpSwitchConfig(name="sw", collector="snmp_switch", host="192.0.2.1", community=SecretStr("unused"))
+        switch = SnmpSwitch(config)
         await switch.open(context)
         check = await switch.check(context)
         found = [item async for item in switch.inventory(context)]

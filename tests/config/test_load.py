@@ -13,7 +13,7 @@ from sanpath.model import Tie
 TEXT = """
 sources:
 - name: sw1
-  collector: snmp_if
+  collector: snmp_switch
   host: sw1.example.net
   community: file:secrets/community
   every_seconds: 2

@@ -14,7 +14,7 @@ from tests.recorder.processes import sanpath
 
 SECRET = "hunter2-is-not-a-reference"
 KNOWN = "what-the-variable-holds"
-SWITCH = "sources:\n- name: sw1\n  collector: snmp_if\n  host: 127.0.0.1\n  community: env:COMMUNITY\n"
+SWITCH = "sources:\n- name: sw1\n  collector: snmp_switch\n  host: 127.0.0.1\n  community: env:COMMUNITY\n"
 
 # What stands in the file, then the line (None: the file as a whole), the key and words of the answer.
 MISTAKES = {
@@ -29,12 +29,12 @@ MISTAKES = {
     "sources is no list": ("sources: {a: 1}\n", 1, "sources", ["expected a list of sources"]),
     "a source is no mapping": ("sources:\n- sw1\n", 2, "sources.0", ["expected a mapping with name and collector"]),
     "unknown collector": (
-        SWITCH.replace("snmp_if", "snmp-if"),
+        SWITCH.replace("snmp_switch", "snmp-switch"),
         3,
         "sources.0.collector",
-        ["no collector is called 'snmp-if'", "did you mean snmp_if?", "flasharray"],
+        ["no collector is called 'snmp-switch'", "did you mean snmp_switch?", "flasharray"],
     ),
-    "no collector": ("sources:\n- name: sw1\n", 2, "sources.0.collector", ["no collector is called None", "snmp_if"]),
+    "no collector": ("sources:\n- name: sw1\n", 2, "sources.0.collector", ["no collector is called None", "snmp_switch"]),
     "a collector of loads": ("sources:\n- {name: f, collector: fio}\n", 2, "sources.0.collector", ["sanpath run --"]),
     "unknown key": (
         SWITCH + "  comunity: x\n",

@@ -123,7 +123,7 @@ def test_without_an_end_of_its_own_a_run_ends_with_its_screen(
     start: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sanpath.yaml").write_text(
-        "sources: [{name: sw1, collector: snmp_if, host: 127.0.0.1, port: 9, community: env:C}]"
+        "sources: [{name: sw1, collector: snmp_switch, host: 127.0.0.1, port: 9, community: env:C}]"
     )
     monkeypatch.setenv("C", "x")
     run = start()

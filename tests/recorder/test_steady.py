@@ -13,7 +13,7 @@ SECOND = 1_000_000
 
 def rows(load: str, at: float, reads: int, writes: int | None = 0, device_at: float | None = None) -> Rows:
     times = None if device_at is None else [round(device_at * SECOND)]
-    values = {"ops_read_total": [reads], "ops_write_total": [writes]}
+    values: dict[str, Sequence[int | float | None]] = {"ops_read_total": [reads], "ops_write_total": [writes]}
     return Rows(LOAD, [load], [round(at * SECOND)], values, times)
 
 

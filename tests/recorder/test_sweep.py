@@ -107,7 +107,10 @@ def test_steps_run_in_order_and_the_curve_follows_the_report(tmp_path: Path, pla
     done = swept(tmp_path, plan)
     assert done.returncode == 0, done.stderr
     curve = done.stdout.partition("Throughput and latency over what is in flight\n")[2].splitlines()
-    assert [line[:32].strip() for line in curve[1:3]] == ["4 KiB random read, 1 in flight", "4 KiB random read, 2 in flight"]
+    assert [line[:32].strip() for line in curve[1:3]] == [
+        "4 KiB random read, 1 in flight",
+        "4 KiB random read, 2 in flight",
+    ]
     assert "Knee: none was found" in done.stdout
     assert [mark["outcome"] for mark in marks(tmp_path, "sweep-step")] == ["done", "done"]
     assert marks(tmp_path, "step-begin")[0]["offered"] == 1

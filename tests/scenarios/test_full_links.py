@@ -286,3 +286,20 @@ def test_an_array_that_is_most_of_the_latency_at_the_lowest_load_only_is_cleared
         ports = {p.name: (COUNTED, NOTHING) for p in san.ports}
         san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array={"read": AtArray(0.0022)})
     assert "array:fa1" in {c.entity for c in judged(san.write()).cleared}
+
+
+def test_at_the_knee_the_link_limits_before_it_is_full(tmp_path: Path) -> None:
+    """8 in flight reach 5,970 reads a second, 93.3 % of the data rate; 64 reach 4.7 % more, and the link is full."""
+    san = San(tmp_path / "a.sanpath")
+    for in_flight, ops in ((2, 2000.0), (8, 5970.0), (64, 6250.0)):
+        counted = (ops * 32 * 2076, NOTHING)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(ops, in_flight / ops),
+            ports={port.name: counted for port in (HOST_PORT, ARRAY_PORT)},
+            array={"read": AtArray(0.00035, san=0.0003)},
+        )
+    few, knee, many = judged(san.write()).steps
+    assert few.verdict.kind == "concurrency_limited"
+    assert [step.verdict.bottlenecks[0].entity for step in (knee, many)] == [HOST_LINK, HOST_LINK]

@@ -16,7 +16,7 @@ from sanpath.model import DIRECTIONS, Column, Scalar
 from sanpath.recording.read import Recording
 from sanpath_collectors.fio.tables import LOAD, LUN
 from sanpath_collectors.flasharray.tables import ARRAY, PATH, VOLUME
-from sanpath_collectors.snmp_if.tables import SWITCH_PORT
+from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.support.recording import Number, RecordingBuilder
 
 KIB = 1024
@@ -217,7 +217,7 @@ class San:
 
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         ports = [port for port in self.ports if port.on == name]
-        out.source(name, "snmp_if", PORTS, every=self.switch_every)
+        out.source(name, "snmp_switch", PORTS, every=self.switch_every)
         out.thing(name, "switch", name, ids={"name": (name,)})
         for port in ports:
             about = {"technology": self.technology, **_capable(port.switch)}

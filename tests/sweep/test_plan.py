@@ -17,7 +17,7 @@ GOOD = "target: {uri: 'nbd://10.0.0.1:10809'}\nmatrix:\n  in_flight: [1, 2]\n"
 
 # What stands in the file, then the line, the key and words of the answer.
 MISTAKES = {
-    "empty": ("", 1, "", "expected a mapping with the keys engine, command"),
+    "empty": ("", None, "", "expected a mapping with the keys engine, command"),
     "a list": ("- a\n", 1, "", "expected a mapping"),
     "bad YAML": ("matrix: [\n", 2, "", "not valid YAML"),
     "unknown key": (GOOD + "second: 3\n", 4, "second", "did you mean seconds?"),
@@ -65,7 +65,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("text", "line", "key", "words"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, line: int, key: str, words: str) -> None:
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, line: int | None, key: str, words: str) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError) as told:

@@ -49,13 +49,13 @@ def test_a_direction_with_hardly_any_io_is_not_judged_but_reported(tmp_path: Pat
 
 def test_sources_are_accounted_for(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path)
-    out.source("sw1", "snmp_if", LOAD)
+    out.source("sw1", "snmp_switch", LOAD)
     for at in range(6):
         out.poll(
             "sw1", at, "partial" if at == 3 else "skipped" if at == 4 else "ok", message="slow" if at == 3 else ""
         )
     (account,) = judged(out.write()).sources
-    assert (account.name, account.kind) == ("sw1", "snmp_if")
+    assert (account.name, account.kind) == ("sw1", "snmp_switch")
     assert (account.polls, account.failures, account.gaps, account.requests) == (5, 1, 1, 5)
     assert account.cost_seconds == pytest.approx(0.005)
     assert account.last_failure == "slow"

@@ -62,7 +62,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
         *("array:fa1 is cleared up to 409.6 MB/s", "held there by esx7/vmhba2 - sw1/fc1/7"),
         *("Because", "Knee", "below 16 in flight", "Do next", "one path bounces", "Next limit", "12,595 IOPS"),
         *("Steps", "Findings", "CAUSE link-full", "Cleared", "fa1 up to 409.6 MB/s", "Not seen", "credit stall"),
-        *("What would overturn this", "Sources", "snmp_if", "rest"),
+        *("What would overturn this", "Sources", "snmp_switch", "rest"),
     ):
         assert words in report, words
 

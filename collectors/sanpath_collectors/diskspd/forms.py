@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 
-from sanpath.plugin import text_of
 from sanpath_collectors.diskspd.outcome import SpanOutcome
 from sanpath_collectors.diskspd.parse import TextForm
 from sanpath_collectors.diskspd.parse_xml import XmlForm
@@ -20,31 +18,6 @@ _XML = re.compile(r"<Results>\s*<(?:System>\s*<(?:ComputerName|Tool)|Profile>\s*
 def recognised(head: str) -> bool:
     """Whether a beginning of a file is that of a result of DiskSpd."""
     return bool(_XML.search(head) or _TEXT.search(head))
-
-
-class Decoded:
-    """Bytes → text, in the encoding that the first 64 KiB tell."""
-
-    def __init__(self) -> None:
-        self._head: bytes | None = b""
-        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def feed(self, added: bytes) -> str:
-        """The text of what was added; nothing until enough is there to tell the encoding."""
-        if self._head is None:
-            return self._decoder.decode(added)
-        self._head += added
-        return self._begun() if len(self._head) >= _HEAD else ""
-
-    def finish(self) -> str:
-        """What is left."""
-        text = self._begun() if self._head is not None else ""
-        return text + self._decoder.decode(b"", True)
-
-    def _begun(self) -> str:
-        held, self._head = self._head or b"", None
-        self._decoder = codecs.getincrementaldecoder(text_of(held[:_HEAD])[1])("replace")
-        return self._decoder.decode(held)
 
 
 class Forms:

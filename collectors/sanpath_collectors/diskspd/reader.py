@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sanpath.model import Scalar
 from sanpath.plugin import (
     CollectorError,
+    Decoder,
     Failure,
     Item,
     LoadStep,
@@ -20,7 +21,7 @@ from sanpath.plugin import (
     warning,
 )
 from sanpath_collectors.diskspd.doubts import doubts, useless
-from sanpath_collectors.diskspd.forms import Decoded, Forms, recognised
+from sanpath_collectors.diskspd.forms import Forms, recognised
 from sanpath_collectors.diskspd.outcome import WHOLE, Head, Load, SpanOutcome, TargetOutcome
 from sanpath_collectors.diskspd.samples import buckets, rows
 from sanpath_collectors.diskspd.series import Timeline, timeline
@@ -33,7 +34,7 @@ class DiskSpdResult(ResultReader):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._decoded = Decoded()
+        self._decoder = Decoder()
         self._forms = Forms()
         self._head: Head | None = None
         self._end = -1
@@ -49,12 +50,12 @@ class DiskSpdResult(ResultReader):
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Timespans that are complete now."""
-        for span in self._forms.feed(self._decoded.feed(added)):
+        for span in self._forms.feed(self._decoder.feed(added)):
             yield from self._span(span)
 
     def finish(self) -> Iterable[Item]:
         """The last timespan. Raises UNREADABLE when none has results."""
-        for part in (self._forms.feed(self._decoded.finish()), self._forms.finish()):
+        for part in (self._forms.feed(self._decoder.feed(b"", last=True)), self._forms.finish()):
             for span in part:
                 yield from self._span(span)
         yield from self._notes(max(0, self._end))

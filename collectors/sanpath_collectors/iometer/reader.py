@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, ResultClock, ResultReader, text_of, warning
+from sanpath.plugin import Item, Lines, ResultClock, ResultReader, text_of, warning
 from sanpath_collectors.iometer.numbers import local_us
 from sanpath_collectors.iometer.parse import Oddity, Record, ResultText, Test, Update, UpdatesEnded
 from sanpath_collectors.iometer.planned import ConfigurationFile
 from sanpath_collectors.iometer.results import Tests
 from sanpath_collectors.iometer.updates import Updates
-from sanpath_collectors.sqlio.lines import Lines
 
 _RESULTS = re.compile(
     r"^(?:'Test Type[,;]Test Description|(?:TimeStamp[,;])?'Target Type[,;]Target Name[,;]Access Specification Name)",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultReader, Thing, text_of, warning
+from sanpath.plugin import CollectorError, Decoder, Failure, Item, ResultReader, Thing, text_of, warning
 from sanpath_collectors.iostat.counters import Counters, plan
 from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
@@ -29,8 +28,7 @@ class IostatResult(ResultReader):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._begun = b""
-        self._decoder: codecs.IncrementalDecoder | None = None
+        self._decoder = Decoder()
         self._form: TextReports | JsonReports | None = None
         self._text = ""
         self._first: Report | None = None
@@ -54,25 +52,15 @@ class IostatResult(ResultReader):
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Intervals that are complete now."""
-        yield from self._read(self._decoded(added), last=False)
+        yield from self._read(self._decoder.feed(added), last=False)
 
     def finish(self) -> Iterable[Item]:
         """The last interval. Raises UNREADABLE when there was none."""
-        yield from self._read(self._decoded(b"", last=True), last=True)
+        yield from self._read(self._decoder.feed(b"", last=True), last=True)
         if self._first is not None:
             yield from self._alone(self._first)
         if not self._read_any:
             raise CollectorError(Failure.UNREADABLE, f"no report of a block device in it: {_HOW}")
-
-    def _decoded(self, added: bytes, last: bool = False) -> str:
-        if self._decoder is None:
-            self._begun += added
-            if len(self._begun) < _MARK and not last:
-                return ""
-            encoding = text_of(self._begun[:_MARK])[1]
-            self._decoder = codecs.getincrementaldecoder(encoding if encoding != "cp1252" else "utf-8")("replace")
-            added = self._begun
-        return self._decoder.decode(added, last)
 
     def _read(self, text: str, last: bool) -> Iterator[Item]:
         self._text += text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from sanpath.plugin import CollectorError, Failure
+from sanpath.plugin import CollectorError, Decoder, Failure
 from sanpath_collectors.jetstress.document import Document
-from sanpath_collectors.jetstress.text import Decoder
 
 _HEADINGS = frozenset(("title", "legend", "caption", "h1", "h2", "h3", "h4", "h5", "h6"))
 _CELLS = frozenset(("td", "th"))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sanpath.plugin import CollectorError, Failure, Item, LoadStep, ResultReader, Thing, text_of, warning
+from sanpath.plugin import CollectorError, Decoder, Failure, Item, LoadStep, ResultReader, Thing, text_of, warning
 from sanpath_collectors.jetstress.dates import moment
 from sanpath_collectors.jetstress.document import Document
 from sanpath_collectors.jetstress.phases import LINE
-from sanpath_collectors.jetstress.text import Decoder
 
 _OWN = re.compile(
     r"-- .*(?:jetstress|database read latency thresholds|starting transaction dispatch|preparing for testing"

@@ -8,8 +8,7 @@ from fnmatch import fnmatch
 from typing import Protocol
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, LoadProfile, ResultClock, ResultReader, Thing, text_of, warning
-from sanpath_collectors.sqlio.lines import Lines
+from sanpath.plugin import Item, Lines, LoadProfile, ResultClock, ResultReader, Thing, text_of, warning
 from sanpath_collectors.sqlio.parse import Run, is_remark, parameter_line
 from sanpath_collectors.sqlio.runs import Runs
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultReader
+from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns
-from sanpath_collectors.vdbench.lines import Lines
 from sanpath_collectors.vdbench.parse import ahead_of_utc, averaged, days_of, interval, time_of_day, unlocalised
 from sanpath_collectors.vdbench.runs import Runs
 

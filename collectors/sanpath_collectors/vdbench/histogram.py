@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from sanpath.model import Direction
-from sanpath.plugin import CollectorError, Failure, Item, ResultReader, Thing, Tie, histogram, warning
+from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, Thing, Tie, histogram, warning
 from sanpath_collectors.vdbench.clock import ReportClock
-from sanpath_collectors.vdbench.lines import Lines
 from sanpath_collectors.vdbench.told import ENGINE, local_id, start
 
 _TITLE = re.compile(rb"^Total response time histogram\.", re.MULTILINE)

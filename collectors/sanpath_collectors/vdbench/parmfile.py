@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultReader, Thing, Tie, warning
-from sanpath_collectors.vdbench.lines import Lines
+from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, Thing, Tie, warning
 from sanpath_collectors.vdbench.parameters import Parameters
 from sanpath_collectors.vdbench.told import ENGINE, local_id
 

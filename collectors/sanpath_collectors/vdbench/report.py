@@ -6,10 +6,9 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from sanpath.plugin import Item, ResultReader
+from sanpath.plugin import Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns, Figures
-from sanpath_collectors.vdbench.lines import Lines
 from sanpath_collectors.vdbench.parse import day, time_of_day, unlocalised
 from sanpath_collectors.vdbench.runs import Runs
 from sanpath_collectors.vdbench.told import Start, start

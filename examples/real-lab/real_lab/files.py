@@ -51,7 +51,7 @@ def write_configuration(case: Case, state: State, array_endpoint: str, folder: P
             f"switch_port:sw1/{fabric.array_port.name} cabled_to {target}",
         ]
     switch = {
-        "name": "sw1", "collector": "snmp_if", "host": state.switch_address, "port": 161,
+        "name": "sw1", "collector": "snmp_switch", "host": state.switch_address, "port": 161,
         "community": "file:secrets/sw1-community", "every_seconds": 1,
     }  # fmt: skip
     array = {

@@ -129,7 +129,7 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         ),
         elements=(),
         sources=(
-            SourceAccount(source, "snmp_if", 60, 0, 0, None, 2.0, 60, "", 1.0, None),
+            SourceAccount(source, "snmp_switch", 60, 0, 0, None, 2.0, 60, "", 1.0, None),
             SourceAccount("fa1", "flasharray", 20, 3, 0, -0.2, 0.5, 20, "no answer within the deadline", 2.0, None),
         ),
     )

@@ -1,0 +1,122 @@
+"""The command lines of a step: fio's, which sanpath starts, and those of other generators, for a person to run."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator
+
+from sanpath.sweep.matrix import SweepStep
+from sanpath.sweep.plan import Plan, Target
+
+
+def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
+    """A fio process for one step; with `steady`, one that lasts as long as the step may last at most."""
+    measured = plan.steady.at_most_seconds if plan.steady else plan.seconds
+    exports = plan.target.uri[: step.targets]
+    depth = step.in_flight_per_thread // (len(exports) or 1)
+    words = [
+        *shlex.split(plan.command or "fio"),
+        f"--ioengine={'nbd' if exports else 'libaio'}",
+        *([] if exports else ["--direct=1"]),
+        # The same offsets in every step would be answered from a cache from the second one on.
+        "--randrepeat=0",
+        # Percentiles of the same latency as the mean: submission included.
+        *("--lat_percentiles=1", "--clat_percentiles=0"),
+        f"--rw={_fio_rw(step)}",
+        *([] if step.read_ratio in (0, 1) else [f"--rwmixread={100 * step.read_ratio:g}"]),
+        f"--bs={step.block_bytes}",
+        f"--iodepth={depth}",
+        f"--numjobs={step.threads}",
+        *_fio_size(step),
+        "--time_based",
+        f"--runtime={1000 * measured:.0f}ms",
+        *([f"--ramp_time={1000 * plan.warmup_seconds:.0f}ms"] if plan.warmup_seconds else []),
+        # Its sums would hide the other exports: an entry of a group shows the options of its first job.
+        *([] if len(exports) > 1 else ["--group_reporting"]),
+        *(
+            f"--{name.lstrip('-')}={int(value) if isinstance(value, bool) else value}"
+            for name, value in plan.fio.items()
+        ),
+    ]
+    if not exports:
+        return (*words, f"--name={step.key}", *_fio_files(plan.target, step))
+    for number, uri in enumerate(exports, start=1):
+        words += [f"--name={step.key}" + (f"-{number}" if len(exports) > 1 else ""), f"--uri={uri}"]
+    return tuple(words)
+
+
+def _fio_rw(step: SweepStep) -> str:
+    access = "rand" if step.random else ""
+    return access + {0.0: "write", 1.0: "read"}.get(step.read_ratio, "rw")
+
+
+def _fio_size(step: SweepStep) -> list[str]:
+    """Threads that read in sequence each have a part of their own: one after the other would meet the same cache."""
+    parts = 1 if step.random else step.threads
+    words = []
+    if step.working_set_bytes is not None:
+        words.append(f"--size={step.working_set_bytes // parts}")
+    if parts > 1 and step.working_set_bytes is None:
+        words.append(f"--offset_increment={100 // parts}%")
+    elif parts > 1 and step.working_set_bytes is not None:
+        words.append(f"--offset_increment={step.working_set_bytes // parts // step.targets}")
+    return words
+
+
+def _fio_files(target: Target, step: SweepStep) -> list[str]:
+    if target.directory:
+        # Without a job's name in theirs, the files of one step serve the next.
+        return [
+            f"--directory={_fio_path(target.directory)}",
+            f"--nrfiles={step.files}",
+            "--filename_format=sanpath.$filenum",
+        ]
+    return ["--filename=" + ":".join(_fio_path(name) for name in target.filename[: step.targets])]
+
+
+def _fio_path(name: str) -> str:
+    return name.replace(":", r"\:")
+
+
+def printed(plan: Plan, step: SweepStep) -> str:
+    """What to type on each host for one step, the generator's result kept in a file named after the step."""
+    if plan.engine == "diskspd":
+        return _diskspd(plan, step)
+    if plan.engine == "vdbench":
+        return "\n".join(_vdbench(plan, step))
+    return shlex.join((*fio(plan, step), "--output-format=json", "--status-interval=1", f"--output={step.key}.json"))
+
+
+def _diskspd(plan: Plan, step: SweepStep) -> str:
+    """-F threads that each drive all targets with -O outstanding (DiskSpd 2.0.20 and newer); XML for the import."""
+    words = [
+        *shlex.split(plan.command or "diskspd", posix=False),
+        f"-b{step.block_bytes}",
+        f"-d{plan.seconds:.0f}",
+        f"-W{plan.warmup_seconds:.0f}",
+        f"-F{step.threads}",
+        f"-O{step.in_flight_per_thread}",
+        f"-w{100 * (1 - step.read_ratio):.0f}",
+        "-r" if step.random else "-si" if step.threads > 1 else "-s",
+        *([f"-f{step.working_set_bytes // step.targets}"] if step.working_set_bytes else []),
+        # Neither the file cache nor the write cache of the device; latencies; a value a second; XML.
+        *("-Sh", "-L", "-D1000", "-Rxml"),
+        *plan.target.filename[: step.targets],
+    ]
+    return f"{subprocess.list2cmdline(words)} > {step.key}.xml"
+
+
+def _vdbench(plan: Plan, step: SweepStep) -> Iterator[str]:
+    """Its `threads` are those of one storage definition; they keep one I/O in flight each."""
+    each = step.in_flight // step.targets
+    yield f"cat > {step.key}.vdb <<'END'"
+    for number, name in enumerate(plan.target.filename[: step.targets], start=1):
+        size = f",size={step.working_set_bytes // step.targets}" if step.working_set_bytes else ""
+        yield f"sd=sd{number},lun={name},openflags=o_direct,threads={each}{size}"
+    seek = 100 if step.random else 0
+    yield f"wd=wd1,sd=sd*,xfersize={step.block_bytes},rdpct={100 * step.read_ratio:g},seekpct={seek}"
+    seconds = f"elapsed={plan.seconds:.0f},interval=1,warmup={plan.warmup_seconds:.0f}"
+    yield f"rd={step.key},wd=wd1,iorate=max,{seconds}"
+    yield "END"
+    yield f"{plan.command or 'vdbench'} -f {step.key}.vdb -o {step.key}"

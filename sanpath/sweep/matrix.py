@@ -1,0 +1,101 @@
+"""The steps of a plan: every combination of its matrix, with a name that people read and a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+from sanpath.sweep.plan import Plan
+
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStep:
+    """One load step. `key` is unique in the plan and stays the same as long as the plan does.
+
+    `in_flight`: I/Os that a host keeps outstanding, all `threads` and `targets` together. `working_set_bytes` None:
+    all of the target.
+    """
+
+    key: str
+    name: str
+    block_bytes: int
+    read_ratio: float
+    random: bool
+    working_set_bytes: int | None
+    targets: int
+    files: int
+    threads: int
+    in_flight: int
+
+    @property
+    def in_flight_per_thread(self) -> int:
+        """What one thread keeps outstanding, on all targets together."""
+        return self.in_flight // self.threads
+
+
+def steps(plan: Plan) -> tuple[SweepStep, ...]:
+    """In the order of the run."""
+    matrix = plan.matrix
+    combinations = product(
+        matrix.block_bytes,
+        matrix.read_ratio,
+        matrix.access,
+        matrix.working_set_bytes,
+        matrix.targets,
+        matrix.files,
+        matrix.threads,
+        matrix.in_flight,
+    )
+    found = []
+    for number, (block, ratio, access, size, targets, files, threads, in_flight) in enumerate(combinations, start=1):
+        step = SweepStep(
+            f"step-{number:02d}",
+            "",
+            block,
+            ratio,
+            access == "random",
+            size,
+            targets or plan.target.number,
+            files,
+            threads,
+            in_flight,
+        )
+        found.append(_named(plan, step))
+    return tuple(found)
+
+
+def _named(plan: Plan, step: SweepStep) -> SweepStep:
+    """Named by what is always said, and by what else differs between the steps of this plan."""
+    matrix = plan.matrix
+    words = [_io(step), f"{step.in_flight} in flight" + (" a host" if len(plan.hosts) > 1 else "")]
+    if matrix.threads != (1,):
+        words.append(_many(step.threads, "thread"))
+    if len(matrix.targets) > 1:
+        words.append(_many(step.targets, "target"))
+    if len(matrix.files) > 1:
+        words.append(_many(step.files, "file"))
+    if len(matrix.working_set_bytes) > 1:
+        size = step.working_set_bytes
+        words.append("all of it" if size is None else f"working set {binary(size)}")
+    return replace(step, name=", ".join(words))
+
+
+def _io(step: SweepStep) -> str:
+    access = f"{binary(step.block_bytes)} {'random' if step.random else 'sequential'}"
+    if step.read_ratio in (0, 1):
+        return f"{access} {'read' if step.read_ratio else 'write'}"
+    return f"{access}, {100 * step.read_ratio:g} % read"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def binary(size: int) -> str:
+    """65536 → 64 KiB."""
+    for unit, name in _UNITS:
+        if size >= unit and size % (unit // 8) == 0:
+            return f"{size / unit:g} {name}"
+    return f"{size} B"

@@ -1,0 +1,78 @@
+"""Throughput and latency over what is in flight: a table with a row a step and direction, and what bound it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sanpath.verdict.model import Diagnosis, StepResult
+from sanpath.verdict.units import bandwidth, count, duration, iops
+from sanpath.views import words
+from sanpath.views.markdown import safe
+
+TITLE = "Throughput and latency over what is in flight"
+HEADER: Sequence[str] = ("step", "direction", "N", "IOPS", "payload", "mean", "p99", "bound by")
+
+
+def rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """In the order of the run."""
+    return [row for step in diagnosis.steps for row in _cells(step)]
+
+
+def knee(diagnosis: Diagnosis) -> str:
+    """From which number in flight on more load buys only latency."""
+    verdict = diagnosis.verdict
+    said = words.knee_text(diagnosis)
+    if said is None:
+        return "Knee: none was found, nothing was full."
+    calm = ""
+    if verdict.r0.seconds is not None and verdict.r0.from_step:
+        calm = f" ({duration(verdict.r0.seconds)} without a queue, told from step {verdict.r0.from_step})"
+    limits = ", ".join(words.short(b.entity) for b in verdict.bottlenecks)
+    return words.printable(f"Knee{f' at {limits}' if limits else ''}: {said}{calm}.")
+
+
+def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
+    """For a terminal. `width`: columns, None for the terminal's."""
+    table = Table(*HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
+    for column in table.columns[2:7]:
+        column.justify = "right"
+    for row in rows(diagnosis):
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(file=io.StringIO(), width=width, force_terminal=colour, highlight=False, markup=False)
+    console.print(Text(f"\n{TITLE}", style="bold"), table, Text(f"\n{knee(diagnosis)}"), sep="\n")
+    assert isinstance(console.file, io.StringIO)  # noqa: S101 - made two lines above
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+
+
+def markdown(diagnosis: Diagnosis) -> str:
+    """For a report."""
+    lines = [f"\n## {TITLE}\n", "| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
+    lines += ["| " + " | ".join(safe(cell) for cell in row) + " |" for row in rows(diagnosis)]
+    return "\n".join([*lines, "", safe(knee(diagnosis)), ""])
+
+
+def _cells(step: StepResult) -> list[list[str]]:
+    limits = ", ".join(f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks)
+    bound = words.plain(step.verdict.kind) + (f": {limits}" if limits else "")
+    configured = "?" if step.in_flight.configured is None else count(step.in_flight.configured)
+    found = []
+    for direction, result in step.directions.items():
+        latency = result.latency_seconds
+        found.append(
+            [
+                words.printable(step.name),
+                direction,
+                configured,
+                iops(result.ops_per_second).removesuffix(" IOPS"),
+                bandwidth(result.bytes_per_second),
+                duration(latency.mean),
+                "-" if latency.p99 is None else duration(latency.p99),
+                bound,
+            ]
+        )
+    return found or [[words.printable(step.name), "-", configured, "-", "-", "-", "-", bound]]

@@ -1,0 +1,35 @@
+"""The curve of throughput and latency: a row a step, what bound it, and the knee."""
+
+from __future__ import annotations
+
+from sanpath.views import curve
+from tests.support.stories import told
+
+
+def test_a_row_a_step_with_what_bound_it() -> None:
+    found = told("published")
+    rows = curve.rows(found)
+    assert [row[2] for row in rows] == ["16", "128", "512", "800"]
+    for row, step in zip(rows, found.steps, strict=True):
+        [bottleneck] = step.verdict.bottlenecks
+        assert row[1] == "read"
+        assert row[-1].startswith("bottleneck: ")
+        assert bottleneck.entity.partition(":")[2].replace("--", " - ") in row[-1]
+
+
+def test_the_knee_names_what_is_full() -> None:
+    said = curve.knee(told("saturated_array"))
+    assert said.startswith("Knee at fa1")
+    assert "in flight fill it; more buys only latency" in said
+    assert "without a queue, told from step" in said
+    assert curve.knee(told("one_in_flight")) == "Knee: none was found, nothing was full."
+
+
+def test_text_and_markdown_say_the_same() -> None:
+    found = told("published")
+    text, markdown = curve.text(found, 200), curve.markdown(found)
+    for row in curve.rows(found):
+        assert any(all(cell in line for cell in row) for line in text.splitlines())
+    assert markdown.count("\n| 64") + markdown.count("\n| t") == len(found.steps)
+    assert curve.TITLE in text
+    assert curve.TITLE in markdown
