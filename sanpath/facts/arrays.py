@@ -59,8 +59,8 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
     if entity is None:
         return
     for direction in DIRECTIONS:
-        operations = sample.means.get(f"ops_per_second_{direction}")
-        size = sample.means.get(f"bytes_per_second_{direction}")
+        operations = _told(sample, f"ops_per_second_{direction}", f"ops_{direction}_total")
+        size = _told(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
         if not operations:
             continue
         load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)
@@ -70,6 +70,8 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             foreign = 0.0 if foreign < _SHARED else foreign
         service, queue = (sample.means.get(f"{part}_seconds_{direction}") for part in ("service", "queue"))
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
+        if service is None and (waited := sample.rate(f"latency_seconds_{direction}_total")) is not None:
+            service = waited / operations
         service = None if service is None else service + spread
         yield {
             "entity": entity,
@@ -87,3 +89,9 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
         }
+
+
+def _told(sample: StepSamples, gauge: str, counter: str) -> float | None:
+    """A rate that the array tells by itself, or that its counter tells."""
+    told = sample.means.get(gauge)
+    return sample.rate(counter) if told is None else told
