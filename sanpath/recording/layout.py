@@ -42,8 +42,10 @@ class Segment:
 
 def create(folder: Location, plan: str = "") -> Manifest:
     """Make a recording, or join one of this format. Raises UsageError when something else is in the way."""
-    if (joined := check(folder, plan)) is not None:
-        return joined
+    return check(folder, plan) or _new(folder)
+
+
+def _new(folder: Location) -> Manifest:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started)
     try:
@@ -54,10 +56,9 @@ def create(folder: Location, plan: str = "") -> Manifest:
 
 
 def join(folder: Location) -> Manifest:
-    """The manifest of a recording, finished or not, that is added to; a new one where there is nothing."""
-    if store_at(folder).exists() and store_at(folder).list(""):
-        return read_manifest(folder)
-    return create(folder)
+    """The manifest of a recording, finished or not, that is added to; a new one where there is none yet: the caller
+    knows that the folder is its own."""
+    return read_manifest(folder) if "manifest.json" in store_at(folder).list("") else _new(folder)
 
 
 def check(folder: Location, plan: str = "") -> Manifest | None:

@@ -139,6 +139,18 @@ def test_a_recording_that_is_still_written_takes_it_too(tmp_path: Path) -> None:
     assert [step.name for step in judged(folder).steps] == ["s", "64 KiB random read, 100 threads x 8"]
 
 
+def test_a_file_of_many_samples_is_written_as_it_is_read(tmp_path: Path) -> None:
+    """More than wait for one flush: the folder is no recording yet when its first segment is there."""
+    header = ",".join(f'"\\\\w1\\PhysicalDisk({n} X:)\\Disk Reads/sec"' for n in range(50))
+    rows = (
+        f'"01/01/2027 {s // 3600:02}:{s // 60 % 60:02}:{s % 60:02}.000",' + ",".join(['"5"'] * 50) for s in range(900)
+    )
+    file = tmp_path / "perfmon.csv"
+    file.write_text("\n".join((f'"(PDH-CSV 4.0) (UTC)(0)",{header}', *rows)) + "\n")
+    assert "samples" in run(file, "--into", tmp_path / "a.sanpath")
+    assert judged(tmp_path / "a.sanpath").sources
+
+
 def test_the_file_is_kept_byte_for_byte(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     file = written(tmp_path, sqlio())
