@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, Thing, Tie
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec
+from sanpath.recorder.importing.batch import Batch
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, steps_of
 from sanpath.recording import layout
@@ -100,6 +101,7 @@ class _Import:
     said: list[str]
     steps: list[str] = field(default_factory=list)
     rows: int = 0
+    batch: Batch = field(default_factory=Batch)
 
     def run(self, reader: ResultReader, file: ImportedFile, progress: Callable[[int], None]) -> None:
         """Read all of it."""
@@ -114,6 +116,7 @@ class _Import:
                 raise SanpathError(str(error)) from error
             failure = str(error)
             self.said.append(f"what follows could not be read: {error}")
+        self._write(self.batch.rest())
         self._account(began, file.read_bytes, failure)
 
     def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, known: Recording | None) -> None:
@@ -144,8 +147,8 @@ class _Import:
         now = self.placement.first or self.clock.now_us()
         match placed:
             case Rows():
-                self.writer.samples(self.source, placed)
                 self.rows += len(placed.entity)
+                self._write(self.batch.add(placed))
             case Thing() | Tie():
                 self.writer.inventory(self.source, now, placed)
                 for tie in self._on_host(placed):
@@ -156,6 +159,10 @@ class _Import:
                     self.steps.append(str(placed.detail.get("step", "")))
                 elif placed.name == "data-warning":
                     self.said.append(str(placed.detail.get("text", "")))
+
+    def _write(self, samples: Iterable[Rows]) -> None:
+        for rows in samples:
+            self.writer.samples(self.source, rows)
         if self.writer.rows_waiting > _FLUSH_ROWS:
             self.writer.flush()
 

@@ -35,8 +35,8 @@ class Placement:
     """How one file is placed.
 
     `zone`: of local times, None: that of this machine. `behind_us`: by how much the file's clock is behind the
-    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first did, for
-    a file without times. `first` and `last`: the limits of what was placed.
+    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first did,
+    for a file without times. `first` and `last`: the limits of what was placed.
     """
 
     zone: tzinfo | None = None
@@ -58,7 +58,9 @@ class Placement:
                     self._next_step(item.seen)
                 return replace(item, seen=self._placed(item.seen, clock))
             case Rows():
-                seen = [self._placed(moment, clock) for moment in item.seen]
+                one = bool(item.seen) and item.seen.count(item.seen[0]) == len(item.seen)
+                places = [self._placed(moment, clock) for moment in (item.seen[:1] if one else item.seen)]
+                seen = places * len(item.seen) if one else places
                 return replace(item, seen=seen, device_time=seen if clock in ("utc", "local") else None)
 
     def _next_step(self, began: int) -> None:
