@@ -1,12 +1,13 @@
-"""fio, started by `sanpath run -- fio job.fio`, read from its status output while it runs."""
+"""fio: started by `sanpath run -- fio job.fio` and read live, or its results and logs by `sanpath import`."""
 
 from sanpath.plugin import Spec
-from sanpath_collectors.fio.tables import LOAD, LUN
+from sanpath_collectors.fio.tables import LOAD, LOG, LUN
 
 COLLECTOR = Spec(
     name="fio",
-    title="fio, started by sanpath, read live from its status output",
-    tables=(LOAD, LUN),
+    title="fio: live from its status output, or its results and logs",
+    tables=(LOAD, LOG, LUN),
     load="sanpath_collectors.fio.collector:FioReader",
+    result="sanpath_collectors.fio.result:FioResult",
     commands=("fio",),
 )

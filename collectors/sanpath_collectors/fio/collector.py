@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from sanpath.errors import UsageError
-from sanpath.model import Scalar
-from sanpath.plugin import Event, Item, LoadReader, Rows, Table, Thing, Tie, WrappedCommand
-from sanpath_collectors.fio.parse import Documents, JobStatus, Number, Status, status, target_addresses
+from sanpath.plugin import Event, Item, LoadReader, WrappedCommand
+from sanpath_collectors.fio.groups import Group, histograms, load_step
+from sanpath_collectors.fio.inventory import Inventory, rows
+from sanpath_collectors.fio.parse import Documents, status
+from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.tables import LOAD, LUN
 
 LOCAL_ID = "fio"
 
 
-@dataclass(slots=True)
-class _Group:
-    """Jobs that run at the same time: fio's unit between two `stonewall`s, and so a load step.
-
-    `progressed`: when it was last seen to complete I/Os; the end of the step, once it has ended.
-    """
-
-    jobs: list[JobStatus] = field(default_factory=list)
-    state: Literal["waiting", "ramp", "running", "ended"] = "waiting"
-    time_us: int = 0
-    progressed: int = 0
-
-    @property
-    def ops(self) -> int:
-        return sum(job.ops for job in self.jobs)
-
-    @property
-    def runtime_us(self) -> int:
-        return 1000 * max((job.runtime_ms for job in self.jobs), default=0)
-
-
 class FioReader(LoadReader):
     """Reads one fio execution."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: str | None = None) -> None:
+        super().__init__(load or LOCAL_ID)
         self._documents = Documents()
-        self._groups: dict[int, _Group] = {}
-        self._known: set[str] = set()
+        self._inventory = Inventory(self.load)
+        self._groups: dict[int, Group] = {}
+        self._progressed: dict[int, int] = {}
+        self._loads: dict[str, str] = {}
         self._text = ""
 
     @classmethod
@@ -76,97 +59,45 @@ class FioReader(LoadReader):
         return text.encode("utf-8")
 
     def _status(self, now: Status, seen: int) -> Iterator[Item]:
-        yield from self._inventory(now)
-        yield from self._steps(now, seen)
+        self._loads |= {job.name: f"{self.load}/{job.name}" for job in now.jobs}
+        yield from self._inventory.told(now, self._loads)
+        yield from self._inventory.remarks(now, self._loads, seen)
+        time_us = None if now.whole_seconds else now.time_us
+        yield from self._steps(now, time_us or seen, seen)
         active = [job for job in now.jobs if self._groups[job.group].state != "waiting"]
         if active:
-            yield _rows(LOAD, {f"{LOCAL_ID}/{job.name}": job.samples for job in active}, seen, now.time_us)
+            yield rows(LOAD, [(self._loads[job.name], seen, job.samples) for job in active], time_us)
         if now.disks:
-            yield _rows(LUN, now.disks, seen, now.time_us)
+            yield rows(LUN, [(disk, seen, values) for disk, values in now.disks.items()], time_us)
 
-    def _inventory(self, now: Status) -> Iterator[Thing | Tie]:
-        if not self._known:
-            self._known.add(LOCAL_ID)
-            yield Thing("load", LOCAL_ID, LOCAL_ID, {"name": (LOCAL_ID,)})
-        for job in now.jobs:
-            local_id = f"{LOCAL_ID}/{job.name}"
-            if local_id in self._known:
-                continue
-            self._known.add(local_id)
-            attributes: dict[str, Scalar] = {"block_bytes": job.block_bytes, "in_flight_configured": job.in_flight}
-            attributes |= {name: job.options[name] for name in ("rw", "ioengine", "direct") if name in job.options}
-            yield Thing("load", local_id, local_id, {"name": (local_id,)}, attributes)
-            yield Tie("member_of", ("load", local_id), ("load", LOCAL_ID), "fio job")
-            for address in target_addresses(job.options):
-                yield Tie("targets", ("load", LOCAL_ID), ("ip", address), f"fio option uri of {job.name}")
-        for disk in now.disks:
-            if disk not in self._known:
-                self._known.add(disk)
-                yield Thing("lun", disk, disk, {"device": (disk,)})
-                yield Tie("targets", ("load", LOCAL_ID), ("lun", disk), "fio disk_util")
-
-    def _steps(self, now: Status, seen: int) -> Iterator[Event]:
-        """Begin, end of ramp and end of each group, told from its counters: fio itself does not say."""
+    def _steps(self, now: Status, time_us: int, seen: int) -> Iterator[Event]:
         for number in sorted({job.group for job in now.jobs}):
-            group = self._groups.setdefault(number, _Group())
-            ops, runtime_us, time_us = group.ops, group.runtime_us, group.time_us
-            group.jobs = [job for job in now.jobs if job.group == number]
-            group.time_us = now.time_us or seen
-            if group.ops == ops:
-                # The run time of a job that only stalls goes on; that of one that has ended does not.
-                if group.state == "running" and group.runtime_us == runtime_us:
-                    yield from self._ended(number, group, seen)
-                continue
-            # What is missing between clock and run time of the last interval is the time since the group has ended.
-            idle_us = group.time_us - time_us - (group.runtime_us - runtime_us) if group.state == "running" else 0
-            group.progressed = seen - max(0, idle_us)
-            if group.state == "waiting":
-                yield from self._end(seen, before=number)
-                ramps = any(job.options.get("ramp_time", "0") != "0" for job in group.jobs)
-                group.state = "ramp" if ramps else "running"
-                yield self._event("step-begin", number, group, seen)
-            # The counters start again when the ramp ends; they may have overtaken their old values by now, but the
-            # run time then grew by less than the clock.
-            elif group.state == "ramp" and group.runtime_us - runtime_us < 0.7 * (group.time_us - time_us):
-                group.state = "running"
-                yield self._event("ramp-end", number, group, seen)
+            group = self._groups.setdefault(number, Group())
+            progress = group.update([job for job in now.jobs if job.group == number], time_us)
+            if progress not in ("none", "ended"):
+                self._progressed[number] = seen - group.idle_us
+            match progress:
+                case "begun":
+                    yield from self._end(seen, before=number)
+                    yield self._event("step-begin", number, seen)
+                case "ramp over":
+                    yield self._event("ramp-end", number, seen)
+                case "ended":
+                    yield from self._ended(number, seen)
 
     def _end(self, seen: int, before: int | None = None) -> Iterator[Event]:
         for number, group in self._groups.items():
             if group.state in ("running", "ramp") and (before is None or number < before):
-                yield from self._ended(number, group, seen)
+                group.state = "ended"
+                yield from self._ended(number, seen)
 
-    def _ended(self, number: int, group: _Group, seen: int) -> Iterator[Event]:
-        group.state = "ended"
-        yield self._event("step-end", number, group, group.progressed or seen)
+    def _ended(self, number: int, seen: int) -> Iterator[Event]:
+        end = self._progressed.get(number, seen)
+        yield from histograms(self._groups[number].jobs, self._loads, end)
+        yield self._event("step-end", number, end)
 
-    def _event(self, name: str, number: int, group: _Group, seen: int) -> Event:
-        sizes = {job.block_bytes for job in group.jobs}
-        return Event(
-            seen,
-            name,
-            {
-                "step": "+".join(dict.fromkeys(job.name.partition("#")[0] for job in group.jobs)),
-                "group": number,
-                "loads": ",".join(f"{LOCAL_ID}/{job.name}" for job in group.jobs),
-                "offered": sum(job.in_flight for job in group.jobs),
-                "block_bytes": sizes.pop() if len(sizes) == 1 else None,
-                "rate_limited": any(
-                    key.startswith(("rate", "thinktime")) for job in group.jobs for key in job.options
-                ),
-                "error": max((job.error for job in group.jobs), default=0),
-            },
-        )
-
-
-def _rows(table: Table, rows: Mapping[str, Mapping[str, Number]], seen: int, time_us: int | None) -> Rows:
-    return Rows(
-        table,
-        list(rows),
-        [seen] * len(rows),
-        {column.metric: [row.get(column.metric) for row in rows.values()] for column in table.columns},
-        device_time=[time_us] * len(rows) if time_us is not None else None,
-    )
+    def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], number: int, seen: int) -> Event:
+        return load_step(number, self._groups[number].jobs, self._loads).event(name, seen)
 
 
 def _option(words: Sequence[str], name: str) -> str | None:

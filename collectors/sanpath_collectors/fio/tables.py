@@ -1,34 +1,29 @@
-"""What a fio status document yields."""
+"""What a fio status document and fio's logs yield."""
 
 from __future__ import annotations
 
-from sanpath.plugin import Column, Table
+from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Table
 
 _NS = 1e-9
 _MS = 1e-3
 
 LOAD = Table(
     "load",
-    (
-        Column("ops_read_total", 64),
-        Column("ops_write_total", 64),
-        Column("bytes_read_total", 64),
-        Column("bytes_write_total", 64),
-        Column("latency_seconds_read_total", 64, _NS),
-        Column("latency_seconds_write_total", 64, _NS),
-        Column("latency_seconds_max_read", 0, _NS),
-        Column("latency_seconds_max_write", 0, _NS),
-        Column("latency_seconds_p50_read", 0, _NS),
-        Column("latency_seconds_p95_read", 0, _NS),
-        Column("latency_seconds_p99_read", 0, _NS),
-        Column("latency_seconds_p50_write", 0, _NS),
-        Column("latency_seconds_p95_write", 0, _NS),
-        Column("latency_seconds_p99_write", 0, _NS),
-        Column("in_flight_configured"),
-        Column("cpu_ratio", 0, 0.01),
-    ),
+    (*LOAD_COUNTERS, *LOAD_PERCENTILES, Column("in_flight_configured"), Column("cpu_ratio", 0, 0.01)),
     plane="load",
 )
+
+LOG = Table(
+    "load",
+    (
+        *(Column(f"latency_seconds_mean_{direction}", 0, _NS) for direction in ("read", "write")),
+        *(Column(f"submission_seconds_mean_{direction}", 0, _NS) for direction in ("read", "write")),
+        *(Column(f"completion_seconds_mean_{direction}", 0, _NS) for direction in ("read", "write")),
+    ),
+    rollup="average",
+    plane="load",
+)
+"""Means over the windows of a log."""
 
 LUN = Table(
     "lun",

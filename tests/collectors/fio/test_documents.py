@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
-from sanpath_collectors.fio.options import size_bytes, target_addresses
 from sanpath_collectors.fio.parse import Documents
 
 JOB = {"jobname": "a", "groupid": 0, "read": {"total_ios": 5}}
@@ -82,32 +82,32 @@ def test_what_is_no_status_document_is_text(other: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        (None, 4096.0),
-        ("64k", 65536.0),
-        ("1M", 1048576.0),
-        ("4KiB", 4096.0),
-        ("512", 512.0),
-        ("4k,8k", None),
-        ("4k-64k", None),
-        ("9" * 5000, None),
-        ("", 4096.0),
-    ],
+    "written",
+    [json.dumps, lambda d: json.dumps(d, indent=4), lambda d: json.dumps(d, separators=(",", ":"))],
+    ids=["one line", "indented by four", "one line without blanks"],
 )
-def test_block_size(text: str | None, size: float | None) -> None:
-    assert size_bytes(text) == size
+def test_documents_that_another_program_has_written_anew_are_read(written: Callable[[object], str]) -> None:
+    one, two = json.loads(document(timestamp_ms=1)), json.loads(document(timestamp_ms=2))
+    found, text = cut(f"noise {{}}\n{written(one)}\n{written(two)}\n".encode())
+    assert found == [one, two]
+    assert text == "noise {}\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "addresses"),
-    [
-        ({"uri": "nbd://10.0.0.2:10809"}, ["10.0.0.2"]),
-        ({"uri": "nbd://[fe80::1]:10809/x"}, ["fe80::1"]),
-        ({"uri": "nbd+unix:///x?socket=/run/x"}, []),
-        ({"hostname": "nas1"}, ["nas1"]),
-        ({}, []),
-    ],
-)
-def test_where_a_network_engine_sends_its_load(options: dict[str, str], addresses: list[str]) -> None:
-    assert target_addresses(options) == addresses
+def test_a_document_of_one_line_is_read_wherever_a_read_ends() -> None:
+    output = b"x\n" + json.dumps({"jobs": [JOB]}).encode() + b"\ny\n"
+    for size in (1, 5, 11):
+        assert cut(*(output[at : at + size] for at in range(0, len(output), size))) == cut(output)
+
+
+def test_the_last_document_needs_no_line_end() -> None:
+    documents = Documents()
+    line = json.dumps({"jobs": [JOB]}).encode()
+    assert documents.feed(line) == ([], "")
+    assert list(documents.last_parts()) == [{"jobs": [JOB]}]
+
+
+def test_a_document_without_end_is_given_up_before_it_fills_the_memory() -> None:
+    documents = Documents()
+    found, text = documents.feed(b"{\n" + b" " * (65 << 20))
+    assert (found, len(text)) == ([], (65 << 20) + 2)
+    assert documents.feed(b"\n" + document(timestamp_ms=1))[0] == [json.loads(document(timestamp_ms=1))]

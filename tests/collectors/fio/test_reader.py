@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,24 +11,7 @@ from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, Rows, Thing
 from sanpath.recording.write import Writer
 from sanpath_collectors.fio.collector import FioReader
-
-SECOND = 1_000_000
-START = 1_800_000_000 * SECOND
-
-
-def direction(ops: int, runtime_ms: int = 0) -> dict[str, Any]:
-    latency = {"min": 1, "max": 9, "mean": 5.0, "N": ops, "percentile": {"99.000000": 8}}
-    return {"total_ios": ops, "io_bytes": 4096 * ops, "runtime": runtime_ms, "lat_ns": latency}
-
-
-def job(name: str, group: int, ops: int, runtime_ms: int = 0, **options: str) -> dict[str, Any]:
-    body = {"jobname": name, "groupid": group, "error": 0, "job options": options}
-    return body | {"read": direction(ops, runtime_ms), "write": direction(0), "usr_cpu": 1.0, "sys_cpu": 2.0}
-
-
-def document(at: float, *jobs: dict[str, Any], **keys: Any) -> bytes:
-    body = {"timestamp_ms": round((START / 1000) + at * 1000), "jobs": list(jobs), **keys}
-    return json.dumps(body, indent=2).encode() + b"\n"
+from tests.collectors.fio.printed import HOSTILE, SECOND, START, Said, direction, document, job, places, replaced
 
 
 def read(documents: dict[float, bytes], end: float) -> list[Item]:
@@ -88,11 +69,46 @@ def test_what_is_offered_is_the_sum_over_the_jobs_of_the_group() -> None:
     assert begin.detail["loads"] == "fio/a,fio/b"
 
 
+def test_a_group_that_stands_for_different_jobs_says_that_its_concurrency_is_not_known() -> None:
+    # Two processes have run for a second each, and the options tell of one.
+    mixed = job("a", 0, 10, 1000, iodepth="8", ioengine="libaio", bs="64k") | {"job_runtime": 2000}
+    items = read(
+        {1: document(1, mixed), 2: document(2, mixed | {"read": direction(20, 2000), "job_runtime": 4000})}, end=3
+    )
+    events = [item for item in items if isinstance(item, Event)]
+    assert [e.detail["code"] for e in events if e.name == "data-warning"] == ["mixed-jobs"]
+    begin = next(event for event in events if event.name == "step-begin")
+    assert (begin.detail["offered"], begin.detail["block_bytes"]) == (None, None)
+    thing = next(item for item in items if isinstance(item, Thing) and item.local_id == "fio/a")
+    assert "in_flight_configured" not in thing.attributes
+    assert all(
+        value is None for row in items if isinstance(row, Rows) for value in row.values["in_flight_configured"]
+    )
+
+
+def test_a_group_of_processes_of_one_job_is_not_taken_for_different_jobs() -> None:
+    grouped = job("a", 0, 10, 1000, iodepth="8", ioengine="libaio", numjobs="3") | {"job_runtime": 2990}
+    items = read({1: document(1, grouped)}, end=2)
+    begin = next(item for item in items if isinstance(item, Event) and item.name == "step-begin")
+    assert begin.detail["offered"] == 24
+
+
+def test_live_and_import_tell_the_same_of_a_job() -> None:
+    options = {"iodepth": "8", "ioengine": "libaio", "rw": "randrw", "size": "1g", "direct": "1", "runtime": "60"}
+    output = document(1, job("a", 0, 100, 1000, **options))
+    live = next(i for i in read({1: output}, end=2) if isinstance(i, Thing) and i.local_id == "fio/a")
+    assert live.attributes == Said.of_report(output).things["f/a"]
+    assert (
+        live.attributes.items()
+        >= {"engine": "fio", "engine_version": "3.33", "direct": True, "seconds": 60.0}.items()
+    )
+
+
 def test_options_of_the_job_go_before_those_of_the_file() -> None:
     keys = {"global options": {"iodepth": "4", "ioengine": "libaio", "bs": "8k", "rw": "read"}}
     items = read({1: document(1, job("a", 0, 10, 1000, iodepth="32"), **keys)}, end=2)
     thing = next(item for item in items if isinstance(item, Thing) and item.local_id == "fio/a")
-    assert thing.attributes == {
+    assert {name: thing.attributes[name] for name in ("block_bytes", "in_flight_configured", "ioengine", "rw")} == {
         "block_bytes": 8192.0,
         "in_flight_configured": 32,
         "ioengine": "libaio",
@@ -150,46 +166,6 @@ def test_a_file_name_is_no_option() -> None:
 def test_fio_client_is_refused_in_one_line(option: str) -> None:
     with pytest.raises(UsageError, match=r"^fio --client [^\n]+start fio on the host that does the I/O$"):
         FioReader.wrap(["fio", option, "h1", "job.fio"])
-
-
-HOSTILE = [
-    *(
-        None,
-        True,
-        "x",
-        "",
-        -1,
-        1e400,
-        -1e308,
-        2**64,
-        2**200,
-        10**400,
-        [],
-        [1],
-        {},
-        {"a": 1},
-        float("nan"),
-        float("inf"),
-    ),
-    *("9" * 400, "\x00", "\ud800", "[bold]", "<b>", "'; DROP TABLE load;--", "../../x", "a\nb"),
-]
-
-
-def places(body: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The way to everything inside."""
-    if at:
-        yield at
-    inside = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
-    for key, value in inside:
-        yield from places(value, (*at, key))
-
-
-def replaced(body: Any, at: tuple[str | int, ...], value: object) -> Any:
-    if not at:
-        return value
-    copy = body.copy()
-    copy[at[0]] = replaced(body[at[0]], at[1:], value)
-    return copy
 
 
 WHOLE = json.loads(

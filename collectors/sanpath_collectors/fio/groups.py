@@ -1,0 +1,92 @@
+"""Jobs that run at the same time, and how far they are: told from their counters, as fio itself does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sanpath.model import DIRECTIONS
+from sanpath.plugin import Event, LoadStep, histogram
+from sanpath_collectors.fio.buckets import upper_bounds
+from sanpath_collectors.fio.options import common, together
+from sanpath_collectors.fio.status import JobStatus
+
+Progress = Literal["none", "begun", "ramp over", "more", "ended"]
+"""What a new status of a group means. `none`: it waits, stalls, or had ended before."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Jobs between two `stonewall`s, and so a load step.
+
+    `time_us`: fio's clock at the last status. `idle_us`: how long before that the group had ended, as far as its run
+    time tells.
+    """
+
+    jobs: Sequence[JobStatus] = ()
+    state: Literal["waiting", "ramp", "running", "ended"] = "waiting"
+    time_us: int = 0
+    idle_us: int = field(default=0)
+
+    @property
+    def ops(self) -> int:
+        """I/Os that all its jobs have begun."""
+        return sum(job.ops for job in self.jobs)
+
+    @property
+    def runtime_us(self) -> int:
+        """Since its start, or the end of its ramp."""
+        return 1000 * max((job.runtime_ms for job in self.jobs), default=0)
+
+    @property
+    def ramping(self) -> bool:
+        """Whether its figures are those of the ramp."""
+        return any(job.ramping for job in self.jobs)
+
+    def update(self, jobs: Sequence[JobStatus], time_us: int) -> Progress:
+        """Take in the next status of its jobs."""
+        ramped, ops, runtime_us, passed_us = self.ramping, self.ops, self.runtime_us, time_us - self.time_us
+        self.jobs, self.time_us, self.idle_us = jobs, time_us, 0
+        ran_us = self.runtime_us - runtime_us
+        if self.ops == ops:
+            # The run time of a job that only stalls goes on; that of one that has ended does not.
+            if self.state == "running" and ran_us == 0:
+                self.state = "ended"
+                return "ended"
+            return "none"
+        if self.state == "waiting":
+            self.state = "ramp" if self.ramping else "running"
+            return "begun"
+        # The counters start again when the ramp ends; they may have overtaken their old values by now, but the
+        # run time then grew by less than the clock.
+        over = (ramped and not self.ramping) or ran_us < 0.7 * passed_us
+        if self.state == "ramp" and over:
+            self.state = "running"
+            return "ramp over"
+        # What is missing between clock and run time is the time since the group has ended.
+        self.idle_us = max(0, passed_us - ran_us) if self.state == "running" else 0
+        return "more"
+
+
+def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], *, summary: bool = False) -> LoadStep:
+    """The step that a group is. `loads`: name of a job → local id of its load."""
+    told = together(job.profile for job in jobs)
+    return LoadStep(
+        name="+".join(dict.fromkeys(job.name.partition("#")[0] for job in jobs)),
+        loads=tuple(loads[job.name] for job in jobs),
+        offered=told.in_flight,
+        block_bytes=common(job.profile.block_bytes for job in jobs),
+        rate_limited=told.rate_limited,
+        group=number,
+        summary=summary,
+        error=max((job.error for job in jobs), default=0),
+    )
+
+
+def histograms(jobs: Sequence[JobStatus], loads: Mapping[str, str], seen: int) -> Iterator[Event]:
+    """The latency distributions of jobs, where fio told them (json+)."""
+    for job in jobs:
+        for direction in DIRECTIONS:
+            if buckets := upper_bounds(job.bins.get(direction, {})):
+                yield histogram(seen, loads[job.name], direction, buckets)

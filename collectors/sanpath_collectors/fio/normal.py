@@ -1,0 +1,93 @@
+"""fio's text for people (--output-format=normal) → statuses. Pure: lines in, statuses out.
+
+    fio-3.33
+    Starting 1 process
+
+    rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
+      read: IOPS=6284, BW=49.1MiB/s (51.5MB/s)(196MiB/4001msec)
+         issued rwts: total=25143,10895,0,0 short=0,0,0,0 dropped=0,0,0,0
+
+    Run status group 0 (all jobs):
+       READ: bw=200MiB/s (210MB/s), ...
+
+    Disk stats (read/write):
+      vda: ios=173268/10656, merge=0/3858, ticks=36167/2738, in_queue=38908, util=82.16%
+
+The date is that of the writing, in local time. Jobs that have not begun are not there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sanpath_collectors.fio.normal_entry import Entry
+from sanpath_collectors.fio.normal_told import Header
+from sanpath_collectors.fio.status import Number, Status, told_apart
+
+_BANNER = re.compile(r"fio-(\d[\w.-]*)")
+_DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
+_COUNTED = (
+    *("ops_read_total", "ops_write_total", "latency_seconds_read_total", "latency_seconds_write_total"),
+    "in_flight_seconds_total",
+)
+_SUM = "All clients"
+"""What fio --client calls the sum of the others."""
+
+
+class NormalText:
+    """Takes the text line by line."""
+
+    def __init__(self) -> None:
+        self._headers: list[Header] = []
+        self._version: str | None = None
+        self._banner = 0
+        self._entries: list[Entry] = []
+        self._disks: dict[str, dict[str, Number]] = {}
+        self._ended = False
+
+    def line(self, line: str) -> Status | None:
+        """The status that this line ends, if it does: the first one of the next."""
+        if line[:1] not in ("", " ", "\t"):
+            return self._outer(line)
+        if self._entries and not self._ended:
+            self._entries[-1].line(line)
+        elif self._entries and (match := _DISK.match(line)):
+            name, *counts = match.groups()
+            self._disks[name] = dict(zip(_COUNTED, map(int, counts), strict=True))
+        return None
+
+    def finish(self) -> Status | None:
+        """The status that was read last. What was cut before its number of I/Os is left out."""
+        entries = [entry for entry in self._entries if entry.issued is not None and entry.name != _SUM]
+        disks, self._disks = self._disks, {}
+        self._entries, self._ended = [], False
+        if not entries:
+            return None
+        several = len({entry.host for entry in entries}) > 1
+        names = told_apart([f"{entry.host}/{entry.name}" if several else entry.name for entry in entries])
+        return Status(
+            time_us=max(entry.time_us for entry in entries),
+            whole_seconds=True,
+            jobs=tuple(e.status(name, self._headers, self._version) for e, name in zip(entries, names, strict=True)),
+            disks=disks,
+            version=self._version,
+            banner=self._banner,
+        )
+
+    def _outer(self, line: str) -> Status | None:
+        done = None
+        if entry := Entry.of(line):
+            done = self.finish() if self._ended else None
+            self._entries.append(entry)
+        elif header := Header.of(line):
+            done = self.finish()
+            # One after the banner is of the next run.
+            self._headers = [header] if self._version else [*self._headers, header]
+            self._version = None
+        elif match := _BANNER.fullmatch(line):
+            done = self.finish()
+            self._version = match[1]
+            self._banner += 1
+        elif line.startswith(("Run status group", "Disk stats")):
+            self._ended = True
+        return done

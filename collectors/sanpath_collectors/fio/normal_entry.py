@@ -1,0 +1,153 @@
+"""An entry of a job in fio's text for people. Pure: lines in, figures out.
+
+    rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
+      read: IOPS=6284, BW=49.1MiB/s (51.5MB/s)(196MiB/4001msec)
+        clat (nsec): min=471, max=17832k, avg=361076.11, stdev=586304.05
+         lat (usec): min=35, max=18185, avg=377.83, stdev=607.77
+        clat percentiles (usec):
+         |  1.00th=[   72],  5.00th=[  126], 10.00th=[  157], 20.00th=[  190],
+      cpu          : usr=1.27%, sys=12.57%, ctx=11826, majf=0, minf=14
+         issued rwts: total=25143,10895,0,0 short=0,0,0,0 dropped=0,0,0,0
+
+Operations are exact. Bytes are rounded to three or four digits, and exact all the same where the block size is told.
+Mean latencies are rounded to the second decimal of their unit.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sanpath.model import DIRECTIONS, Direction
+from sanpath_collectors.fio.normal_told import Header, profile, rounded_bytes, shortened
+from sanpath_collectors.fio.options import common
+from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, milliseconds
+
+_ENTRY = re.compile(
+    r"(?:<(?P<host>[^>]+)> )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
+    r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=\d+:)? \w{3} (?P<month>\w{3}) +(?P<day>\d{1,2}) "
+    r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4})"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MOVED = re.compile(r"\s+(read|write)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
+_LATENCY = re.compile(
+    r"\s+(lat|clat) \((nsec|usec|msec|sec)\): min=.*max=\s*([\d.]+[kMGTP]?), avg=\s*([\d.]+[kMGTP]?),"
+)
+_PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
+_PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")
+_CPU = re.compile(r"\s+cpu\s+: usr=([\d.]+)%, sys=([\d.]+)%")
+_ISSUED = re.compile(r"\s+issued rwts: total=(\d{1,18}),(\d{1,18}),(\d{1,18})")
+_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
+
+
+@dataclass(slots=True)
+class _Figures:
+    """Of reads or writes; latencies in nanoseconds. `moved`: bytes as printed, and by how much they may be off.
+    `from_submission`: whether the percentiles are of the latency from submission on."""
+
+    moved: float = 0.0
+    rounded: float = 0.0
+    runtime_ms: int = 0
+    mean: float | None = None
+    largest: float | None = None
+    percentiles: dict[str, int] = field(default_factory=dict)
+    from_submission: bool = False
+
+
+@dataclass(slots=True)
+class Entry:
+    """`issued`: reads, writes and trims; None: not told yet."""
+
+    name: str
+    host: str | None
+    group: int
+    processes: int
+    error: int
+    time_us: int
+    issued: tuple[int, ...] | None = None
+    _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
+    _now: _Figures | None = None
+    _unit: int | None = None
+    _cpu_percent: float = 0.0
+
+    @classmethod
+    def of(cls, line: str) -> Entry | None:
+        """The entry that begins with this line. None: it is another line."""
+        match = _ENTRY.match(line)
+        if match is None:
+            return None
+        month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 1
+        date = [int(match["year"]), month, *(int(match[part]) for part in ("day", "hour", "minute", "second"))]
+        seconds = timegm(tuple(date)) if date[0] >= 1970 and 0 < date[2] <= 31 else 0
+        group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
+        return cls(match["name"], match["host"], group, jobs, error, max(0, seconds) * 1_000_000)
+
+    def line(self, line: str) -> None:
+        """Take in one of the lines that follow."""
+        if match := _MOVED.match(line):
+            self._now = self._figures["read" if match[1] == "read" else "write"]
+            moved, self._now.rounded = rounded_bytes(match[2])
+            self._now.moved, self._now.runtime_ms = moved or 0.0, milliseconds(match[3])
+        elif match := _CPU.match(line):
+            self._cpu_percent = shortened(match[1]) + shortened(match[2])
+        elif match := _ISSUED.match(line):
+            self.issued = tuple(int(count) for count in match.groups())
+        elif line.startswith("  ") and line[2:3] != " ":
+            self._now = None  # trims, syncs
+        elif self._now is not None:
+            self._latency(line, self._now)
+
+    def status(self, name: str, headers: Sequence[Header], version: str | None) -> JobStatus:
+        """What it says. `headers`: what fio has said of all jobs."""
+        group = [header for header in headers if header.group == self.group]
+        mine = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
+        told = profile(mine, self.processes, version)
+        reads, writes, trims = self.issued or (0, 0, 0)
+        samples = self._samples("read", reads, mine) | self._samples("write", writes, mine)
+        remarks = []
+        if mine and told.in_flight is None:
+            differ = f"{self.processes} processes of jobs with different queue depths"
+            remarks.append(
+                ("mixed-jobs", f"{name} stands for {differ}: how many I/Os they keep in flight is not known")
+            )
+        if trims:
+            remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
+        return JobStatus(
+            name=name,
+            group=self.group,
+            profile=told,
+            options={"rw": mine[0].rw, "ioengine": mine[0].engine} if len(mine) == 1 else {},
+            host=self.host,
+            runtime_ms=max(figures.runtime_ms for figures in self._figures.values()),
+            ops=reads + writes,
+            error=self.error,
+            samples={**samples, "in_flight_configured": told.in_flight, "cpu_ratio": self._cpu_percent},
+            remarks=remarks,
+        )
+
+    def _latency(self, line: str, figures: _Figures) -> None:
+        if (match := _LATENCY.match(line)) and (match[1] == "lat" or figures.mean is None):
+            unit = _NS[match[2]]
+            figures.largest, figures.mean = shortened(match[3]) * unit, shortened(match[4]) * unit
+        elif match := _PERCENTILES.match(line):
+            wanted = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
+            self._unit = _NS[match[2]] if wanted else None
+            figures.from_submission |= match[1] == "lat"
+        elif self._unit is not None:
+            for percent, value in _PERCENTILE.findall(line):
+                figures.percentiles[percent] = int(value) * self._unit
+
+    def _samples(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
+        figures = self._figures[direction]
+        exact = ops * (common(header.block_bytes(direction) for header in headers) or 0.0)
+        moved = exact if abs(exact - figures.moved) <= figures.rounded else figures.moved
+        waited = None if figures.mean is None and ops else integer((figures.mean or 0.0) * ops, 0)
+        return {
+            f"ops_{direction}_total": ops,
+            f"bytes_{direction}_total": integer(moved, 0),
+            f"latency_seconds_{direction}_total": waited,
+            f"latency_seconds_max_{direction}": finite(figures.largest),
+            **{f"latency_seconds_p{p}_{direction}": figures.percentiles.get(p) for p in ("50", "95", "99")},
+        }

@@ -1,0 +1,98 @@
+"""What fio's text for people says a job was told to do, and how it shortens numbers. Pure.
+
+    rw: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=4
+    ...
+
+The second line stands for more processes of the same; how many is not said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sanpath.model import DIRECTIONS, Direction
+from sanpath.plugin import LoadProfile
+from sanpath_collectors.fio.options import SYNCHRONOUS, common
+from sanpath_collectors.fio.status import integer
+
+_HEADER = re.compile(
+    r"(?P<name>.+): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w+), bs=\(R\) (?P<read>\S+)-(?P<read_to>\S+), "
+    r"\(W\) (?P<write>\S+)-(?P<write_to>\S+), .*ioengine=(?P<engine>[\w-]+), iodepth=(?P<depth>\d{1,9})"
+)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?i?B)")
+_POWERS = " KMGTP"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One of these lines. `kept`: I/Os that each of its processes keeps in flight."""
+
+    name: str
+    group: int
+    rw: str
+    engine: str
+    kept: int
+    sizes: tuple[float | None, float | None]
+
+    @classmethod
+    def of(cls, line: str) -> Header | None:
+        """None: it is another line."""
+        match = _HEADER.match(line)
+        if match is None:
+            return None
+        limits = [(match[direction], match[f"{direction}_to"]) for direction in DIRECTIONS]
+        sizes = [rounded_bytes(low)[0] if low == high else None for low, high in limits]
+        kept = 1 if match["engine"] in SYNCHRONOUS else integer(match["depth"], 1)
+        return cls(match["name"], int(match["group"]), match["rw"], match["engine"], kept, (sizes[0], sizes[1]))
+
+    def block_bytes(self, direction: Direction) -> float | None:
+        """Size of the I/Os of one direction. None: they differ."""
+        return self.sizes[DIRECTIONS.index(direction)]
+
+    @property
+    def directions(self) -> Sequence[Direction]:
+        """What the job does."""
+        return [d for d in DIRECTIONS if d in self.rw] or DIRECTIONS
+
+
+def profile(headers: Sequence[Header], processes: int, version: str | None) -> LoadProfile:
+    """What the jobs of an entry were told, of which there are so many processes. `in_flight` None: not known."""
+    kept = [header.kept for header in headers]
+    each, in_flight = common(kept), None
+    if each is not None:
+        in_flight = each * processes
+    elif len(kept) == processes:
+        in_flight = sum(kept)
+    kind = common(header.rw for header in headers) or ""
+    return LoadProfile(
+        engine="fio",
+        engine_version=version,
+        in_flight=in_flight,
+        block_bytes=common(header.block_bytes(d) for header in headers for d in header.directions),
+        read_ratio={"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(kind),
+        random_ratio=float(kind.startswith("rand")) if kind else None,
+        threads=processes,
+        synchronous=common(header.engine in SYNCHRONOUS for header in headers),
+    )
+
+
+def rounded_bytes(text: str) -> tuple[float | None, float]:
+    """Bytes of "296MiB" (2^20) or "310MB" (10^6), and by how much they may be off: one in the last digit."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        return None, 0.0
+    power = max(0, _POWERS.find(match[2][0].upper())) if match[2] != "B" else 0
+    scale = (1024.0 if "i" in match[2] else 1000.0) ** power
+    decimals = len(match[1].partition(".")[2])
+    return float(match[1]) * scale, 10**-decimals * scale
+
+
+def shortened(text: str) -> float:
+    """A number that may end with its power of a thousand: "17832k"."""
+    power = max(0, _POWERS.find(text[-1:].upper() or " "))
+    try:
+        return float(text.rstrip("kKMGTP")) * 1000.0**power
+    except ValueError:
+        return 0.0
