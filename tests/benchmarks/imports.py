@@ -80,14 +80,26 @@ def esxtop() -> Iterator[str]:
 
 
 def fio_status() -> Iterator[str]:
-    """Status documents of one fio job, a second apart."""
+    """Status documents of one fio job, a second apart, with all that fio 3.33 puts into one."""
+    levels = {depth: 0.1 for depth in ("1", "2", "4", "8", "16", "32", ">=64")}
+    buckets = {str(upper): 0.01 for upper in (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000)}
     for second in range(1, 1 << 62):
         latency = {"min": 90_000, "max": 9_000_000, "mean": 2e6, "stddev": 1e5, "N": 6250 * second}
-        clat = latency | {"percentile": {f"{p}.000000": 2_000_000 + p for p in range(1, 100)}}
-        read = {"io_bytes": 409_600_000 * second, "bw_bytes": 409_600_000, "iops": 6250.0, "runtime": 1000 * second}
-        read |= {"total_ios": 6250 * second, "lat_ns": latency, "clat_ns": clat, "slat_ns": latency}
-        job = {"jobname": "t", "groupid": 0, "error": 0, "elapsed": second, "read": read, "write": {"total_ios": 0}}
+        clat = latency | {"percentile": {f"{p}.000000": 2_000_000 + p for p in range(1, 100, 6)}}
+        read = {
+            "io_bytes": 409_600_000 * second,
+            "io_kbytes": 400_000 * second,
+            "bw_bytes": 409_600_000,
+            "bw": 400_000,
+        }
+        read |= {"iops": 6250.0, "runtime": 1000 * second, "total_ios": 6250 * second, "short_ios": 0, "drop_ios": 0}
+        read |= {"slat_ns": latency, "clat_ns": clat, "lat_ns": latency, "bw_min": 1, "bw_max": 2, "bw_agg": 99.9}
+        read |= {"bw_mean": 1.0, "bw_dev": 0.1, "bw_samples": second, "iops_min": 1, "iops_max": 2, "iops_mean": 1.5}
+        idle = read | {"io_bytes": 0, "total_ios": 0, "lat_ns": latency | {"N": 0}}
+        job = {"jobname": "t", "groupid": 0, "error": 0, "elapsed": second, "read": read, "write": idle, "trim": idle}
         job |= {"job options": {"bs": "64k", "iodepth": "16", "rw": "randread", "ioengine": "libaio"}}
+        job |= {"iodepth_level": levels, "iodepth_submit": levels, "iodepth_complete": levels}
+        job |= {"latency_ns": buckets, "latency_us": buckets, "latency_ms": buckets, "usr_cpu": 1.0, "sys_cpu": 2.0}
         head = {"fio version": "fio-3.33", "timestamp": EPOCH_S + second, "timestamp_ms": 1000 * (EPOCH_S + second)}
         yield json.dumps(head | {"jobs": [job]}, indent=2) + "\n"
 
