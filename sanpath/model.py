@@ -72,7 +72,7 @@ class Rows:
 class Thing:
     """One thing as one source knows it. `ids` are join keys, e.g. {"wwpn": ("21000024ff000001",)}.
 
-    Key kinds: wwpn, naa, nqn, iqn, mac, ip, serial, name (see topology/identity.py for the order of trust).
+    Key kinds: wwpn, switch_wwn, naa, nqn, iqn, lldp, mac, ip, serial, name (order of trust: topology/keys.py).
     """
 
     kind: str

@@ -160,7 +160,9 @@ def _add_rates(
 def _difference(name: str, column: Column) -> str:
     """SQL of the difference to the sample before; NULL where the counter was reset."""
     now, before = f'"{name}"::HUGEINT', f'(lag("{name}") OVER one)::HUGEINT'
-    once = f"WHEN {before} < {2**32} AND {before} - {now} > {2**31} THEN {now} - {before} + {2**32}"
+    # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
+    narrow = f'max("{name}") OVER (PARTITION BY entity) < {2**32}'
+    once = f"WHEN {narrow} AND {before} - {now} > {2**31} THEN {now} - {before} + {2**32}"
     wrapped = once if column.bits == 32 else ""
     return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"
 

@@ -6,8 +6,8 @@ come from the context (`ctx.snmp`, `ctx.http`, `ctx.machine`), so that a case fo
 
 A folder `collectors/sanpath_collectors/<name>/` exports one object, COLLECTOR, from its `__init__.py`:
 
-    COLLECTOR = Spec(name="snmp_if", title="Any switch over SNMP (IF-MIB)", config=SnmpIfConfig,
-                     collector="sanpath_collectors.snmp_if.collector:SnmpIf", tables=(SWITCH_PORT, SWITCH))
+    COLLECTOR = Spec(name="snmp_switch", title="A switch over SNMP", config=SnmpSwitchConfig,
+                     collector="sanpath_collectors.snmp_switch.collector:SnmpSwitch", tables=(SWITCH_PORT, SWITCH))
 
 Importing that module must not import a vendor's library: listing collectors has to stay cheap.
 
@@ -16,6 +16,8 @@ There are three ways to be read, and a collector may offer several of them:
     Collector     polls a device, or follows a file that grows (FollowedFile)     a source of sanpath.yaml
     LoadReader    reads the output of a load command that the recorder starts     sanpath run -- COMMAND
     ResultReader  reads a file that a load generator or a host has left behind    sanpath import FILE
+
+A collector whose source remembers the past (KeepsHistory) is also asked for a test that is over.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from sanpath.model import Column, Event, Rows, Table, Thing, Tie
 from sanpath.plugin.collector import API, Check, Collector, Item, Right, Spec
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import (
+    ClientCertificate,
     Clock,
     CommandReply,
     Context,
@@ -42,6 +45,7 @@ from sanpath.plugin.connections import (
     SshTarget,
 )
 from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
+from sanpath.plugin.history import KeepsHistory, Kept
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
     LOAD_PERCENTILES,
@@ -60,6 +64,7 @@ __all__ = [
     "LOAD_COUNTERS",
     "LOAD_PERCENTILES",
     "Check",
+    "ClientCertificate",
     "Clock",
     "Collector",
     "CollectorError",
@@ -76,6 +81,8 @@ __all__ = [
     "Http",
     "HttpReply",
     "Item",
+    "KeepsHistory",
+    "Kept",
     "Lines",
     "LoadProfile",
     "LoadReader",

@@ -91,6 +91,15 @@ class HttpReply:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """What a client proves itself with to a TLS server (mutual TLS). `certificate`: PEM, with those of the
+    authorities between; `key`: PEM without a passphrase, None: it is in the same file."""
+
+    certificate: Path
+    key: Path | None = None
+
+
 class Http(Protocol):
     """One HTTPS server. Raises CollectorError: UNREACHABLE, or MISCONFIGURED when its certificate is not trusted."""
 
@@ -199,8 +208,12 @@ class Context(Protocol):
         ca_file: Path | None = None,
         verify_tls: bool = True,
         timeout_seconds: float = 5.0,
+        pinned_certificate: Path | None = None,
+        client: ClientCertificate | None = None,
     ) -> Http:
-        """An HTTP session; its cost is booked to this source."""
+        """An HTTP session; its cost is booked to this source. `pinned_certificate`: PEM of the server's own
+        certificate, the only one that is then accepted, whatever host name is in it. `client`: shown to a server that
+        asks for a certificate."""
         ...
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:

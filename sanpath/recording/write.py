@@ -42,10 +42,12 @@ class Writer:
     """Appends to one recording. Not thread-safe: one writer, one caller at a time.
 
     `name` tells this writer's segments from those of other writers of the same recording. `keep_seconds`: how long
-    segments stay after they have been compacted.
+    segments stay after they have been compacted; `compacts` False: they never are, for whoever writes large ones.
     """
 
-    def __init__(self, folder: Location, name: str, keep_seconds: float = KEEP_SECONDS) -> None:
+    def __init__(
+        self, folder: Location, name: str, keep_seconds: float = KEEP_SECONDS, compacts: bool = True
+    ) -> None:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._store = store_at(folder)
@@ -57,7 +59,7 @@ class Writer:
         # By table: the last flush that was written, and the last that was looked at for compaction.
         self._written: dict[str, int] = defaultdict(int)
         self._compacted: dict[str, int] = defaultdict(int)
-        self._keep_seconds = keep_seconds
+        self._keep_seconds, self._compacts = keep_seconds, compacts
         # Segments that a wider one holds, with the monotonic time at which they may go.
         self._superseded: deque[tuple[float, list[Segment]]] = deque()
 
@@ -124,7 +126,7 @@ class Writer:
             del self._records[table]
         self.rows_waiting = 0
         for table, last in self._written.items():
-            while last - self._compacted[table] >= COMPACTED_SEGMENTS:
+            while self._compacts and last - self._compacted[table] >= COMPACTED_SEGMENTS:
                 self._compact(table, self._compacted[table] + 1, self._compacted[table] + COMPACTED_SEGMENTS)
         self._delete_superseded()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Literal
@@ -142,13 +142,20 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
             if hba not in fabric or port.id not in fabric or not nx.has_path(fabric, hba, port.id):
                 continue
             # Routing between switches takes the shortest way (FSPF); over parallel links it spreads the exchanges.
-            routes = islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES)
+            routes = _through(topology, hba, islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES))
             found += [
                 IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array)
                 for nodes in routes
                 if len(nodes) - 1 <= _HOPS
             ]
     return found
+
+
+def _through(topology: Topology, hba: str, routes: Iterable[list[str]]) -> list[list[str]]:
+    """The routes over the ports at which other switches know the initiator; all, where none of them leads there."""
+    told = list(routes)
+    known = set(topology.related(hba, "known_at", "switch_port"))
+    return [nodes for nodes in told if not known.isdisjoint(nodes)] or told
 
 
 def _cables(topology: Topology, nodes: Sequence[str], by_ends: dict[frozenset[str], Cable]) -> Iterator[Cable]:

@@ -81,7 +81,7 @@ def esxtop() -> Iterator[str]:
 
 def fio_status() -> Iterator[str]:
     """Status documents of one fio job, a second apart, with all that fio 3.33 puts into one."""
-    levels = {depth: 0.1 for depth in ("1", "2", "4", "8", "16", "32", ">=64")}
+    levels = dict.fromkeys(("1", "2", "4", "8", "16", "32", ">=64"), 0.1)
     buckets = {str(upper): 0.01 for upper in (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000)}
     for second in range(1, 1 << 62):
         latency = {"min": 90_000, "max": 9_000_000, "mean": 2e6, "stddev": 1e5, "N": 6250 * second}

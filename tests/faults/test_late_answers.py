@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(folder: Path) -> dict[str, Any]:
     with served(RestartingSwitch()) as switch, standing_for(UdpProxy, switch) as late:
         sources = [
-            {"name": name, "collector": "snmp_if", "host": host, "port": port, "every_seconds": 0.5}
+            {"name": name, "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
             for name, (host, port) in (("quick", switch), ("late", late.address))
         ]
         (folder / "community").write_text(COMMUNITY)

@@ -20,7 +20,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     folder = tmp_path_factory.mktemp("restart")
     switch = RestartingSwitch()
     with served(switch) as (host, port):
-        config = {"name": "sw1", "collector": "snmp_if", "host": host, "port": port, "every_seconds": 0.5}
+        config = {"name": "sw1", "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
         (folder / "community").write_text(COMMUNITY)
         (folder / "sanpath.yaml").write_text(yaml.safe_dump({"sources": [config | {"community": "file:community"}]}))
         threading.Timer(4.0, switch.restart).start()

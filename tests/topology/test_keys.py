@@ -32,6 +32,12 @@ def test_what_is_no_wwpn_joins_nothing(written: str) -> None:
     assert normalise("wwpn", written) is None
 
 
+def test_switches_and_their_lldp_ports() -> None:
+    assert normalise("switch_wwn", "10:00:00:05:33:31:6D:94") == "1000000533316d94"
+    assert normalise("switch_wwn", "0") is None
+    assert normalise("lldp", "02:00:0A:00:00:FE/Ethernet1/49") == "02:00:0a:00:00:fe/ethernet1/49"
+
+
 @pytest.mark.parametrize(
     "written",
     [

@@ -1,4 +1,4 @@
-"""Asks a switch for its interface tables."""
+"""Asks a switch what it is, what hangs on it and what it has counted."""
 
 from __future__ import annotations
 
@@ -16,20 +16,27 @@ from sanpath.plugin import (
     Thing,
     Tie,
 )
-from sanpath_collectors.snmp_if import parse
-from sanpath_collectors.snmp_if.config import SnmpIfConfig
+from sanpath_collectors.snmp_switch import parse
+from sanpath_collectors.snmp_switch.changes import Changes
+from sanpath_collectors.snmp_switch.checking import check
+from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
+from sanpath_collectors.snmp_switch.device import Device, discover, whereabouts
+from sanpath_collectors.snmp_switch.plan import Plan, PortCells, by_port
+from sanpath_collectors.snmp_switch.reading import SYS_NAME, SYS_UPTIME, read
+from sanpath_collectors.snmp_switch.samples import samples
+from sanpath_collectors.snmp_switch.values import text
 
 
-class SnmpIf(Collector[SnmpIfConfig]):
-    """A switch by IF-MIB: one table walk a poll, the uptime before it."""
+class SnmpSwitch(Collector[SnmpSwitchConfig]):
+    """A switch by whatever tables it answers: the uptime, then the columns that its ports need."""
 
-    def __init__(self, config: SnmpIfConfig) -> None:
+    def __init__(self, config: SnmpSwitchConfig) -> None:
         super().__init__(config)
         self._snmp: Snmp | None = None
-        self._switch = config.name
-        self._ports: set[str] = set()
-        self._virtual: set[str] = set()
-        self._with_64: set[str] = set()
+        self._name = config.name
+        self._device: Device | None = None
+        self._plan = Plan()
+        self._changes = Changes()
         self._uptime: tuple[int, int] | None = None
         self._started_us: int | None = None
 
@@ -41,58 +48,46 @@ class SnmpIf(Collector[SnmpIfConfig]):
     async def open(self, ctx: Context) -> None:
         """Ask for the name: the first proof that host and credentials are right. Leaves nothing open otherwise."""
         try:
-            system = await self._agent(ctx).get([parse.SYS_NAME])
+            self._name = text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
         except BaseException:
             await self.close()
             raise
-        self._switch = parse.text(system[parse.SYS_NAME]) or self.config.name
 
     async def check(self, ctx: Context) -> Check:
-        """Name and description; which counters the account may see."""
-        system = await self._agent(ctx).get([parse.SYS_DESCR])
-        rows = await self._agent(ctx).columns([parse.IF_TYPE, parse.IF_HC_IN_OCTETS, parse.IF_NAME])
-        unreadable = []
-        if not rows:
-            unreadable.append("ifTable: no port of this switch can be judged")
-        elif not any(parse.has_64_bits(row) for row in rows.values()):
-            unreadable.append("64-bit octet counters: the 32-bit ones wrap in 5 s on a full 8 Gb/s link")
-        description = parse.text(system[parse.SYS_DESCR]).partition("\n")[0].strip()
-        return Check(f"{self._switch}: {description}" if description else self._switch, None, tuple(unreadable))
+        """Model, firmware and ports; which facts the account, or the switch's settings, keep from us."""
+        return check(await self._learn(ctx), self._plan)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
-        """The switch, its ports, and the logins that port descriptions tell of."""
-        system = await self._agent(ctx).get([parse.SYS_NAME, parse.SYS_DESCR])
-        yield Thing(
-            "switch",
-            self._switch,
-            label=self._switch,
-            ids={"name": (self._switch,)},
-            attributes={"description": parse.text(system[parse.SYS_DESCR])},
-        )
-        rows = await self._agent(ctx).columns(parse.INVENTORY_COLUMNS)
-        self._ports = set(rows)
-        self._virtual = {index for index, row in rows.items() if parse.is_virtual(row)}
-        self._with_64 |= {index for index, row in rows.items() if parse.has_64_bits(row)}
-        for thing in parse.things(self._switch, rows):
-            yield thing
+        """The switch, its ports, the logins on them and the links to other switches."""
+        async for item in whereabouts(self._agent(ctx), await self._learn(ctx)):
+            yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Uptime, then all ports in one walk. Raises UNREADABLE when the agent shows no port."""
-        ticks = (await self._agent(ctx).get([parse.SYS_UPTIME]))[parse.SYS_UPTIME]
+        """Uptime, then all ports. Raises UNREADABLE when the agent shows no port."""
+        ticks = (await self._agent(ctx).get([SYS_UPTIME]))[SYS_UPTIME]
         seen = ctx.clock.now_us()
         if isinstance(ticks, int):
             if restart := self._restart(ticks, seen):
                 yield restart
             if self._started_us is None:
                 self._started_us = seen - ticks * parse.TICK_US
-            yield parse.uptime(self._switch, ticks, seen)
-        columns = parse.octet_columns(self._with_64, self._ports - self._virtual)
-        rows = await self._agent(ctx).columns(columns, beside=parse.SYS_UPTIME)
-        if not rows:
-            raise CollectorError(Failure.UNREADABLE, "the agent answers, but its view holds no ifTable")
-        self._with_64 |= {index for index, row in rows.items() if parse.has_64_bits(row)}
-        for samples in parse.samples(rows, self._virtual, self._with_64, self._started_us):
-            yield samples
+            yield parse.uptime(self._name, ticks, seen)
+        device = self._device or await self._learn(ctx)
+        counting = [port for port in self._plan.counting() if port in device.ports and device.ports[port].carries]
+        if not counting:
+            raise CollectorError(Failure.UNREADABLE, "the agent answers, but its view holds no port with counters")
+        cells: PortCells = {}
+        problem = None
+        try:
+            await self._ask(ctx, device, cells)
+        except CollectorError as error:
+            problem = error
+        for rows in samples(counting, self._plan.chosen, cells, self._started_us):
+            yield rows
+            for event in self._changes.events(rows, device.ports):
+                yield event
+        if problem is not None:
+            raise problem
 
     async def close(self) -> None:
         """Free the socket."""
@@ -100,12 +95,26 @@ class SnmpIf(Collector[SnmpIfConfig]):
             await self._snmp.close()
             self._snmp = None
 
+    async def _learn(self, ctx: Context) -> Device:
+        agent = self._agent(ctx)
+        device = await discover(agent, self.config.name)
+        await self._plan.learn(agent, device.profiles, device.ports, device.interfaces)
+        self._device, self._name = device, device.name
+        return device
+
+    async def _ask(self, ctx: Context, device: Device, cells: PortCells) -> None:
+        """Fill in the cells, profile by profile: what has been answered before a failure is kept."""
+        for profile in device.profiles:
+            if columns := self._plan.columns(profile):
+                rows = await read(self._agent(ctx), columns, SYS_UPTIME)
+                for port, told in by_port(profile, rows, device.interfaces).items():
+                    cells.setdefault(port, {}).update(told)
+
     def _restart(self, ticks: int, seen: int) -> Event | None:
         before, self._uptime = self._uptime, (ticks, seen)
         if before is None or not parse.restarted(before[0], ticks, (seen - before[1]) / 1e6):
             return None
-        self._ports.clear()  # a new start may number the interfaces anew: ask for both kinds of counters again
-        self._with_64.clear()
-        self._started_us = None
+        # A new start may number the ports anew, and count from zero: find out again what there is.
+        self._device, self._plan, self._changes, self._started_us = None, Plan(), Changes(), None
         detail = {"uptime_seconds_before": before[0] / 100, "uptime_seconds": ticks / 100}
         return Event(seen, "device-restarted", detail)

@@ -14,7 +14,7 @@ _NEITHER = "give community (SNMP v2c), or user, auth_password and privacy_passwo
 _USER_SETTINGS = ("auth_protocol", "privacy_protocol", "key_extension", "context")
 
 
-class SnmpIfConfig(SourceConfig):
+class SnmpSwitchConfig(SourceConfig):
     """A switch that is read over SNMP: v2c with a community, or v3 with a user, authentication and privacy."""
 
     host: str = Field(min_length=1, description="IPv4 address or name of the SNMP agent")
@@ -46,7 +46,7 @@ class SnmpIfConfig(SourceConfig):
     )
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> SnmpIfConfig:
+    def _one_way_in(self) -> SnmpSwitchConfig:
         given = [key for key in _USER_KEYS if getattr(self, key) is not None]
         settings = [key for key in _USER_SETTINGS if key in self.model_fields_set]
         problem = ""

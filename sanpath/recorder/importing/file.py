@@ -19,6 +19,7 @@ from sanpath.recording.duck import connect
 _PART = 1 << 20
 _HEAD = 1 << 16
 _ROWS = 10_000
+_QUERY_BYTES = 100 << 20
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
@@ -69,6 +70,7 @@ class ImportedFile:
         """Rows of a SELECT over the table `csv`."""
         connection = connect()
         try:
+            connection.execute(f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false")
             connection.execute(
                 "CREATE TEMP VIEW csv AS SELECT * FROM read_csv("  # noqa: S608 - our own columns, the path quoted
                 "'" + str(self.path).replace("'", "''") + "', header = false, auto_detect = false, "

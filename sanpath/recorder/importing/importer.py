@@ -24,7 +24,7 @@ from sanpath.recording.read import Recording
 from sanpath.recording.store import Location, store_at
 from sanpath.recording.write import Writer
 
-_FLUSH_ROWS = 20_000
+_FLUSH_ROWS = 100_000
 _KEPT_BYTES = 64 << 20
 """A file up to this size is kept in the recording byte for byte."""
 _OUTSIDE_US = 3600 * 1_000_000
@@ -76,7 +76,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
     taken = {declaration.name for declaration in known.declarations} if known is not None else set()
     source = _free(request.name or spec.name, taken)
-    writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}")
+    writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
     _refuse_twice(file, known)
     task = _Import(writer, source, clock, placement, _host(request, known), said)
     try:

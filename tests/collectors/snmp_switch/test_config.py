@@ -8,16 +8,18 @@ import pytest
 
 from sanpath.config import load_config
 from sanpath.errors import ConfigError
-from sanpath_collectors.snmp_if.config import SnmpIfConfig
+from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 
 V3 = "user: sanpath, auth_password: 'env:SECRET', privacy_password: 'env:SECRET'"
 
 
-def loaded(folder: Path, keys: str) -> SnmpIfConfig:
+def loaded(folder: Path, keys: str) -> SnmpSwitchConfig:
     file = folder / "sanpath.yaml"
-    file.write_text(f"sources:\n  - {{name: sw1, collector: snmp_if, host: 192.0.2.1, {keys}}}\n", encoding="utf-8")
+    file.write_text(
+        f"sources:\n  - {{name: sw1, collector: snmp_switch, host: 192.0.2.1, {keys}}}\n", encoding="utf-8"
+    )
     (source,) = load_config(file).sources
-    assert isinstance(source, SnmpIfConfig)
+    assert isinstance(source, SnmpSwitchConfig)
     return source
 
 

@@ -1,0 +1,51 @@
+"""What `sanpath check` tells of a switch: what it is, and what cannot be known with these rights and settings."""
+
+from __future__ import annotations
+
+from sanpath.plugin import Check
+from sanpath_collectors.snmp_switch.device import Device
+from sanpath_collectors.snmp_switch.plan import Plan
+from sanpath_collectors.snmp_switch.ports import Port
+
+_NO_PORTS = "ifTable: no port of this switch can be judged; a virtual fabric may want its own SNMPv3 context"
+_NO_FAMILY = "sysObjectID: whose switch this is; tables of its vendor are not read"
+_NARROW = "64-bit octet counters: the 32-bit ones wrap in 5 s on a full 8 Gb/s link; poll every second"
+_NO_STALL = "credit stall of Fibre Channel ports: a slow drain stays unknown"
+_NO_LOGINS = "logins of Fibre Channel ports: who hangs on which port has to be told by port descriptions or by hand"
+
+
+def check(device: Device, plan: Plan) -> Check:
+    """The device's account of itself, and what is missing."""
+    ports = [port for port in device.ports.values() if port.carries and _is_physical(port)]
+    online = [port for port in ports if port.attributes.get("up")]
+    links = [port for port in online if port.attributes.get("port_mode") in ("E", "TE", "EX")]
+    model = device.about.get("model") or device.summary
+    what = [str(model), str(device.about.get("firmware", ""))]
+    if ports:
+        between = f", {len(links)} of them inter-switch links" if links else ""
+        what.append(f"{len(ports)} {'port' if len(ports) == 1 else 'ports'}, {len(online)} online{between}")
+    said = ", ".join(filter(None, what))
+    return Check(f"{device.name}: {said}" if said else device.name, None, tuple(_unreadable(device, plan)))
+
+
+def _is_physical(port: Port) -> bool:
+    # Fabric OS denies the connector of a port without a transceiver.
+    return port.attributes.get("connector_present") is not False or port.technology == "fibre_channel"
+
+
+def _unreadable(device: Device, plan: Plan) -> list[str]:
+    if not device.ports:
+        return [_NO_PORTS]
+    missing = [profile.without for profile in device.family.silent if profile.without]
+    if not device.object_id:
+        missing.append(_NO_FAMILY)
+    counted = [plan.chosen.get(port.local_id, {}) for port in device.ports.values() if port.carries]
+    widths = [chosen["bytes_rx_total"].bits for chosen in counted if "bytes_rx_total" in chosen]
+    if widths and not any(bits > 32 for bits in widths):
+        missing.append(_NARROW)
+    fibre_channel = any(port.technology == "fibre_channel" and port.carries for port in device.ports.values())
+    if fibre_channel and not any("credit_stall_seconds_tx_total" in chosen for chosen in counted):
+        missing.append(_NO_STALL)
+    if fibre_channel and not any(profile.logins for profile in device.profiles):
+        missing.append(_NO_LOGINS)
+    return missing
