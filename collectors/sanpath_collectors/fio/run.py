@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sanpath.plugin import LOAD_COUNTERS, Item, Rows, warning
 from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step
 from sanpath_collectors.fio.inventory import Inventory, rows
+from sanpath_collectors.fio.options import duration
 from sanpath_collectors.fio.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN
 
@@ -50,6 +51,12 @@ class _Step:
         """The ramp that its figures leave out."""
         warmups = [job.profile.warmup_seconds or 0 for job in self.group.jobs if not job.ramping]
         return round(1e6 * max(warmups, default=0))
+
+    @property
+    def delay_us(self) -> int | None:
+        """How long after the start of fio itself it begins at the earliest (startdelay). None: it does not wait."""
+        told = [delay for job in self.group.jobs if (delay := duration(job.options.get("startdelay"))) is not None]
+        return round(1e6 * min(told)) if told else None
 
 
 class Run:
@@ -122,10 +129,15 @@ class Run:
             passed = now.elapsed_seconds * 1_000_000
         needed = sum(step.group.runtime_us + step.lead_us for step in begun)
         in_turn = passed is None or needed <= passed + _SLACK_US
-        end = now.time_us
+        end, launched = now.time_us, None
         for step in reversed(begun):
-            step.began = _started(step, now.time_us) or end - step.group.runtime_us
+            latest = end - step.group.runtime_us
+            delay = step.delay_us
+            delayed = launched + delay + step.lead_us if launched is not None and delay is not None else latest
+            step.began = _started(step, now.time_us) or min(delayed, latest)
             end = step.began - step.lead_us if in_turn else end
+            if launched is None and delay is not None:
+                launched = step.began - step.lead_us - delay
 
     def _progress(self, step: _Step, what: Progress, now: Status) -> Iterator[Item]:
         if step.began is None or step.closed:
