@@ -1,9 +1,10 @@
-"""The command line of the lab: `python -m sanpath_lab list`, `... serve SCENARIO --folder DIR`."""
+"""The command line of the lab: `python -m sanpath_lab list [--json]`, `... serve SCENARIO --folder DIR`."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,17 +19,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m sanpath_lab", description="a simulated SAN")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="list the scenarios")
+    listing = commands.add_parser("list", help="list the scenarios and what a diagnosis should find")
+    listing.add_argument("--json", action="store_true", help="a list of objects: name, title, truth")
     serving = commands.add_parser("serve", help="serve a scenario until standard input closes")
     serving.add_argument("scenario", help="name of a scenario, or a YAML file")
     serving.add_argument("--folder", type=Path, required=True, help="where the configuration is written")
     arguments = parser.parse_args(argv)
     if arguments.command == "list":
-        for scenario in builtin_scenarios():
-            print(f"{scenario.name}: {scenario.title}")
+        print(_listed(arguments.json))
         return 0
     try:
         scenario = load_scenario(arguments.scenario)
+    except FileNotFoundError as missing:
+        print(missing, file=sys.stderr)
+        return 2
     except (OSError, ValidationError, yaml.YAMLError) as problem:
         print(f"{arguments.scenario}: {problem}", file=sys.stderr)
         return 2
@@ -36,6 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     asyncio.run(serve(scenario, arguments.folder))
     return 0
+
+
+def _listed(as_json: bool) -> str:
+    scenarios = list(builtin_scenarios())
+    if as_json:
+        told = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
+        return json.dumps(told, indent=2)
+    return "\n".join(f"{s.name}: {s.title}\n    truth: {s.truth}" for s in scenarios)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import log
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 from sanpath_lab.fabric import Fabric
-from sanpath_lab.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, Sequence, sequence_of
+from sanpath_lab.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, sequence_of
 from sanpath_lab.scenario import Direction, Scenario, ServiceTime
 
 KEPT_SECONDS = 3600
@@ -52,7 +53,7 @@ class Totals:
 
 
 class Nexus(NamedTuple):
-    """Initiator port, target port and direction: what the array's counters are kept by."""
+    """WWPN of an initiator, name of a target port, and direction: what the array's counters are kept by."""
 
     initiator: str
     target: str
@@ -77,9 +78,14 @@ class Snapshot:
     nexuses: dict[Nexus, Totals]
     ports: dict[str, PortTotals]
 
-    def total(self, direction: Direction) -> Totals:
-        """Sum over every nexus of a direction."""
-        return sum((t for nexus, t in self.nexuses.items() if nexus.direction == direction), Totals())
+    def total(self, direction: Direction, initiators: Collection[str] | None = None) -> Totals:
+        """Sum over the nexuses of a direction; `initiators`: of these WWPNs only."""
+        wanted = (
+            totals
+            for nexus, totals in self.nexuses.items()
+            if nexus.direction == direction and (initiators is None or nexus.initiator in initiators)
+        )
+        return sum(wanted, Totals())
 
 
 class SimulatedArray:
@@ -97,8 +103,8 @@ class SimulatedArray:
         self._processor_free_at = dict.fromkeys(self._cables, 0.0)
         self._server_free_at = [0.0] * scenario.array.parallel_servers
         self.totals = {
-            Nexus(path.hba, path.target, direction): Totals()
-            for path in scenario.paths
+            Nexus(route.initiator, route.target, direction): Totals()
+            for route in (*fabric.routes, *fabric.neighbour_routes)
             for direction in self._service
         }
         self.snapshots: deque[Snapshot] = deque(maxlen=KEPT_SECONDS)
@@ -129,14 +135,7 @@ class SimulatedArray:
 
     def _send(self, exchange: Exchange) -> None:
         exchange.transfer_ready = self._events.now
-        route = exchange.route
-        self._fabric.send_data(
-            exchange,
-            sequence_of(exchange.payload_bytes) + RSP,
-            route.target_cable.towards_switch,
-            route.initiator_cable.from_switch,
-            self._sent,
-        )
+        self._fabric.send_data(exchange, exchange.route.to_host, self._sent, RSP)
 
     def _sent(self, exchange: Exchange) -> None:
         self._book(exchange, self._events.now - exchange.transfer_ready)
@@ -144,17 +143,10 @@ class SimulatedArray:
 
     def _ask_for_data(self, exchange: Exchange) -> None:
         exchange.transfer_ready = self._events.now
-        self._events.at(self._send_small(XFER_RDY, exchange), self._host_sends, exchange)
+        self._events.at(self._fabric.send_small(XFER_RDY, exchange.route.to_host), self._host_sends, exchange)
 
     def _host_sends(self, exchange: Exchange) -> None:
-        route = exchange.route
-        self._fabric.send_data(
-            exchange,
-            sequence_of(exchange.payload_bytes),
-            route.initiator_cable.towards_switch,
-            route.target_cable.from_switch,
-            self._received,
-        )
+        self._fabric.send_data(exchange, exchange.route.to_array, self._received)
 
     def _received(self, exchange: Exchange) -> None:
         now = self._events.now
@@ -162,11 +154,7 @@ class SimulatedArray:
 
     def _respond(self, exchange: Exchange, san_seconds: float) -> None:
         self._book(exchange, san_seconds)
-        self._events.at(self._send_small(RSP, exchange), exchange.on_response, exchange)
-
-    def _send_small(self, sequence: Sequence, exchange: Exchange) -> float:
-        route = exchange.route
-        return self._fabric.send_small(sequence, route.target_cable.towards_switch, route.initiator_cable.from_switch)
+        self._events.at(self._fabric.send_small(RSP, exchange.route.to_host), exchange.on_response, exchange)
 
     def _book(self, exchange: Exchange, san_seconds: float) -> None:
         route = exchange.route

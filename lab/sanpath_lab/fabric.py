@@ -1,89 +1,96 @@
-"""The switched fabric: data cross two cables, cut-through, first come first served per direction."""
+"""The fabric: switches, the cables between their ports and devices, and the way from each initiator to its target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
-from sanpath_lab.fibre_channel import Cable, LinkDirection, Sequence
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.fibre_channel import Sequence, bursts_of
+from sanpath_lab.link import Arrived, Burst, LinkDirection
+from sanpath_lab.routing import between, switch_of
+from sanpath_lab.scenario import FcPort, Scenario
 
-Arrived = Callable[[Exchange], None]
+Way = tuple[LinkDirection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable as the switch port at one of its ends sees it. `gigabit`: what both ends have agreed on."""
+
+    gigabit: int
+    towards_switch: LinkDirection
+    from_switch: LinkDirection
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The cables between an initiator port and a target port, by the names of the ports."""
+    """The ways between an initiator port and a target port. `initiator` is a WWPN, `target` the name of a port."""
 
     initiator: str
     target: str
-    initiator_cable: Cable
-    target_cable: Cable
+    to_array: Way
+    to_host: Way
 
 
 class Fabric:
-    """One switch. `cables` are by switch port; a cable runs as fast as the slower of its two ends."""
+    """`cables` are by switch port, "sw1/fc1/7"; a link between switches is there under both of its ends."""
 
     def __init__(self, scenario: Scenario, events: EventQueue) -> None:
         self._events = events
-        self.forwarding_seconds = scenario.switch.forwarding_seconds
-        ends = (*scenario.host.hbas, *scenario.array.ports)
-        self.cables = {
-            end.switch_port: Cable.of_speed(min(end.capable_gigabit, scenario.switch.gigabit)) for end in ends
-        }
-        port_of = {end.name: end.switch_port for end in ends}
+        self._burst_frames = scenario.burst_frames
+        self._links = [link.ends for link in scenario.inter_switch_links]
+        switches = {switch.name: switch for switch in scenario.switches}
+        self.cables: dict[str, Cable] = {}
+        for end in scenario.devices:
+            switch = switches[switch_of(end.switch_port)]
+            speed = min(end.capable_gigabit, switch.gigabit)
+            self.cables[end.switch_port] = Cable(
+                speed,
+                LinkDirection(events, speed, switch.credits, switch.forwarding_seconds),
+                LinkDirection(events, speed, end.credits, drain_ratio=end.drain_ratio),
+            )
+        for link in scenario.inter_switch_links:
+            there, back = (
+                LinkDirection(events, link.gigabit, link.credits, switches[switch_of(end)].forwarding_seconds)
+                for end in reversed(link.ends)
+            )
+            self.cables[link.ends[0]] = Cable(link.gigabit, back, there)
+            self.cables[link.ends[1]] = Cable(link.gigabit, there, back)
+        targets = {port.name: port for port in scenario.array.ports}
+        hbas = {hba.name: hba for hba in scenario.host.hbas}
         self.routes = [
-            Route(path.hba, path.target, self.cables[port_of[path.hba]], self.cables[port_of[path.target]])
-            for path in scenario.paths
+            self._route(number, hbas[path.hba], targets[path.target]) for number, path in enumerate(scenario.paths)
+        ]
+        self.neighbour_routes = [
+            self._route(number, neighbour.hba, targets[neighbour.target])
+            for number, neighbour in enumerate(scenario.neighbours)
         ]
 
-    def send_small(self, sequence: Sequence, first: LinkDirection, second: LinkDirection) -> float:
+    def _route(self, number: int, hba: FcPort, target: FcPort) -> Route:
+        """The `number` spreads pairs of source and destination over parallel links, as switches do."""
+        ports = [hba.switch_port, *between(self._links, hba.switch_port, target.switch_port, number)]
+        cables = [self.cables[port] for port in ports]
+        last = self.cables[target.switch_port]
+        to_array = (cables[0].towards_switch, *(cable.from_switch for cable in cables[1:]), last.from_switch)
+        to_host = (
+            last.towards_switch,
+            *(cable.towards_switch for cable in reversed(cables[1:])),
+            cables[0].from_switch,
+        )
+        return Route(hba.wwpn, target.name, to_array, to_host)
+
+    def send_small(self, sequence: Sequence, way: Way) -> float:
         """Send a command, a transfer-ready or a response, one small frame; returns when it arrives."""
-        now = self._events.now
-        first.interleave(sequence, now)
-        second.interleave(sequence, now)
-        return now + self.forwarding_seconds + sequence.wire_bytes / second.bytes_per_second
+        forwarding = 0.0
+        for link in way:
+            link.interleave(sequence)
+            forwarding += link.forwarding_seconds
+        return self._events.now + forwarding + sequence.wire_bytes / way[-1].bytes_per_second
 
-    def send_data(
-        self,
-        exchange: Exchange,
-        sequence: Sequence,
-        first: LinkDirection,
-        second: LinkDirection,
-        arrived: Arrived,
-    ) -> None:
-        """Send the data of an exchange; `arrived` is called when the last byte is through."""
-        events = self._events
-        start, finish = first.reserve(sequence, events.now)
-        events.at(
-            start + first.first_frame_seconds + self.forwarding_seconds,
-            self._head_at_switch,
-            exchange,
-            sequence,
-            first,
-            second,
-            finish,
-            arrived,
-        )
-
-    def _head_at_switch(
-        self,
-        exchange: Exchange,
-        sequence: Sequence,
-        first: LinkDirection,
-        second: LinkDirection,
-        first_finish: float,
-        arrived: Arrived,
-    ) -> None:
-        first.count(sequence)
-        _, second_finish = second.reserve(sequence, self._events.now)
-        last_frame_forwarded = first_finish + self.forwarding_seconds + second.first_frame_seconds
-        self._events.at(
-            max(second_finish, last_frame_forwarded), self._delivered, exchange, sequence, second, arrived
-        )
-
-    def _delivered(self, exchange: Exchange, sequence: Sequence, second: LinkDirection, arrived: Arrived) -> None:
-        second.count(sequence)
-        arrived(exchange)
+    def send_data(self, exchange: Exchange, way: Way, arrived: Arrived, trailer: Sequence | None = None) -> None:
+        """Send the data of an exchange; `arrived` is called when the last byte has been consumed."""
+        bursts = bursts_of(exchange.payload_bytes, self._burst_frames, trailer)
+        for burst in bursts[:-1]:
+            way[0].send(Burst(exchange, burst, way, None))
+        way[0].send(Burst(exchange, bursts[-1], way, arrived))

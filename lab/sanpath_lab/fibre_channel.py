@@ -1,4 +1,4 @@
-"""Fibre Channel on the wire: line rates, frames and one direction of a cable (FC-PI-5, FC-FS-3, FCP-4)."""
+"""Fibre Channel on the wire: line rates, frames and what they take (FC-PI-5, FC-FS-3, FCP-4)."""
 
 from __future__ import annotations
 
@@ -55,41 +55,11 @@ def sequence_of(payload_bytes: int) -> Sequence:
     )
 
 
-class LinkDirection:
-    """One direction of a cable: a FIFO server as fast as the line, with the counters of the port at its end."""
-
-    def __init__(self, gigabit: int) -> None:
-        self.bytes_per_second = data_bytes_per_second(gigabit)
-        self.octets = 0
-        self.frames = 0
-        self._free_at = 0.0
-        self.first_frame_seconds = (FRAME_PAYLOAD_BYTES + WIRE_OVERHEAD_BYTES) / self.bytes_per_second
-
-    def reserve(self, sequence: Sequence, earliest: float) -> tuple[float, float]:
-        """Queue behind what was reserved before; returns when the first byte starts and when the last has passed."""
-        start = max(earliest, self._free_at)
-        self._free_at = start + sequence.wire_bytes / self.bytes_per_second
-        return start, self._free_at
-
-    def count(self, sequence: Sequence) -> None:
-        """The frames have passed: advance the port counters."""
-        self.octets += sequence.octets
-        self.frames += sequence.frames
-
-    def interleave(self, sequence: Sequence, now: float) -> None:
-        """One small frame of another exchange slips in between two frames: it costs its bytes and waits for none."""
-        self.reserve(sequence, now)
-        self.count(sequence)
-
-
-@dataclass(frozen=True, slots=True)
-class Cable:
-    """A cable between a device's port and a switch port."""
-
-    towards_switch: LinkDirection
-    from_switch: LinkDirection
-
-    @classmethod
-    def of_speed(cls, gigabit: int) -> Cable:
-        """A cable whose two ends have agreed on a speed."""
-        return cls(LinkDirection(gigabit), LinkDirection(gigabit))
+@lru_cache(maxsize=256)
+def bursts_of(payload_bytes: int, frames: int, trailer: Sequence | None = None) -> tuple[Sequence, ...]:
+    """The same in bursts of so many frames at most; `trailer` goes out with the last one."""
+    whole, rest = divmod(payload_bytes, frames * FRAME_PAYLOAD_BYTES)
+    bursts = [sequence_of(frames * FRAME_PAYLOAD_BYTES)] * whole + ([sequence_of(rest)] if rest else [])
+    if trailer is not None:
+        bursts[-1] += trailer
+    return tuple(bursts)

@@ -1,4 +1,4 @@
-"""The simulated host: the guest's disk queue above the LUN queue above the HBA."""
+"""The simulated hosts: one with a guest's disk queue above a LUN queue above its HBAs, and its plain neighbours."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sanpath_lab.array_model import SimulatedArray
 from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
-from sanpath_lab.fabric import Fabric
+from sanpath_lab.fabric import Fabric, Route
 from sanpath_lab.fibre_channel import FCP_CMND_BYTES, sequence_of
 from sanpath_lab.queues import DepthQueue
-from sanpath_lab.scenario import Direction, Scenario
+from sanpath_lab.scenario import Direction, Neighbour, Scenario
 
 CMND = sequence_of(FCP_CMND_BYTES)
 
@@ -63,10 +63,8 @@ class SimulatedHost:
         routes = self._fabric.routes
         route = exchange.route = routes[self._sent // self._ios_per_path % len(routes)]
         self._sent += 1
-        arrives = self._submit_seconds + self._fabric.send_small(
-            CMND, route.initiator_cable.towards_switch, route.target_cable.from_switch
-        )
-        self._array.command_arrives(exchange, arrives)
+        arrives = self._fabric.send_small(CMND, route.to_array)
+        self._array.command_arrives(exchange, self._submit_seconds + arrives)
 
     def _release(self, exchange: Exchange) -> None:
         now = self._events.now
@@ -77,3 +75,17 @@ class SimulatedHost:
             self._send(behind)
         if (behind := self.guest_queue.leave(now)) is not None:
             self._admit(behind)
+
+
+class SimulatedNeighbour:
+    """A host that keeps its I/Os outstanding from the start to the end of the lab."""
+
+    def __init__(self, neighbour: Neighbour, route: Route, fabric: Fabric, array: SimulatedArray) -> None:
+        self._route, self._fabric, self._array = route, fabric, array
+        self._submit_seconds = neighbour.submit_seconds
+        for _ in range(neighbour.outstanding):
+            self._send(Exchange(neighbour.direction, neighbour.block_bytes, route, self._send))
+
+    def _send(self, exchange: Exchange) -> None:
+        arrives = self._fabric.send_small(CMND, self._route.to_array)
+        self._array.command_arrives(exchange, self._submit_seconds + arrives)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sanpath_lab.routing import between
+
 Direction = Literal["read", "write"]
 FcGigabit = Literal[1, 2, 4, 8, 16, 32]
+
+Wwn = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){7}[0-9a-f]{2}$")]
+Agent = Literal["if_mib", "fabric_os", "nx_os"]
+SwitchPort = Annotated[str, Field(pattern=r"^[^/]+/(fc1|0)/\d+$")]
+"""A port of a switch by the name its vendor gives it: "sw1/fc1/7" of NX-OS, "sw1/0/7" of Fabric OS."""
 
 SCENARIO_FOLDER = Path(__file__).with_name("scenarios")
 
@@ -45,12 +53,17 @@ class GuestDisk(_Part):
 
 
 class FcPort(_Part):
-    """A port of a host or array, cabled to a port of the switch."""
+    """A port of a host or array, cabled to a port of a switch.
+
+    `credits`: frames it has buffers for; `drain_ratio`: how fast it consumes what arrives, as a share of its link.
+    """
 
     name: str
-    wwpn: str
+    wwpn: Wwn
     capable_gigabit: FcGigabit
-    switch_port: str
+    switch_port: SwitchPort
+    credits: int = Field(default=80, gt=0)
+    drain_ratio: float = Field(default=1.0, gt=0, le=1)
 
 
 class Host(_Part):
@@ -66,14 +79,36 @@ class Host(_Part):
 
 
 class Switch(_Part):
-    """A Fibre Channel switch that runs every port at `gigabit`, whatever the other end could do."""
+    """A Fibre Channel switch that runs the ports of devices at `gigabit`, whatever the other end could do.
 
-    name: str
+    `credits`: frames that a device's port has buffers for. `agent`: which vendor's tables it answers over SNMP.
+    """
+
+    name: str = Field(pattern=r"^[^/]+$")
     gigabit: FcGigabit
     port_count: int = Field(gt=0)
     description: str
     object_id: str
+    agent: Agent = "if_mib"
+    wwn: Wwn = "20:00:00:0d:ec:00:00:01"
+    domain_id: int = Field(default=1, ge=1, le=239)
+    credits: int = Field(default=80, gt=0)
     forwarding_seconds: float = 2.0e-6
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Names of its ports and their numbers, counted from 1."""
+        first = 0 if self.agent == "fabric_os" else 1
+        slot = "0" if self.agent == "fabric_os" else "fc1"
+        return {f"{self.name}/{slot}/{number - 1 + first}": number for number in range(1, self.port_count + 1)}
+
+
+class InterSwitchLink(_Part):
+    """A link between two switches; `credits`: frames that the port at each end has buffers for."""
+
+    ends: tuple[SwitchPort, SwitchPort]
+    gigabit: FcGigabit
+    credits: int = Field(gt=0)
 
 
 class ServiceTime(_Part):
@@ -119,18 +154,49 @@ class IoPath(_Part):
     target: str
 
 
+class Neighbour(_Part):
+    """Another host with I/O of its own, a closed loop that never ends and that no load generator reports."""
+
+    name: str
+    hba: FcPort
+    target: str
+    volume: Volume
+    direction: Direction
+    block_bytes: int = Field(gt=0, multiple_of=512)
+    outstanding: int = Field(gt=0)
+    submit_seconds: float = 1.2e-5
+
+
 class Truth(_Part):
-    """What a correct diagnosis says of the scenario, in the words of the report."""
+    """What a correct diagnosis says of the scenario, in the words of the report.
+
+    `culprit`: the device that is to blame although its own I/O may be no part of the test; None: there is none.
+    `victims`: what suffers from it and is no bottleneck.
+    """
 
     kind: str
     layer: str
     direction: Direction
     bottlenecks: tuple[str, ...]
+    culprit: str | None = None
+    victims: tuple[str, ...] = ()
     cleared: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In one line.
+
+        >>> str(Truth(kind="bottleneck", layer="fabric", direction="read", bottlenecks=("switch_port:sw1/0/3",)))
+        'bottleneck in the fabric, read: switch_port:sw1/0/3'
+        """
+        blamed = f"; culprit {self.culprit}" if self.culprit else ""
+        return f"{self.kind} in the {self.layer}, {self.direction}: {', '.join(self.bottlenecks)}{blamed}"
 
 
 class Scenario(_Part):
-    """The whole lab. Loading raises pydantic.ValidationError when the data do not hold together."""
+    """The whole lab. Loading raises pydantic.ValidationError when the data do not hold together.
+
+    `burst_frames`: how many frames move together; more are cheaper to simulate.
+    """
 
     name: str
     title: str
@@ -138,23 +204,64 @@ class Scenario(_Part):
     load: Load
     guest_disk: GuestDisk
     host: Host
-    switch: Switch
+    neighbours: tuple[Neighbour, ...] = ()
+    switches: tuple[Switch, ...] = Field(min_length=1)
+    inter_switch_links: tuple[InterSwitchLink, ...] = ()
+    burst_frames: int = Field(default=32, gt=0)
     array: Array
     volume: Volume
     paths: tuple[IoPath, ...] = Field(min_length=1)
     ios_per_path: int = Field(default=1, gt=0)
     truth: Truth
 
+    @property
+    def initiators(self) -> dict[str, str]:
+        """WWPN of every initiator port and the name of its host."""
+        return {hba.wwpn: self.host.name for hba in self.host.hbas} | {n.hba.wwpn: n.name for n in self.neighbours}
+
+    @property
+    def devices(self) -> tuple[FcPort, ...]:
+        """Every port of a host or array."""
+        return (*self.host.hbas, *(neighbour.hba for neighbour in self.neighbours), *self.array.ports)
+
     @model_validator(mode="after")
     def _paths_exist(self) -> Scenario:
-        hbas = {hba.name for hba in self.host.hbas}
-        targets = {port.name for port in self.array.ports}
+        hbas = {hba.name: hba.switch_port for hba in self.host.hbas}
+        targets = {port.name: port.switch_port for port in self.array.ports}
+        links = [link.ends for link in self.inter_switch_links]
         for path in self.paths:
             if path.hba not in hbas or path.target not in targets:
                 raise ValueError(f"path {path.hba} -> {path.target}: no such port")
-        cabled = [port.switch_port for port in (*self.host.hbas, *self.array.ports)]
-        if len(set(cabled)) < len(cabled):
-            raise ValueError("two cables in one switch port")
+            between(links, hbas[path.hba], targets[path.target], 0)
+        for neighbour in self.neighbours:
+            if neighbour.target not in targets:
+                raise ValueError(f"neighbour {neighbour.name} -> {neighbour.target}: no such port")
+            between(links, neighbour.hba.switch_port, targets[neighbour.target], 0)
+        return self
+
+    @model_validator(mode="after")
+    def _cables_fit(self) -> Scenario:
+        there_are = {port for switch in self.switches for port in switch.ports}
+        ends = (end for link in self.inter_switch_links for end in link.ends)
+        cables = Counter([*(device.switch_port for device in self.devices), *ends])
+        for port, count in cables.items():
+            if port not in there_are:
+                raise ValueError(f"no switch has a port {port}")
+            if count > 1:
+                raise ValueError(f"two cables in switch port {port}")
+        return self
+
+    @model_validator(mode="after")
+    def _buffers_hold_two_bursts(self) -> Scenario:
+        # A response goes out with the last burst.
+        needed = 2 * (self.burst_frames + 1)
+        least = min(
+            *(device.credits for device in self.devices),
+            *(switch.credits for switch in self.switches),
+            *(link.credits for link in self.inter_switch_links),
+        )
+        if least < needed:
+            raise ValueError(f"{least} credits: bursts of {self.burst_frames} frames need {needed}")
         return self
 
 
@@ -162,6 +269,9 @@ def load_scenario(name_or_file: str) -> Scenario:
     """A built-in scenario by name, or a YAML file by path. Raises FileNotFoundError, ValidationError."""
     builtin = SCENARIO_FOLDER / f"{name_or_file}.yaml"
     file = builtin if builtin.is_file() else Path(name_or_file)
+    if file.is_dir() or not file.exists():
+        there_are = ", ".join(sorted(path.stem for path in SCENARIO_FOLDER.glob("*.yaml")))
+        raise FileNotFoundError(f"no scenario {name_or_file}, and no file of that name; there are: {there_are}")
     return Scenario.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import secrets
+import shlex
 import signal
 import sys
 import threading
@@ -53,8 +54,12 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
     def catch_up() -> None:
         simulation.advance(time.monotonic() - started)
 
-    community, api_token = secrets.token_urlsafe(12), secrets.token_urlsafe(24)
-    agent = SnmpAgent(switch_objects(simulation), community, catch_up)
+    api_token = secrets.token_urlsafe(24)
+    communities = {switch.name: secrets.token_urlsafe(12) for switch in scenario.switches}
+    agents = {
+        switch.name: SnmpAgent(switch_objects(simulation, switch), communities[switch.name], catch_up)
+        for switch in scenario.switches
+    }
     array = FlashArrayServer(SimulatedArrayState(scenario, simulation.array, catch_up), api_token)
     control = LoadControl(simulation, catch_up)
     pace = asyncio.create_task(_keep_pace(catch_up))
@@ -64,8 +69,11 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
         await control.start()
         config = site_config(
             scenario,
-            agent.address,
-            write_secret(folder / "secrets" / f"{scenario.switch.name}-community", community),
+            {name: agent.address for name, agent in agents.items()},
+            {
+                name: write_secret(folder / "secrets" / f"{name}-community", community)
+                for name, community in communities.items()
+            },
             array.address,
             write_secret(folder / "secrets" / f"{scenario.array.name}-token", api_token),
             ca_file.name,
@@ -80,7 +88,8 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
             await pace
         await control.stop()
         await array.stop()
-        agent.close()
+        for agent in agents.values():
+            agent.close()
 
 
 def _call_at_end_of_input(call: Callable[[], object]) -> None:
@@ -95,11 +104,20 @@ def _call_at_end_of_input(call: Callable[[], object]) -> None:
 
 
 async def serve(scenario: Scenario, folder: Path) -> None:
-    """Serve until standard input closes, SIGTERM or SIGINT; prints one JSON line when ready."""
+    """Serve until standard input closes, SIGTERM or SIGINT; prints one JSON line when ready, words on a terminal."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     async with running_lab(scenario, folder) as lab:
         _call_at_end_of_input(lambda: loop.call_soon_threadsafe(ended.set))
-        print(json.dumps({"config": str(lab.config), "load": list(lab.load)}), flush=True)
+        print(_words(scenario, lab) if sys.stdout.isatty() else _line(lab), flush=True)
         await ended.wait()
+
+
+def _line(lab: Lab) -> str:
+    return json.dumps({"config": str(lab.config), "load": list(lab.load)})
+
+
+def _words(scenario: Scenario, lab: Lab) -> str:
+    command = shlex.join(("sanpath", "run", "--config", str(lab.config), "--load", "fio", "--", *lab.load))
+    return f"{scenario.name}: {scenario.title}\nServed on loopback until Ctrl-C. In another terminal:\n  {command}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from sanpath_lab.array_model import SimulatedArray, Totals
+from sanpath_lab.array_model import Nexus, SimulatedArray, Snapshot, Totals
 from sanpath_lab.array_state import (
     ArrayConnection,
     ArrayController,
@@ -18,8 +19,9 @@ from sanpath_lab.array_state import (
     PortSample,
     Sample,
 )
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Direction, Scenario
 
+DIRECTIONS: tuple[Direction, Direction] = ("read", "write")
 BALANCE_SECONDS = 10
 """How far back the path balance looks."""
 
@@ -37,21 +39,44 @@ def _direction_sample(during: Totals) -> DirectionSample:
     )
 
 
+def _sample(before: Snapshot, now: Snapshot, initiators: Collection[str] | None = None) -> Sample:
+    """What was done between two snapshots; `initiators`: for these WWPNs only."""
+    read, write = (now.total(d, initiators) - before.total(d, initiators) for d in DIRECTIONS)
+    return Sample(now.second * 1000, _direction_sample(read), _direction_sample(write))
+
+
+def _balance(
+    time_ms: int, host: str, initiators: Iterable[str], ports: Sequence[str], during: Mapping[Nexus, Totals]
+) -> list[BalanceRow]:
+    ops = Counter[tuple[str, str]]()
+    for nexus, totals in during.items():
+        ops[nexus.initiator, nexus.target] += totals.ops
+    pairs = [(initiator, port) for initiator in initiators for port in ports]
+    if not any(ops[pair] for pair in pairs):
+        return [BalanceRow(time_ms, host, None, None, None)]
+    return [BalanceRow(time_ms, host, pair[0].upper(), pair[1], ops[pair]) for pair in pairs]
+
+
 class SimulatedArrayState:
     """An ArrayState over a simulated array. `catch_up` lets the simulation advance to the present."""
 
     def __init__(self, scenario: Scenario, array: SimulatedArray, catch_up: Callable[[], object]) -> None:
         self._array, self._catch_up = array, catch_up
-        self._pairs = [(hba, port) for hba in scenario.host.hbas for port in scenario.array.ports]
-        made, volume, host = scenario.array, scenario.volume, scenario.host
+        made, host = scenario.array, scenario.host
         self.identity = ArrayIdentity(made.name, made.id, made.version, made.model)
         self.ports = [
             ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper()) for port in made.ports
         ]
-        wwns = tuple(hba.wwpn.replace(":", "").upper() for hba in host.hbas)
-        self.hosts = [ArrayHost(host.name, wwns=wwns, personality="esxi")]
-        self.volumes = [ArrayVolume(volume.name, volume.id, volume.serial, volume.provisioned_bytes)]
-        self.connections = [ArrayConnection(host.name, volume.name, volume.lun)]
+        owned = [(host.name, host.hbas, scenario.volume)]
+        owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in scenario.neighbours]
+        self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas, _ in owned}
+        self._users = {volume.name: self._initiators[name] for name, _, volume in owned}
+        self.hosts = [
+            ArrayHost(name, wwns=tuple(hba.wwpn.replace(":", "").upper() for hba in hbas), personality="esxi")
+            for name, hbas, _ in owned
+        ]
+        self.volumes = [ArrayVolume(v.name, v.id, v.serial, v.provisioned_bytes) for _, _, v in owned]
+        self.connections = [ArrayConnection(name, volume.name, volume.lun) for name, _, volume in owned]
         started_ms = array.snapshots[0].second * 1000
         self.controllers = [
             ArrayController("CT0", "primary", mode_since_ms=started_ms),
@@ -65,31 +90,26 @@ class SimulatedArrayState:
         if since_ms is None and until_ms is None:
             snapshots = snapshots[-2:]
         return [
-            Sample(
-                now.second * 1000,
-                _direction_sample(now.total("read") - before.total("read")),
-                _direction_sample(now.total("write") - before.total("write")),
-            )
+            _sample(before, now)
             for before, now in pairwise(snapshots)
             if (since_ms is None or now.second * 1000 >= since_ms)
             and (until_ms is None or now.second * 1000 <= until_ms)
         ]
 
     def volume_sample(self, name: str) -> Sample:
-        """See ArrayState. The lab has one volume, which gets all the I/O."""
-        if name not in {volume.name for volume in self.volumes}:
-            raise KeyError(name)
-        return self._newest()
+        """See ArrayState. Every host has one volume, which gets all of its I/O."""
+        return self._newest(self._users[name])
 
     def host_sample(self, name: str) -> Sample:
-        """See ArrayState. The lab has one host, which starts all the I/O."""
-        if name not in {host.name for host in self.hosts}:
-            raise KeyError(name)
-        return self._newest()
+        """See ArrayState."""
+        return self._newest(self._initiators[name])
 
-    def _newest(self) -> Sample:
-        samples = self.array_samples(None, None)
-        return samples[-1] if samples else Sample(self._array.snapshots[-1].second * 1000)
+    def _newest(self, initiators: Collection[str]) -> Sample:
+        self._catch_up()
+        snapshots = self._array.snapshots
+        if len(snapshots) < 2:
+            return Sample(snapshots[-1].second * 1000)
+        return _sample(snapshots[-2], snapshots[-1], initiators)
 
     def port_sample(self, name: str) -> PortSample:
         """See ArrayState."""
@@ -111,14 +131,7 @@ class SimulatedArrayState:
         snapshots = self._array.snapshots
         now, before = snapshots[-1], snapshots[max(-BALANCE_SECONDS - 1, -len(snapshots))]
         during = {nexus: now.nexuses[nexus] - before.nexuses[nexus] for nexus in now.nexuses}
-        ops: dict[tuple[str, str], int] = {}
-        for nexus, totals in during.items():
-            pair = (nexus.initiator, nexus.target)
-            ops[pair] = ops.get(pair, 0) + totals.ops
-        host, time_ms = self.hosts[0].name, now.second * 1000
-        if not any(ops.values()):
-            return [BalanceRow(time_ms, host, None, None, None)]
-        return [
-            BalanceRow(time_ms, host, hba.wwpn.upper(), port.name, ops.get((hba.name, port.name), 0))
-            for hba, port in self._pairs
-        ]
+        rows: list[BalanceRow] = []
+        for host, initiators in self._initiators.items():
+            rows += _balance(now.second * 1000, host, initiators, [port.name for port in self.ports], during)
+        return rows

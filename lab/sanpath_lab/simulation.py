@@ -1,11 +1,11 @@
-"""The simulated SAN: load, host, fabric and array on one clock."""
+"""The simulated SAN: load, hosts, fabric and array on one clock."""
 
 from __future__ import annotations
 
 from sanpath_lab.array_model import SimulatedArray
 from sanpath_lab.events import EventQueue
 from sanpath_lab.fabric import Fabric
-from sanpath_lab.host_model import SimulatedHost
+from sanpath_lab.host_model import SimulatedHost, SimulatedNeighbour
 from sanpath_lab.load_model import LoadRun
 from sanpath_lab.scenario import Scenario
 
@@ -23,6 +23,8 @@ class Simulation:
         self.fabric = Fabric(scenario, self._events)
         self.array = SimulatedArray(scenario, self._events, self.fabric, epoch_seconds)
         self.host = SimulatedHost(scenario, self._events, self.fabric, self.array)
+        for neighbour, route in zip(scenario.neighbours, self.fabric.neighbour_routes, strict=True):
+            SimulatedNeighbour(neighbour, route, self.fabric, self.array)
         self.load: LoadRun | None = None
 
     @property

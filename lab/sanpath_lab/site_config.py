@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +24,29 @@ def write_secret(file: Path, value: str) -> str:
 
 def site_config(
     scenario: Scenario,
-    switch_address: tuple[str, int],
-    community: str,
+    switch_addresses: Mapping[str, tuple[str, int]],
+    communities: Mapping[str, str],
     array_address: tuple[str, int],
     api_token: str,
     ca_file: str,
 ) -> dict[str, Any]:
-    """The configuration; `community` and `api_token` are references."""
+    """The configuration; addresses and communities are by name of the switch, communities and token references."""
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
     lun = f"lun:{virtual_machine}/{scenario.guest_disk.name}"
     hbas = {f"hba:{host.name}/{hba.name}": hba for hba in host.hbas}
     return {
         "sources": [
-            {
-                "name": scenario.switch.name,
-                "collector": "snmp_if",
-                "host": switch_address[0],
-                "port": switch_address[1],
-                "community": community,
-                "every_seconds": SWITCH_POLL_SECONDS,
-            },
+            *(
+                {
+                    "name": switch.name,
+                    "collector": "snmp_switch",
+                    "host": switch_addresses[switch.name][0],
+                    "port": switch_addresses[switch.name][1],
+                    "community": communities[switch.name],
+                    "every_seconds": SWITCH_POLL_SECONDS,
+                }
+                for switch in scenario.switches
+            ),
             {
                 "name": scenario.array.name,
                 "collector": "flasharray",
@@ -50,6 +54,8 @@ def site_config(
                 "api_token": api_token,
                 "ca_file": ca_file,
                 "every_seconds": ARRAY_POLL_SECONDS,
+                # Only then is the array's own, finer sample not that of the one volume.
+                **({"detail_every_seconds": ARRAY_POLL_SECONDS} if scenario.neighbours else {}),
             },
         ],
         "topology": {

@@ -13,9 +13,11 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_scenarios() -> None:
-    """List the scenarios."""
-    raise typer.Exit(_lab("list"))
+def list_scenarios(
+    as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
+) -> None:
+    """List the scenarios, and what a correct diagnosis says of each."""
+    raise typer.Exit(_lab("list", *(["--json"] if as_json else [])))
 
 
 @app.command("serve")

@@ -21,6 +21,18 @@ def short(demo: Scenario) -> Scenario:
 
 
 @pytest.fixture
+def slow_drain() -> Simulation:
+    """Its neighbour has been at it from the start; the load has not begun."""
+    return Simulation(load_scenario("slow-drain-host"), EPOCH_SECONDS)
+
+
+@pytest.fixture
+def oversubscribed() -> Simulation:
+    """Its neighbour has been at it from the start; the load has not begun."""
+    return Simulation(load_scenario("oversubscribed-isl"), EPOCH_SECONDS)
+
+
+@pytest.fixture
 def simulation(short: Scenario) -> Simulation:
     """Nothing has happened in it yet; its clock moves when it is advanced."""
     return Simulation(short, EPOCH_SECONDS)

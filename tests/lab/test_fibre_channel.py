@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath_lab.fibre_channel import LinkDirection, data_bytes_per_second, sequence_of
+from sanpath_lab.fibre_channel import bursts_of, data_bytes_per_second, sequence_of
 
 
 @pytest.mark.parametrize(
@@ -23,21 +23,10 @@ def test_an_odd_size_takes_one_short_frame_more() -> None:
     assert (data.frames, data.octets, data.wire_bytes) == (2, 2049 + 56, 2049 + 120)
 
 
-def test_a_full_4gfc_link_carries_6300_times_64_kib_and_counts_98_and_a_half_percent() -> None:
-    link, data = LinkDirection(4), sequence_of(65536)
-    transfers = 0
-    while True:
-        _, finish = link.reserve(data, earliest=0.0)
-        if finish > 1.0:
-            break
-        link.count(data)
-        transfers += 1
-    assert transfers == 6300
-    assert transfers * 65536 == pytest.approx(412.9e6, rel=1e-4)
-    assert link.octets / data_bytes_per_second(4) == pytest.approx(0.985, abs=5e-4)
-
-
-def test_a_transfer_waits_for_the_one_before_it() -> None:
-    link, data = LinkDirection(8), sequence_of(2048)
-    assert list(link.reserve(data, earliest=1.0)) == pytest.approx([1.0, 1.0 + 2108 / 850e6])
-    assert link.reserve(data, earliest=0.5)[0] == pytest.approx(1.0 + 2108 / 850e6)
+def test_bursts_carry_what_the_whole_carries_and_the_response_goes_out_with_the_last() -> None:
+    response = sequence_of(24)
+    bursts = bursts_of(200_000, 32, response)
+    whole = sequence_of(200_000) + response
+    assert [burst.frames for burst in bursts] == [32, 32, 32, 3]
+    assert sum(burst.octets for burst in bursts) == whole.octets
+    assert sum(burst.wire_bytes for burst in bursts) == whole.wire_bytes

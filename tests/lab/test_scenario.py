@@ -39,9 +39,22 @@ def test_a_misspelt_key_is_refused(demo: Scenario) -> None:
         Scenario.model_validate(demo.model_dump() | {"sede": 1})
 
 
-def test_an_unknown_scenario_is_a_missing_file() -> None:
-    with pytest.raises(FileNotFoundError):
-        load_scenario("no-such-scenario")
+def test_an_unknown_scenario_is_a_missing_file_and_those_there_are_are_named(tmp_path: Path) -> None:
+    for unknown in ("no-such-scenario", str(tmp_path)):
+        with pytest.raises(FileNotFoundError, match=r"there are: .*four-gigabit-switch") as problem:
+            load_scenario(unknown)
+        assert "\n" not in str(problem.value)
+
+
+def test_what_a_truth_names_is_in_its_scenario() -> None:
+    for scenario in builtin_scenarios():
+        there_are = {f"switch_port:{port}" for switch in scenario.switches for port in switch.ports}
+        there_are |= {f"array:{scenario.array.name}"}
+        there_are |= {f"hba:{device.wwpn.replace(':', '')}" for device in scenario.devices}
+        truth = scenario.truth
+        named = {*truth.bottlenecks, *truth.victims, *truth.cleared, *([truth.culprit] if truth.culprit else [])}
+        assert named <= there_are
+        assert not set(truth.bottlenecks) & {*truth.victims, *truth.cleared}
 
 
 def test_the_lab_imports_nothing_from_the_analysis() -> None:

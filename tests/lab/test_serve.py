@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import sanpath_lab
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Scenario, load_scenario
 
 LAB = Path(sanpath_lab.__file__).parent.parent
 PYTHON_PATH = {**os.environ, "PYTHONPATH": str(LAB)}
@@ -54,6 +54,13 @@ class ServedLab:
         self.process.stdin.close()
         return self.process.wait(PATIENCE_SECONDS)
 
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
 
 @pytest.fixture
 def lab(short: Scenario, tmp_path: Path) -> Iterator[ServedLab]:
@@ -62,11 +69,7 @@ def lab(short: Scenario, tmp_path: Path) -> Iterator[ServedLab]:
     try:
         yield served
     finally:
-        served.process.kill()
-        served.process.wait()
-        for pipe in (served.process.stdin, served.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        served.close()
 
 
 def documents(text: str) -> list[dict[str, Any]]:
@@ -84,7 +87,7 @@ def test_the_configuration_names_every_source_and_no_secret(lab: ServedLab) -> N
     config = yaml.safe_load(text)
     assert config_file == (lab.folder / "sanpath.yaml").resolve()
     switch, array = config["sources"]
-    assert (switch["name"], switch["collector"], switch["host"]) == ("sw1", "snmp_if", "127.0.0.1")
+    assert (switch["name"], switch["collector"], switch["host"]) == ("sw1", "snmp_switch", "127.0.0.1")
     assert (array["name"], array["collector"], array["ca_file"]) == ("fa1", "flasharray", "ca.pem")
     assert config["topology"]["things"]["hba:esx7/vmhba2"] == {
         "wwpn": "21:00:00:24:ff:00:00:02",
@@ -145,6 +148,23 @@ def test_only_one_load_at_a_time_and_another_after_it(lab: ServedLab) -> None:
     assert again.returncode == 0
 
 
+@pytest.fixture
+def fabric(tmp_path: Path) -> Iterator[ServedLab]:
+    served = ServedLab(load_scenario("oversubscribed-isl"), tmp_path)
+    try:
+        yield served
+    finally:
+        served.close()
+
+
+def test_every_switch_is_a_source_with_a_community_of_its_own(fabric: ServedLab) -> None:
+    first, second, _array = yaml.safe_load(Path(fabric.ready["config"]).read_text())["sources"]
+    assert (first["name"], second["name"]) == ("sw1", "sw2")
+    assert first["port"] != second["port"]
+    secrets = {(fabric.folder / switch["community"].removeprefix("file:")).read_text() for switch in (first, second)}
+    assert len(secrets) == 2
+
+
 def _can_connect(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -165,34 +185,39 @@ def test_it_ends_and_leaves_neither_process_nor_port(lab: ServedLab, how: str | 
     assert load.returncode == 1, "the load cannot go on without the SAN"
 
 
-def test_list_names_the_demo() -> None:
-    listed = subprocess.run(
-        [sys.executable, "-m", "sanpath_lab", "list"],
-        capture_output=True,
-        text=True,
-        env=PYTHON_PATH,
-        check=True,
-    )
-    assert "four-gigabit-switch: " in listed.stdout
-
-
-def test_a_broken_scenario_is_refused_in_words(tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("name: broken\n")
-    refused = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sanpath_lab",
-            "serve",
-            str(tmp_path / "broken.yaml"),
-            "--folder",
-            str(tmp_path),
-        ],
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sanpath_lab", *arguments],
         capture_output=True,
         text=True,
         env=PYTHON_PATH,
         check=False,
     )
+
+
+def test_list_names_the_scenarios_and_what_is_true_of_them() -> None:
+    listed = command("list")
+    assert "four-gigabit-switch: " in listed.stdout
+    assert "truth: bottleneck in the fabric, read: switch_port:sw1/0/3; culprit hba:21000024ff000009" in listed.stdout
+
+
+def test_the_list_as_data_has_name_title_and_truth() -> None:
+    found = {entry["name"]: entry for entry in json.loads(command("list", "--json").stdout)}
+    assert {"four-gigabit-switch", "slow-drain-host", "oversubscribed-isl"} <= found.keys()
+    assert found["oversubscribed-isl"]["truth"]["bottlenecks"] == ["switch_port:sw1/fc1/8", "switch_port:sw2/fc1/8"]
+    assert all(entry["title"] for entry in found.values())
+
+
+def test_an_unknown_scenario_is_refused_in_one_line_with_those_there_are(tmp_path: Path) -> None:
+    refused = command("serve", "no-such-scenario", "--folder", str(tmp_path))
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "slow-drain-host" in refused.stderr
+
+
+def test_a_broken_scenario_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("name: broken\n")
+    refused = command("serve", str(tmp_path / "broken.yaml"), "--folder", str(tmp_path))
     assert refused.returncode == 2
     assert "Traceback" not in refused.stderr
     assert "broken.yaml" in refused.stderr

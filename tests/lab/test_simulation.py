@@ -87,13 +87,13 @@ def test_array_times_and_the_hosts_own_account_for_what_the_disk_sees(simulation
 def test_bytes_agree_on_both_cables_and_with_the_array(either_direction: Simulation) -> None:
     run_to_the_end(either_direction)
     cables, route = either_direction.fabric.cables, either_direction.fabric.routes[0]
-    assert route.initiator_cable.from_switch.octets == route.target_cable.towards_switch.octets
-    assert route.initiator_cable.towards_switch.octets == route.target_cable.from_switch.octets
+    for first, last in (route.to_host, route.to_array):
+        assert first.octets == last.octets
     direction = either_direction.scenario.load.direction
     done = sum(t.bytes for n, t in either_direction.array.totals.items() if n.direction == direction)
-    data = route.initiator_cable.from_switch if direction == "read" else route.initiator_cable.towards_switch
+    data = (route.to_host if direction == "read" else route.to_array)[0]
     assert data.octets == pytest.approx(done * 2076 / 2048, rel=0.002), "commands and responses are small"
-    idle = [cables["fc1/2"], cables["fc1/8"]]
+    idle = [cables["sw1/fc1/2"], cables["sw1/fc1/8"]]
     assert all(end.octets == 0 for cable in idle for end in (cable.towards_switch, cable.from_switch))
 
 

@@ -1,90 +1,19 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from pysnmp.hlapi.v3arch.asyncio import (
-    CommunityData,
-    ContextData,
-    ObjectIdentity,
-    ObjectType,
-    SnmpEngine,
-    UdpTransportTarget,
-    bulk_walk_cmd,
-    get_cmd,
-    next_cmd,
-    set_cmd,
-)
+from pysnmp.hlapi.v3arch.asyncio import ObjectIdentity, ObjectType, get_cmd, next_cmd, set_cmd
 from pysnmp.proto.rfc1902 import Counter64, OctetString
 
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.snmp_agent import SnmpAgent
-from sanpath_lab.switch_mib import switch_objects
+from tests.lab.snmp_client import Client, with_agent
 
-COMMUNITY = "not-public"
 SYS_UP_TIME = "1.3.6.1.2.1.1.3.0"
 SYS_NAME = "1.3.6.1.2.1.1.5.0"
 IF_X_ENTRY = "1.3.6.1.2.1.31.1.1.1"
 IF_ENTRY = "1.3.6.1.2.1.2.2.1"
 FC1_1, FC1_2, FC1_3, FC1_7 = 16777216, 16781312, 16785408, 16801792
-
-
-class Client:
-    """A pysnmp client that knows a community."""
-
-    def __init__(self, address: tuple[str, int], community: str = COMMUNITY, timeout: float = 5.0) -> None:
-        self._address, self._community, self._timeout = address, community, timeout
-        self._engine = SnmpEngine()
-
-    async def _ask(self, command: Any, *objects: ObjectType) -> tuple[Any, Any, Any, Any]:
-        target = await UdpTransportTarget.create(self._address, timeout=self._timeout, retries=0)
-        reply: tuple[Any, Any, Any, Any] = await command(
-            self._engine, CommunityData(self._community), target, ContextData(), *objects, lookupMib=False
-        )
-        return reply
-
-    async def ask(self, command: Any, *oids: str) -> list[tuple[str, Any]]:
-        failure, status, _, found = await self._ask(command, *(ObjectType(ObjectIdentity(o)) for o in oids))
-        assert failure is None, failure
-        assert not status, status.prettyPrint()
-        return [(str(name), value) for name, value in found]
-
-    async def failure(self, command: Any, oid: ObjectType) -> str:
-        failure, status, _, _ = await self._ask(command, oid)
-        return str(failure or status.prettyPrint())
-
-    async def walk(self, oid: str) -> dict[str, Any]:
-        target = await UdpTransportTarget.create(self._address, timeout=self._timeout, retries=0)
-        found: dict[str, Any] = {}
-        async for failure, status, _, binds in bulk_walk_cmd(
-            self._engine,
-            CommunityData(self._community),
-            target,
-            ContextData(),
-            0,
-            20,
-            ObjectType(ObjectIdentity(oid)),
-            lookupMib=False,
-            lexicographicMode=False,
-        ):
-            assert failure is None, failure
-            assert not status
-            found.update((str(name), value) for name, value in binds)
-        return found
-
-
-def with_agent(simulation: Simulation, use: Any) -> Any:
-    async def run() -> Any:
-        agent = SnmpAgent(switch_objects(simulation), COMMUNITY, catch_up=lambda: None)
-        try:
-            work: Coroutine[Any, Any, Any] = use(agent.address)
-            return await work
-        finally:
-            agent.close()
-
-    return asyncio.run(run())
 
 
 def test_it_listens_on_loopback_only(simulation: Simulation) -> None:

@@ -1,0 +1,135 @@
+"""A simulated switch as its SNMP agent sees it: its ports, who has logged in at them, and where links lead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sanpath_lab.fabric import Cable
+from sanpath_lab.routing import switch_of
+from sanpath_lab.scenario import FcPort, Scenario, Switch
+from sanpath_lab.simulation import Simulation
+
+BOOTED_SECONDS_BEFORE = 86_400 * 17
+"""A switch has been up for a while when the lab starts."""
+
+SYMBOLIC_NAMES = {
+    "initiator": "QLE2692 FW:v8.08.05 DVR:v10.02.09.400-k HN:{owner}",
+    "target": "PURE    FlashArray      8888",
+}
+"""What drivers of initiators and targets register with the name server."""
+
+Role = Literal["initiator", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A device that has logged in at a port. `fc_id`: its three-octet address."""
+
+    wwpn: bytes
+    node_wwn: bytes
+    fc_id: bytes
+    role: Role
+    symbolic_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The port at the other end of an inter-switch link."""
+
+    switch_wwn: bytes
+    domain_id: int
+    port_number: int
+    port_wwn: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPort:
+    """A port, `number` counted from 1. `cable` None: nothing is plugged in; then it has neither login nor peer."""
+
+    number: int
+    name: str
+    wwn: bytes
+    alias: str
+    gigabit: int
+    cable: Cable | None
+    login: Login | None
+    peer: Peer | None
+
+    @property
+    def octets(self) -> tuple[int, int]:
+        """Received and sent."""
+        return (self.cable.towards_switch.octets, self.cable.from_switch.octets) if self.cable else (0, 0)
+
+    @property
+    def frames(self) -> tuple[int, int]:
+        """Received and sent."""
+        return (self.cable.towards_switch.frames, self.cable.from_switch.frames) if self.cable else (0, 0)
+
+    @property
+    def stall_ticks(self) -> int:
+        """Time with frames to send and no credit."""
+        return self.cable.from_switch.stall_ticks if self.cable else 0
+
+    @property
+    def stalls(self) -> tuple[int, int]:
+        """How often the port at the other end ran out of credits that this one lends, and this one of its own."""
+        return (self.cable.towards_switch.stalls, self.cable.from_switch.stalls) if self.cable else (0, 0)
+
+
+def wwn(text: str) -> bytes:
+    """The eight octets of a WWN with colons."""
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def hundredths(simulation: Simulation) -> int:
+    """Uptime in hundredths of a second."""
+    return int((simulation.now + BOOTED_SECONDS_BEFORE) * 100)
+
+
+def port_wwn(switch: Switch, number: int) -> bytes:
+    """Format 2 of a WWN: the port, as the vendor counts it, and the switch."""
+    counted = number - 1 if switch.agent == "fabric_os" else number
+    return bytes((0x20, counted)) + wwn(switch.wwn)[2:]
+
+
+def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
+    """The ports of a switch in order."""
+    scenario, cables = simulation.scenario, simulation.fabric.cables
+    devices = {device.switch_port: device for device in scenario.devices}
+    links = dict(ends for link in scenario.inter_switch_links for ends in (link.ends, link.ends[::-1]))
+    found = []
+    for name, number in switch.ports.items():
+        device, far, cable = devices.get(name), links.get(name), cables.get(name)
+        login = _login(scenario, switch, number, device) if device else None
+        alias = f"{_owner(scenario, device)} {device.name} {device.wwpn}" if device else f"to {far}" if far else ""
+        found.append(
+            SwitchPort(
+                number,
+                name.partition("/")[2],
+                port_wwn(switch, number),
+                alias,
+                cable.gigabit if cable else switch.gigabit,
+                cable,
+                login,
+                _peer(scenario, far) if far else None,
+            )
+        )
+    return found
+
+
+def _owner(scenario: Scenario, device: FcPort) -> str:
+    return scenario.initiators.get(device.wwpn, scenario.array.name)
+
+
+def _login(scenario: Scenario, switch: Switch, number: int, device: FcPort) -> Login:
+    role: Role = "initiator" if device.wwpn in scenario.initiators else "target"
+    node = "20" + device.wwpn[2:] if role == "initiator" else scenario.array.ports[0].wwpn
+    name = SYMBOLIC_NAMES[role].format(owner=_owner(scenario, device))
+    return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, 0)), role, name)
+
+
+def _peer(scenario: Scenario, far: str) -> Peer:
+    switch = next(switch for switch in scenario.switches if switch.name == switch_of(far))
+    number = switch.ports[far]
+    return Peer(wwn(switch.wwn), switch.domain_id, number, port_wwn(switch, number))
