@@ -18,6 +18,7 @@ CONFIG = "config"
 
 _LOCAL = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
+_INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
 _GIVEN = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that may be known by nothing but the configuration."""
 
@@ -78,6 +79,7 @@ def resolve(seen: Iterable[tuple[str, int, Thing | Tie]]) -> Topology:
     topology = Topology()
     _make_entities(topology, things, names, _same_ports(things, ties))
     _make_links(topology, ties)
+    _attach_initiators(topology)
     _back_luns(topology)
     return topology
 
@@ -225,6 +227,15 @@ def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: Tie) -
         return Unjoined(what, f"no source knows a thing with this {kind}")
     near = get_close_matches(f"{kind}:{value}", [i for i in topology.entities if i.startswith(f"{kind}:")], n=1)
     return Unjoined(what, f"no source has it; did you mean {near[0]}?" if near else "no source has it")
+
+
+def _attach_initiators(topology: Topology) -> None:
+    """An initiator port whose host no source names belongs to the host that lists its identifier, as arrays do."""
+    hosts = {(key, i): h.id for h in topology.of_kind("host") for key in _INITIATOR_KEYS for i in h.ids.get(key, ())}
+    for hba in topology.of_kind("hba"):
+        listed = [hosts[key, i] for key in _INITIATOR_KEYS for i in hba.ids.get(key, ()) if (key, i) in hosts]
+        if listed and not topology.related(hba.id, "attached_to", "host"):
+            topology.links.append(Link("attached_to", hba.id, listed[0], ("the host's list of initiators",)))
 
 
 def _back_luns(topology: Topology) -> None:

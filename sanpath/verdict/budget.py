@@ -14,6 +14,7 @@ from typing import cast
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.facts import luns
 from sanpath.facts.compute import Facts
+from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
@@ -110,7 +111,9 @@ def _fabric_parts(
     transfer = min(wire, spent) if wire is not None and held_up else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {whose}", how)]
     if spent > transfer:
-        what = f"waits for the full link, {whose}" if full else f"transfer beyond what the wire needs, {whose}"
+        used = [number(row, "utilisation") / number(row, "full_ratio") for row in rows if row["entity"] == full]
+        held = "waits for the full link" if any(use >= FULL for use in used) else "waits for transmit credit"
+        what = f"{held}, {whose}" if full else f"transfer beyond what the wire needs, {whose}"
         parts.append(_part("wire", "fabric", entity, spent - transfer, full, what, how))
     return parts
 

@@ -41,20 +41,20 @@ def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: in
         return None
     entity, culprit = str(found["entity"]), str(found["receiver"])
     stall = percent(number(victims[0], "credit_stall_ratio"))
+    owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
+    who = f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
     on_path = any(row["entity"] == entity for row in links)
     held = tuple(str(row["entity"]) for row in victims if row["entity"] != entity)
     if is_full(found):
-        why = (
-            f"{entity} is full ({percent(number(found, 'utilisation'))}): more is sent to {culprit} than it can take"
-        )
+        why = f"{entity} is full ({percent(number(found, 'utilisation'))}): more is sent to {who} than it can take"
     else:
         own, use = percent(number(found, "credit_stall_ratio")), percent(number(found, "utilisation"))
-        why = f"{culprit} returns no credit for {own} of the time while its link is used to {use}"
+        why = f"{who} returns no credit for {own} of the time while its link is used to {use}"
     because = [why]
     if held:
         because.append(f"{held[0]} waits for credit {stall} of the time because of it, and is not full itself")
     if not on_path:
-        because.append(f"{culprit} is no part of the test: it shares switches with it")
+        because.append(f"{who} is no part of the test: it shares switches with it")
     bottleneck = Bottleneck(
         entity=entity,
         kind="credit_stall",
@@ -66,7 +66,7 @@ def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: in
         culprit=culprit,
         victims=held,
         because=tuple(because),
-        overturn_if=(f"the same stall while {culprit} is quiet",),
+        overturn_if=(f"the same stall while {who} is quiet",),
     )
     return Judgement(load, "bottleneck", graded("B", windows), (bottleneck,), tuple(because), None, windows)
 

@@ -120,9 +120,11 @@ def test_a_wwpn_in_a_port_description_is_a_login_of_the_port_and_not_of_its_host
         thing("sw1", "switch_port", "17", label="fc1/7"),
         said("sw1", "wwpn:21:00:00:24:FF:00:00:01 logged_in switch_port:17"),
     )
-    (link,) = found.links
-    assert (link.from_entity, link.to_entity) == ("hba:esx7/vmhba2", "switch_port:sw1/fc1/7")
-    assert link.evidence[0].startswith("sw1: ")
+    login, attached = found.links
+    assert (login.from_entity, login.to_entity) == ("hba:esx7/vmhba2", "switch_port:sw1/fc1/7")
+    assert login.evidence[0].startswith("sw1: ")
+    # The array's list tells whose initiator it is.
+    assert (attached.relation, attached.to_entity) == ("attached_to", "host:esx7")
     assert not found.unjoined
 
 
