@@ -17,6 +17,7 @@ def arrays(state: ArrayState) -> list[Item]:
             "name": array.name,
             "id": array.id,
             "capacity": array.capacity_bytes,
+            "space": space(sum(volume.provisioned_bytes for volume in state.volumes)),
             "os": "Purity//FA",
             "version": array.version,
             "parity": 1,
@@ -46,6 +47,47 @@ def controllers(state: ArrayState) -> list[Item]:
     ]
 
 
+def hardware(state: ArrayState) -> list[Item]:
+    """GET /hardware: controllers and front-end ports."""
+    return [
+        *(_component(controller.name, "controller", None) for controller in state.controllers),
+        *(_component(port.name, f"{port.interface_type}_port", port.speed_bits_per_second) for port in state.ports),
+    ]
+
+
+def _component(name: str, kind: str, speed: int | None) -> Item:
+    return {
+        "name": name,
+        "type": kind,
+        "status": "ok",
+        "details": None,
+        "speed": speed,
+        "identify_enabled": None,
+        "index": 0,
+        "model": None,
+        "serial": None,
+        "slot": None,
+        "temperature": None,
+        "voltage": None,
+    }
+
+
+def space(provisioned_bytes: int) -> Item:
+    """Space of data that cannot be reduced, all of it written."""
+    return {
+        "data_reduction": 1.0,
+        "shared": None,
+        "snapshots": 0,
+        "system": None,
+        "thin_provisioning": 0.0,
+        "total_physical": provisioned_bytes,
+        "total_provisioned": provisioned_bytes,
+        "total_reduction": 1.0,
+        "unique": provisioned_bytes,
+        "virtual": provisioned_bytes,
+    }
+
+
 def volumes(state: ArrayState) -> list[Item]:
     """GET /volumes."""
     connections = [connection.volume for connection in state.connections]
@@ -56,6 +98,7 @@ def _volume(volume: ArrayVolume, connection_count: int) -> Item:
     return {
         "connection_count": connection_count,
         "provisioned": volume.provisioned_bytes,
+        "space": space(volume.provisioned_bytes),
         "name": volume.name,
         "id": volume.id,
         "serial": volume.serial,

@@ -8,6 +8,7 @@ from typing import Literal
 
 from sanpath_lab.array_state import ArrayPort, ArrayState, BalanceRow, DirectionSample, Sample
 from sanpath_lab.flasharray_inventory import Item, interface_name, target
+from sanpath_lab.flasharray_versions import total_holds_queue
 
 _WWN = re.compile(r"([0-9A-F]{2}:){7}[0-9A-F]{2}", re.IGNORECASE)
 
@@ -23,42 +24,45 @@ _MIRRORED_WRITE = {
 }
 
 
-def _rounded(value: float | None) -> int | None:
+def rounded(value: float | None) -> int | None:
+    """A whole number, as arrays give all of them; None stays None."""
     return None if value is None else round(value)
 
 
-def _array_usec(sample: DirectionSample) -> int | None:
-    """Time in the array: from Purity 6.4.10 on it includes the queue."""
+def array_usec(sample: DirectionSample, release: str) -> int | None:
+    """The array's total: what it holds depends on the Purity release."""
     if sample.service_usec is None:
         return None
-    return round(sample.service_usec + (sample.queue_usec or 0.0))
+    return round(sample.service_usec + (sample.queue_usec or 0.0 if total_holds_queue(release) else 0.0))
 
 
 def _bytes_per_op(ops_per_second: float, bytes_per_second: float) -> int:
     return round(bytes_per_second / ops_per_second) if ops_per_second else 0
 
 
-def _direction(sample: DirectionSample, one: Literal["read", "write"], many: Literal["reads", "writes"]) -> Item:
+def _direction(
+    sample: DirectionSample, one: Literal["read", "write"], many: Literal["reads", "writes"], release: str
+) -> Item:
     return {
         f"{one}_bytes_per_sec": round(sample.bytes_per_second),
         f"{many}_per_sec": round(sample.ops_per_second),
-        f"usec_per_{one}_op": _array_usec(sample),
-        f"queue_usec_per_{one}_op": _rounded(sample.queue_usec),
-        f"qos_rate_limit_usec_per_{one}_op": _rounded(sample.qos_rate_limit_usec),
-        f"san_usec_per_{one}_op": _rounded(sample.san_usec),
-        f"service_usec_per_{one}_op": _rounded(sample.service_usec),
+        f"usec_per_{one}_op": array_usec(sample, release),
+        f"queue_usec_per_{one}_op": rounded(sample.queue_usec),
+        f"qos_rate_limit_usec_per_{one}_op": rounded(sample.qos_rate_limit_usec),
+        f"san_usec_per_{one}_op": rounded(sample.san_usec),
+        f"service_usec_per_{one}_op": rounded(sample.service_usec),
         f"bytes_per_{one}": _bytes_per_op(sample.ops_per_second, sample.bytes_per_second),
     }
 
 
-def _performance(sample: Sample, name: str) -> Item:
+def _performance(sample: Sample, name: str, release: str) -> Item:
     read, write = sample.read, sample.write
     return {
         **_MIRRORED_WRITE,
         "time": sample.time_ms,
         "name": name,
-        **_direction(read, "read", "reads"),
-        **_direction(write, "write", "writes"),
+        **_direction(read, "read", "reads", release),
+        **_direction(write, "write", "writes", release),
         "bytes_per_op": _bytes_per_op(
             read.ops_per_second + write.ops_per_second, read.bytes_per_second + write.bytes_per_second
         ),
@@ -75,7 +79,7 @@ def arrays_performance(state: ArrayState, since_ms: int | None, until_ms: int | 
             "others_per_sec": 0,
             "queue_depth": None,
             "local_queue_usec_per_op": 0,
-            **_performance(sample, array.name),
+            **_performance(sample, array.name, array.version),
             "id": array.id,
         }
         for sample in state.array_samples(since_ms, until_ms)
@@ -84,14 +88,17 @@ def arrays_performance(state: ArrayState, since_ms: int | None, until_ms: int | 
 
 def volumes_performance(state: ArrayState) -> list[Item]:
     """GET /volumes/performance."""
+    release = state.identity.version
     return [
-        {**_performance(state.volume_sample(volume.name), volume.name), "id": volume.id} for volume in state.volumes
+        {**_performance(state.volume_sample(volume.name), volume.name, release), "id": volume.id}
+        for volume in state.volumes
     ]
 
 
 def hosts_performance(state: ArrayState) -> list[Item]:
     """GET /hosts/performance: no `id`, as on real arrays."""
-    return [_performance(state.host_sample(host.name), host.name) for host in state.hosts]
+    release = state.identity.version
+    return [_performance(state.host_sample(host.name), host.name, release) for host in state.hosts]
 
 
 def _initiator(initiator: str | None) -> Item:
@@ -153,6 +160,10 @@ def _port_performance(state: ArrayState, port: ArrayPort) -> Item:
         "received_frame_errors_per_sec": 0,
         "transmitted_carrier_errors_per_sec": None,
         "transmitted_dropped_errors_per_sec": 0,
+        "flow_control_received_discarded_packets_per_sec": 0,
+        "flow_control_received_pause_frames_per_sec": 0,
+        "flow_control_transmitted_discarded_packets_per_sec": 0,
+        "flow_control_transmitted_pause_frames_per_sec": 0,
     }
     fc = {
         **common,

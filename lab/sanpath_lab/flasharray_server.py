@@ -1,4 +1,4 @@
-"""A FlashArray's REST 2 interface over TLS, answering from an ArrayState."""
+"""A FlashArray's REST interfaces over TLS, answering from an ArrayState."""
 
 from __future__ import annotations
 
@@ -13,10 +13,20 @@ from sanpath_lab import flasharray_inventory as inventory
 from sanpath_lab import flasharray_performance as performance
 from sanpath_lab.array_state import ArrayState
 from sanpath_lab.flasharray_inventory import Item
+from sanpath_lab.flasharray_rest1 import Rest1
+from sanpath_lab.flasharray_versions import (
+    RESOURCE_SINCE,
+    TOKENS_FOR_PERFORMANCE_SINCE,
+    Version,
+    as_of,
+    offered,
+    parsed,
+)
 
-VERSIONS = [f"2.{minor}" for minor in range(28) if minor not in (12, 18)]
-"""REST versions of Purity 6.6.x; 2.12 and 2.18 never existed."""
+NEWEST: Version = (2, 27)
+"""Of Purity 6.6.x."""
 
+PAGE_ITEMS = 1000
 ONE_SECOND_MS = "1000"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -27,15 +37,29 @@ def _error(status: int, message: str, context: str = "") -> web.Response:
 
 
 class FlashArrayServer:
-    """Use `await start()`, then `address`; `await stop()` at the end."""
+    """Use `await start()`, then `address`; `await stop()` at the end.
 
-    def __init__(self, state: ArrayState, api_token: str) -> None:
-        self._state, self._api_token = state, api_token
+    `newest`: the newest version of REST 2 that it offers, None: REST 1 only, as arrays up to 2020. `newest_rest1`
+    None: REST 1 was removed. `page_items`: how many items an answer holds at most.
+    """
+
+    def __init__(
+        self,
+        state: ArrayState,
+        api_token: str,
+        newest: Version | None = NEWEST,
+        newest_rest1: Version | None = (1, 19),
+        page_items: int = PAGE_ITEMS,
+    ) -> None:
+        self._state, self._api_token, self._page_items = state, api_token, page_items
+        self._rest1 = None if newest_rest1 is None else Rest1(state, api_token, newest_rest1)
+        self._versions = [] if newest is None else offered(newest)
         self._sessions: set[str] = set()
         self._runner: web.AppRunner | None = None
         self._answers: dict[str, Callable[[ArrayState], list[Item]]] = {
             "arrays": inventory.arrays,
             "controllers": inventory.controllers,
+            "hardware": inventory.hardware,
             "volumes": inventory.volumes,
             "volumes/performance": performance.volumes_performance,
             "hosts": inventory.hosts,
@@ -51,7 +75,9 @@ class FlashArrayServer:
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
         app = web.Application(middlewares=[self._authenticate])
-        app.router.add_get("/api/api_version", self._versions)
+        app.router.add_get("/api/api_version", self._list_versions)
+        if self._rest1 is not None:
+            self._rest1.add_to(app)
         app.router.add_post("/api/{version}/login", self._login)
         app.router.add_post("/api/{version}/logout", self._logout)
         app.router.add_get("/api/{version}/arrays/performance", self._arrays_performance)
@@ -73,18 +99,26 @@ class FlashArrayServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    def end_sessions(self) -> None:
+        """Forget every session, as after a controller failover."""
+        self._sessions.clear()
+        if self._rest1 is not None:
+            self._rest1.end_sessions()
+
     @web.middleware
     async def _authenticate(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         version = request.match_info.get("version")
-        if version is not None and version not in VERSIONS:
+        if version is None:
+            return await handler(request)
+        if version not in self._versions:
             return _error(404, "Unsupported REST version.", version)
-        public = request.path == "/api/api_version" or request.path.endswith("/login")
-        if not public and request.headers.get("x-auth-token") not in self._sessions:
+        if not request.path.endswith("/login") and request.headers.get("x-auth-token") not in self._sessions:
             return _error(401, "Unauthorized.")
         return await handler(request)
 
-    async def _versions(self, _request: web.Request) -> web.Response:
-        return web.json_response({"version": VERSIONS})
+    async def _list_versions(self, _request: web.Request) -> web.Response:
+        rest1 = [] if self._rest1 is None else self._rest1.offered
+        return web.json_response({"version": [*rest1, *self._versions]})
 
     async def _login(self, request: web.Request) -> web.Response:
         if not compare_digest(request.headers.get("api-token", "").encode(), self._api_token.encode()):
@@ -105,7 +139,7 @@ class FlashArrayServer:
             since, until = (int(query[k]) if k in query else None for k in ("start_time", "end_time"))
         except ValueError:
             return _error(400, "A time must be milliseconds since the epoch.", "start_time, end_time")
-        return self._items(performance.arrays_performance(self._state, since, until))
+        return self._page(request, "arrays/performance", performance.arrays_performance(self._state, since, until))
 
     async def _resource(self, request: web.Request) -> web.Response:
         resource = request.match_info["resource"]
@@ -121,15 +155,24 @@ class FlashArrayServer:
             if unknown:
                 return _error(400, "Resource does not exist.", unknown[0])
             items = [item for item in items if item.get("name") in names]
-        return self._items(items)
+        return self._page(request, resource, items)
 
-    @staticmethod
-    def _items(items: list[Item]) -> web.Response:
+    def _page(self, request: web.Request, resource: str, items: list[Item]) -> web.Response:
+        """The items from `offset` or the token on; a token is given where this version has one."""
+        version = parsed(request.match_info["version"])
+        if RESOURCE_SINCE.get(resource, version) > version:
+            return _error(404, "Not found.", resource)
+        try:
+            first = int(request.query.get("continuation_token") or request.query.get("offset") or 0)
+        except ValueError:
+            return _error(400, "The token is not valid.", "continuation_token")
+        end = first + self._page_items
+        by_token = not resource.endswith("performance") or version >= TOKENS_FOR_PERFORMANCE_SINCE
         return web.json_response(
             {
-                "continuation_token": None,
-                "items": items,
-                "more_items_remaining": False,
+                "continuation_token": str(end) if by_token and end < len(items) else None,
+                "items": [as_of(version, item) for item in items[first:end]],
+                "more_items_remaining": end < len(items),
                 "total_item_count": None,
             }
         )

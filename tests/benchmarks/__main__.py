@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import imports, lateness, startup, throughput
+from tests.benchmarks import flasharray, imports, lateness, snmp, startup, throughput
 
 BENCHMARKS = {
     "startup": startup.measure,
     "lateness": lateness.measure,
     "throughput": throughput.measure,
     "imports": imports.measure,
+    "snmp": snmp.measure,
+    "flasharray": flasharray.measure,
 }
 
 

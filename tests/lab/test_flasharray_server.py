@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import jsonschema
 import pytest
 
 from sanpath_lab.array_state import ArrayState
@@ -25,6 +24,7 @@ RECORDED = {
     "arrays": "arrays",
     "arrays/performance": "arrays_performance",
     "controllers": "controllers",
+    "hardware": "hardware",
     "volumes": "volumes",
     "volumes/performance": "volumes_performance",
     "hosts": "hosts",
@@ -73,9 +73,10 @@ def ask(
     use: Callable[[Client], Awaitable[Any]],
     logged_in: bool = True,
     trust: bool = True,
+    **offers: Any,
 ) -> Any:
     async def run() -> Any:
-        server = FlashArrayServer(state, API_TOKEN)
+        server = FlashArrayServer(state, API_TOKEN, **offers)
         await server.start(server_context(folder / "ca.pem"))
         tls = ssl.create_default_context(cafile=folder / "ca.pem" if trust else None)
         try:
@@ -201,13 +202,16 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
+@pytest.mark.parametrize("version", ["2.26", "2.56"])
 @pytest.mark.parametrize("resource", RESOURCES)
-def test_answers_fit_the_vendors_schema(loaded: ArrayState, tmp_path: Path, resource: str) -> None:
+def test_answers_fit_the_vendors_schema(loaded: ArrayState, tmp_path: Path, resource: str, version: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     file = RECORDINGS / "flasharray/openapi/fa2.56-collector-subset.json"
     if not file.is_file():
         pytest.skip(f"no recordings at {RECORDINGS}")
     specification = json.loads(file.read_text())
-    _, answer = ask(loaded, tmp_path, lambda client: client.get(f"2.26/{resource}"))
+    status, answer = ask(loaded, tmp_path, lambda client: client.get(f"{version}/{resource}"), newest=(2, 56))
+    assert status == 200
     schema = specification["responses_200"][resource] | {"components": specification["components"]}
     jsonschema.Draft202012Validator(schema).validate(_without_nulls(answer))
 
@@ -220,3 +224,45 @@ def test_field_names_are_those_of_a_real_array(loaded: ArrayState, tmp_path: Pat
     real = {key for item in json.loads(file.read_text())["items"] for key in item}
     for item in ask(loaded, tmp_path, lambda client: client.items(resource)):
         assert set(item) <= real
+
+
+@pytest.mark.parametrize(("version", "there"), [("2.2", False), ("2.4", True), ("2.26", True)])
+def test_what_came_later_is_not_there(loaded: ArrayState, tmp_path: Path, version: str, there: bool) -> None:
+    async def use(client: Client) -> list[int]:
+        resources = ("arrays/performance", "hosts/performance/balance", "network-interfaces/performance")
+        return [(await client.get(f"{version}/{resource}"))[0] for resource in resources]
+
+    assert ask(loaded, tmp_path, use) == ([200, 200, 200] if there else [200, 404, 404])
+
+
+def test_pause_frames_are_counted_from_2_36_on(loaded: ArrayState, tmp_path: Path) -> None:
+    async def use(client: Client) -> list[bool]:
+        answers = [await client.get(f"{version}/network-interfaces/performance") for version in ("2.35", "2.36")]
+        return ["flow_control_received_pause_frames_per_sec" in a["items"][0]["eth"] for _, a in answers]
+
+    assert ask(loaded, tmp_path, use, newest=(2, 40)) == [False, True]
+
+
+@pytest.mark.parametrize(("version", "token"), [("2.37", None), ("2.38", "1")])
+def test_performance_has_tokens_of_pages_from_2_38_on(
+    loaded: ArrayState, tmp_path: Path, version: str, token: str | None
+) -> None:
+    async def use(client: Client) -> list[Any]:
+        path = f"{version}/network-interfaces/performance"
+        first = (await client.get(path))[1]
+        follow = "offset=1" if token is None else f"continuation_token={first['continuation_token']}"
+        return [first, (await client.get(f"{path}?{follow}"))[1]]
+
+    first, second = ask(loaded, tmp_path, use, newest=(2, 40), page_items=1)
+    assert (first["more_items_remaining"], first["continuation_token"]) == (True, token)
+    assert [page["items"][0]["name"] for page in (first, second)] == ["CT0.FC0", "CT1.FC0"]
+    assert second["more_items_remaining"] is False
+
+
+def test_an_array_that_offers_rest_1_only(loaded: ArrayState, tmp_path: Path) -> None:
+    async def use(client: Client) -> list[Any]:
+        return [await client.get("api_version"), (await client.get("2.4/arrays"))[0]]
+
+    (_, answer), newer = ask(loaded, tmp_path, use, logged_in=False, newest=None, newest_rest1=(1, 4))
+    assert answer["version"] == ["1.0", "1.1", "1.2", "1.3", "1.4"]
+    assert newer == 404

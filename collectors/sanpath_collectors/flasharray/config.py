@@ -10,7 +10,7 @@ from sanpath.plugin import SecretStr, SourceConfig
 
 
 class FlashArrayConfig(SourceConfig):
-    """A FlashArray that is read over REST 2."""
+    """A FlashArray that is read over its REST interface."""
 
     host: str = Field(
         pattern=r"^[^/\s]+$",
@@ -25,6 +25,13 @@ class FlashArrayConfig(SourceConfig):
         default=True,
         description="false: accept any certificate, so that anybody in between can read the token",
     )
-    detail_every_seconds: float = Field(
-        default=10.0, gt=0, description="seconds between reads of volumes, hosts, ports and path balance"
+    detail_every_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="seconds between reads of volumes, hosts, ports and path balance; default: three polls",
     )
+
+    @property
+    def detail_seconds(self) -> float:
+        """Seconds between reads of everything but the array as a whole."""
+        return self.detail_every_seconds or 3 * self.every_seconds

@@ -17,21 +17,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from sanpath.plugin import CollectorError, Failure, Rows, Table
+from sanpath_collectors.flasharray.release import service_time
 from sanpath_collectors.flasharray.tables import (
     ARRAY,
     ARRAY_PORT,
     BALANCE_FIELDS,
+    ETH_FIELDS,
+    FC_FIELDS,
     PATH,
     PERFORMANCE_FIELDS,
-    PORT_FIELDS,
+    SPACE_METRICS,
 )
 
 Entry = Mapping[str, Any]
+Values = dict[str, Sequence[int | float | None]]
 
-OLDEST, NEWEST = (2, 4), (2, 56)
-"""REST versions this collector knows: 2.4 brought port performance and path balance."""
+OLDEST, NEWEST = (2, 2), (2, 56)
+"""REST versions this collector knows: 2.2 brought the array's performance, 2.4 that of its ports and the balance."""
 
 _EXCERPT_CHARACTERS = 200
+_ENDLESS = 2**63  # what a recording's integers hold
+_LATEST_MILLISECONDS = 2**53  # microseconds of later times do not fit in them
 _IO_FIELDS = ("reads_per_sec", "writes_per_sec", "mirrored_writes_per_sec")
 
 
@@ -53,7 +59,8 @@ def page(body: bytes, what: str) -> Page:
     answer = document(body, what)
     items = answer.get("items")
     if not isinstance(items, list):
-        raise CollectorError(Failure.UNREADABLE, f"{what}: no list of items", excerpt(body))
+        problem = complaint(body) or "no list of items"
+        raise CollectorError(Failure.UNREADABLE, f"{what}: {problem}", excerpt(body))
     token = answer.get("continuation_token")
     return Page(
         [item for item in items if isinstance(item, dict)],
@@ -92,31 +99,47 @@ def rest_version(body: bytes) -> str:
         newest = ".".join(map(str, max(numbers, default=()))) or "nothing readable"
         raise CollectorError(
             Failure.MISCONFIGURED,
-            f"the array offers REST {newest} at most; this collector needs 2.4 (Purity 6.1) or newer",
+            f"the array offers REST {newest} at most, and this collector needs 2.2 or newer: "
+            "use the collector flasharray_rest1",
         )
     return ".".join(map(str, max(known)))
 
 
 def complaint(body: bytes) -> str:
-    """The messages of an error answer, "" where it has none."""
+    """The messages of an error answer of REST 2 or REST 1, "" where it has none.
+
+    >>> complaint(b'{"errors": [{"message": "Unauthorized.", "context": null}]}')
+    'Unauthorized.'
+    >>> complaint(b'[{"code": 0, "ctx": "vol9", "msg": "Volume does not exist.", "pure_err_code": 1}]')
+    'Volume does not exist.'
+    """
     try:
-        errors = document(body, "").get("errors")
-    except CollectorError:
+        answer = json.loads(body)
+    except ValueError:
         return ""
-    messages = [str(e.get("message")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
-    return "; ".join(messages)[:_EXCERPT_CHARACTERS]
+    errors = answer.get("errors", [answer]) if isinstance(answer, dict) else answer
+    told = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    messages = (text(error, "message") or text(error, "msg") for error in told)
+    return "; ".join(filter(None, messages))[:_EXCERPT_CHARACTERS]
 
 
 def milliseconds(item: Entry) -> int | None:
     """The sample's time on the array's clock."""
     time = number(item.get("time"))
-    return None if time is None else int(time)
+    return None if time is None or time >= _LATEST_MILLISECONDS else int(time)
 
 
-def array_series(items: Sequence[Entry], array: str, after: int | None, seen: int) -> Rows | None:
+def array_series(
+    items: Sequence[Entry],
+    array: str,
+    after: int | None,
+    seen: int,
+    holds_queue: bool | None = None,
+) -> Rows | None:
     """One-second samples newer than `after` (milliseconds), oldest first, each once. None: nothing new.
 
-    `start_time` is rounded down by some releases: what was recorded already can come again.
+    `start_time` is rounded down by some releases: what was recorded already can come again. `holds_queue`: see
+    `performance`.
     """
     new = {time: item for item in items if (time := milliseconds(item)) is not None and time > (after or 0)}
     if not new:
@@ -126,32 +149,52 @@ def array_series(items: Sequence[Entry], array: str, after: int | None, seen: in
         ARRAY,
         entity=[array] * len(new),
         seen=[seen] * len(new),
-        values=_values([new[time] for time in ordered], PERFORMANCE_FIELDS),
+        values=_performance_values([new[time] for time in ordered], PERFORMANCE_FIELDS, holds_queue),
         device_time=[time * 1000 for time in ordered],
         covers_seconds=[1.0] * len(new),
     )
 
 
-def performance(table: Table, items: Iterable[Entry], connected: Collection[str], seen: int) -> Rows | None:
-    """Volumes or hosts that have I/O, or that are connected to each other. None: there are none."""
+def performance(
+    table: Table,
+    items: Iterable[Entry],
+    connected: Collection[str],
+    seen: int,
+    holds_queue: bool | None = None,
+    fields: Mapping[str, str] = PERFORMANCE_FIELDS,
+) -> Rows | None:
+    """Volumes or hosts that have I/O, or that are connected to each other. None: there are none.
+
+    `holds_queue`: whether the array's total holds the queue time; needed where it does not tell the service time.
+    """
     kept = [i for i in items if name(i) in connected or any(number(i.get(field)) for field in _IO_FIELDS)]
-    return _rows(table, kept, name, lambda item: item, PERFORMANCE_FIELDS, seen)
+    return _rows(table, kept, name, lambda items: _performance_values(items, fields, holds_queue), seen)
 
 
-def port_performance(items: Iterable[Entry], ports: Collection[str], seen: int) -> Rows | None:
+def port_performance(
+    items: Iterable[Entry], ports: Collection[str], seen: int, table: Table = ARRAY_PORT
+) -> Rows | None:
     """Target ports by their name in /ports; other interfaces (management, replication) left out."""
+
+    def values(items: Sequence[Entry]) -> Values:
+        told = [_counters(item) for item in items]
+        return {column.metric: [counters.get(column.metric) for counters in told] for column in table.columns}
+
     kept = [item for item in items if name(item).upper() in ports]
-    return _rows(ARRAY_PORT, kept, lambda item: name(item).upper(), _counters, PORT_FIELDS, seen)
+    return _rows(table, kept, lambda item: name(item).upper(), values, seen)
 
 
-def _counters(item: Entry) -> Entry:
-    block = item.get("fc" if item.get("interface_type") == "fc" else "eth")
-    return block if isinstance(block, dict) else {}
+def _counters(item: Entry) -> dict[str, int | float | None]:
+    """The block of the port's own kind; the one of the other kind is all null."""
+    kind, fields = ("fc", FC_FIELDS) if item.get("interface_type") == "fc" else ("eth", ETH_FIELDS)
+    block = sub(item, kind)
+    return {metric: number(block.get(field)) for metric, field in fields.items()}
 
 
 def balance(items: Iterable[Entry], seen: int) -> Rows | None:
     """I/Os by initiator and target port; an entity is "INITIATOR>TARGET PORT". Hosts without I/O have none."""
-    return _rows(PATH, [item for item in items if _pair(item)], _pair, lambda item: item, BALANCE_FIELDS, seen)
+    pairs = [item for item in items if _pair(item)]
+    return _rows(PATH, pairs, _pair, lambda items: _values(items, BALANCE_FIELDS), seen)
 
 
 def _pair(item: Entry) -> str:
@@ -161,12 +204,42 @@ def _pair(item: Entry) -> str:
     return f"{known_as}>{target}" if known_as and target else ""
 
 
+def service_is_told(item: Entry) -> bool:
+    """Whether a performance item has the service time apart from the array's total."""
+    return number(item.get(PERFORMANCE_FIELDS["service_seconds_read"])) is not None
+
+
+def space(items: Iterable[Entry]) -> dict[str, tuple[int | float | None, ...]]:
+    """Name → values of SPACE_METRICS, of what tells its space.
+
+    >>> space([{"name": "v", "space": {"data_reduction": 3.1, "total_physical": 4096}}, {"name": "w"}])
+    {'v': (3.1, 4096)}
+    """
+    told = {name(item): sub(item, "space") for item in items if sub(item, "space")}
+    return {known_as: (number(each.get("data_reduction")), _used(each)) for known_as, each in told.items()}
+
+
+def _used(told: Entry) -> int | float | None:
+    """total_physical is the older name of total_used."""
+    used = number(told.get("total_used"))
+    return number(told.get("total_physical")) if used is None else used
+
+
+def add_space(rows: Rows, told: Mapping[str, tuple[int | float | None, ...]]) -> None:
+    """Give the last row of each entity what was told of its space."""
+    last = {entity: place for place, entity in enumerate(rows.entity) if entity in told}
+    for place, metric in enumerate(SPACE_METRICS):
+        values: list[int | float | None] = [None] * len(rows.entity)
+        for entity, row in last.items():
+            values[row] = told[entity][place]
+        rows.values[metric] = values
+
+
 def _rows(
     table: Table,
     items: Iterable[Entry],
     entity: Callable[[Entry], str],
-    fields_of: Callable[[Entry], Entry],
-    fields: Mapping[str, str],
+    values: Callable[[Sequence[Entry]], Values],
     seen: int,
 ) -> Rows | None:
     by_entity = {entity(item): item for item in items if entity(item)}
@@ -177,18 +250,38 @@ def _rows(
         table,
         entity=list(by_entity),
         seen=[seen] * len(by_entity),
-        values=_values([fields_of(item) for item in by_entity.values()], fields),
+        values=values(list(by_entity.values())),
         device_time=None if None in times else [time * 1000 for time in times if time is not None],
     )
 
 
-def _values(items: Sequence[Entry], fields: Mapping[str, str]) -> dict[str, Sequence[int | float | None]]:
-    return {metric: [number(item.get(field)) for item in items] for metric, field in fields.items()}
+def _performance_values(items: Sequence[Entry], fields: Mapping[str, str], holds_queue: bool | None) -> Values:
+    values = _values(items, fields)
+    for one in ("read", "write"):
+        service = values.get(f"service_seconds_{one}", ())
+        if None in service:
+            totals = _column(items, f"usec_per_{one}_op")
+            queues = _column(items, f"queue_usec_per_{one}_op")
+            values[f"service_seconds_{one}"] = [
+                service_time(total, queue, holds_queue) if told is None else told
+                for told, total, queue in zip(service, totals, queues, strict=True)
+            ]
+    return values
+
+
+def _values(items: Sequence[Entry], fields: Mapping[str, str]) -> Values:
+    return {metric: _column(items, field) for metric, field in fields.items()}
+
+
+def _column(items: Sequence[Entry], field: str) -> list[int | float | None]:
+    return [number(item.get(field)) for item in items]
 
 
 def number(value: object) -> int | float | None:
-    """A JSON number; None for everything else."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A JSON number that is not negative and not endless; None for everything else: arrays count and measure."""
+    if type(value) is int or type(value) is float:
+        return value if 0 <= value < _ENDLESS else None
+    return None
 
 
 def text(item: Entry, key: str) -> str:

@@ -1,4 +1,4 @@
-"""What a poll of a FlashArray yields, and which REST field each column is."""
+"""What a poll of a FlashArray yields, and which REST 2 field each column is."""
 
 from __future__ import annotations
 
@@ -22,13 +22,35 @@ PERFORMANCE_FIELDS: Mapping[str, str] = {
     "qos_limit_seconds_read": "qos_rate_limit_usec_per_read_op",
     "qos_limit_seconds_write": "qos_rate_limit_usec_per_write_op",
 }
-"""The components only: usec_per_read_op holds the queue time from Purity 6.3.14 and 6.4.10 on, and not before."""
+"""The components only: what usec_per_read_op holds depends on the release (see release.py)."""
 
-PORT_FIELDS: Mapping[str, str] = {
+SPACE_METRICS = ("data_reduction_ratio", "used_bytes")
+
+_PORT_FIELDS = {
     "bytes_per_second_rx": "received_bytes_per_sec",
     "bytes_per_second_tx": "transmitted_bytes_per_sec",
     "errors_per_second": "total_errors_per_sec",
+    "crc_errors_per_second": "received_crc_errors_per_sec",
 }
+
+FC_FIELDS = _PORT_FIELDS | {
+    "frames_per_second_rx": "received_frames_per_sec",
+    "frames_per_second_tx": "transmitted_frames_per_sec",
+    "link_failures_per_second": "received_link_failures_per_sec",
+    "sync_losses_per_second": "received_loss_of_sync_per_sec",
+    "signal_losses_per_second": "received_loss_of_signal_per_sec",
+    "invalid_words_per_second": "transmitted_invalid_words_per_sec",
+}
+
+ETH_FIELDS = _PORT_FIELDS | {
+    "frames_per_second_rx": "received_packets_per_sec",
+    "frames_per_second_tx": "transmitted_packets_per_sec",
+    "discards_per_second_rx": "flow_control_received_discarded_packets_per_sec",
+    "discards_per_second_tx": "flow_control_transmitted_discarded_packets_per_sec",
+    "pause_frames_per_second_rx": "flow_control_received_pause_frames_per_sec",
+    "pause_frames_per_second_tx": "flow_control_transmitted_pause_frames_per_sec",
+}
+"""Discards and pause frames from REST 2.36 on."""
 
 BALANCE_FIELDS: Mapping[str, str] = {
     "ops_count": "op_count",
@@ -36,16 +58,15 @@ BALANCE_FIELDS: Mapping[str, str] = {
 }
 
 
-def _column(metric: str) -> Column:
-    return Column(metric, scale=_MICROSECONDS if "_seconds_" in metric else 1.0)
+def performance_table(kind: str, *further: str) -> Table:
+    """Throughput and the components of the latency, in microseconds, and `further` gauges."""
+    metrics = (*PERFORMANCE_FIELDS, *further)
+    scaled = (Column(metric, scale=_MICROSECONDS if "_seconds_" in metric else 1.0) for metric in metrics)
+    return Table(kind, tuple(scaled), rollup="average", plane="array")
 
 
-def _performance(kind: str) -> Table:
-    return Table(kind, tuple(map(_column, PERFORMANCE_FIELDS)), rollup="average", plane="array")
-
-
-ARRAY = _performance("array")
-VOLUME = _performance("volume")
-HOST = _performance("host")
-ARRAY_PORT = Table("array_port", tuple(map(Column, PORT_FIELDS)), rollup="average")
+ARRAY = performance_table("array", *SPACE_METRICS)
+VOLUME = performance_table("volume", *SPACE_METRICS)
+HOST = performance_table("host")
+ARRAY_PORT = Table("array_port", tuple(map(Column, FC_FIELDS | ETH_FIELDS)), rollup="average")
 PATH = Table("path", tuple(map(Column, BALANCE_FIELDS)), rollup="average")

@@ -1,0 +1,180 @@
+"""What polling switches over SNMP costs: CPU time a value against snmpbulkwalk, a large fabric, and memory.
+
+net-snmp's agent with 384 interfaces in a network namespace of its own answers the first and the last; an agent of
+ours answers for 5,000 ports. Needs root, iproute2, snmpd and snmpbulkwalk. Only the asking processes are measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.benchmarks.rounds import interleaved, ratios, spread
+from tests.benchmarks.snmp_client import COLUMNS, UPTIME
+from tests.transport.ber import COUNTER64, TIME_TICKS
+from tests.transport.recorded_agent import RecordedAgent, integer
+
+ROUNDS = 5
+PAIRS = 192
+"""Of virtual Ethernet interfaces: two ends each."""
+PORTS, EVERY_SECONDS, WALK_EVERY = 5_000, 10.0, 101
+POLLS, WALKS_IN_A_ROUND = 20, 3
+MEMORY_POLLS = 1_000
+AGENT_PORT = 1161
+EMPTY = "1.3.6.1.2.1.31.1.1.1.99"
+
+
+def measure() -> str:
+    """One line a question."""
+    lacking = [program for program in ("ip", "snmpd", "snmpbulkwalk") if not shutil.which(program)]
+    if os.geteuid() != 0:
+        lacking.append("root")
+    if lacking:
+        return f"skipped: needs {', '.join(lacking)}"
+    with namespace() as inside, tempfile.TemporaryDirectory() as folder, snmpd(inside, Path(folder)):
+        lines = [_against_bulkwalk(inside), _memory(inside)]
+    return "".join(f"\n  {line}" for line in [*lines, _fabric()])
+
+
+def _against_bulkwalk(inside: list[str]) -> str:
+    rows = _client(inside, "fast", AGENT_PORT, 0, 1)["rows"]
+    values = rows * len(COLUMNS)
+
+    def walked(columns: list[str]) -> float:
+        return _cpu_seconds(inside, [["snmpbulkwalk", *BULKWALK, column] for column in columns * WALKS_IN_A_ROUND])
+
+    def a_value(client: str, polls: int) -> float:
+        return _client(inside, client, AGENT_PORT, 2, polls)["poll_seconds"] / values
+
+    fast, pysnmp, whole, start = interleaved(
+        ROUNDS,
+        lambda: a_value("fast", POLLS),
+        lambda: a_value("pysnmp", 1),
+        lambda: walked(COLUMNS) / WALKS_IN_A_ROUND / values,
+        lambda: walked([EMPTY] * len(COLUMNS)) / WALKS_IN_A_ROUND / values,
+    )
+    net = [max(1e-9, w - s) for w, s in zip(whole, start, strict=True)]
+    return (
+        f"{rows:.0f} interfaces x {len(COLUMNS)} columns, CPU a value: {spread(fast, 1e6, 'us')}, by pysnmp alone "
+        f"{spread(pysnmp, 1e6, 'us')}, snmpbulkwalk {spread(net, 1e6, 'us')} and {spread(whole, 1e6, 'us')} with its "
+        f"start: {spread(ratios(fast, net))} times (goal 1.5), {spread(ratios(fast, whole))} with its start"
+    )
+
+
+def _memory(inside: list[str]) -> str:
+    told = _client(inside, "fast", AGENT_PORT, WALK_EVERY, MEMORY_POLLS)
+    before, after = told["before_bytes"] / 1e6, told["after_bytes"] / 1e6
+    return f"memory over {MEMORY_POLLS} polls: {before:.1f} MB before, {after:.1f} MB after (goal: as before)"
+
+
+def _fabric() -> str:
+    with agent_of(PORTS) as port:
+        told = [_client([], "fast", port, 1, 5) for _ in range(ROUNDS)]
+    cores = [entry["poll_seconds"] / EVERY_SECONDS for entry in told]
+    with_walks = [
+        c + (e["walk_seconds"] - e["poll_seconds"]) / WALK_EVERY / EVERY_SECONDS
+        for c, e in zip(cores, told, strict=True)
+    ]
+    alone = [entry["walk_seconds"] / EVERY_SECONDS for entry in told]
+    return (
+        f"{PORTS} ports x {len(COLUMNS)} columns every {EVERY_SECONDS:.0f} s: {spread(cores, 100, '% of a core')}, "
+        f"{spread(with_walks, 100, '%')} with a walk every {WALK_EVERY} polls; "
+        f"by pysnmp alone {spread(alone, 100, '%')}"
+    )
+
+
+BULKWALK = ["-v2c", "-c", "public", "-Onq", "-Cr25", f"127.0.0.1:{AGENT_PORT}"]
+
+
+@contextmanager
+def namespace() -> Iterator[list[str]]:
+    """A network namespace with many interfaces; yields what a command begins with that runs there."""
+    name = f"sanpath-snmp-{os.getpid()}"
+    _run("ip", "netns", "add", name)
+    try:
+        pairs = [f"link add a{n} type veth peer name b{n}" for n in range(PAIRS)]
+        batch = "\n".join(["link set lo up", *pairs]) + "\n"
+        subprocess.run(["ip", "-n", name, "-batch", "-"], input=batch, text=True, check=True, capture_output=True)
+        yield ["ip", "netns", "exec", name]
+    finally:
+        _run("ip", "netns", "delete", name)
+
+
+@contextmanager
+def snmpd(inside: list[str], folder: Path) -> Iterator[None]:
+    """net-snmp's agent; answers when the context is entered."""
+    conf = folder / "snmpd.conf"
+    conf.write_text(f"agentaddress udp:127.0.0.1:{AGENT_PORT}\nrocommunity public 127.0.0.1\n", encoding="utf-8")
+    environment = os.environ | {"MIBS": "", "SNMP_PERSISTENT_DIR": str(folder)}
+    command = [*inside, "snmpd", "-f", "-C", "-c", str(conf), "-Lf", str(folder / "log")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            ask = [*inside, "snmpget", "-v2c", "-c", "public", f"127.0.0.1:{AGENT_PORT}", UPTIME]
+            while subprocess.run(ask, env=environment, capture_output=True, check=False).returncode:
+                if process.poll() is not None:
+                    raise RuntimeError((folder / "log").read_text(encoding="utf-8"))
+                time.sleep(0.1)
+            yield
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def agent_of(ports: int) -> Iterator[int]:
+    """The UDP port of an agent of ours in a process of its own."""
+    command = [sys.executable, "-m", "tests.benchmarks.snmp", str(ports)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def _serve(ports: int) -> None:
+    counters = [
+        (f"{column}.{1 << 24 | port}", integer(10**15 + port, COUNTER64))
+        for column in sorted(COLUMNS, key=_order)
+        for port in range(ports)
+    ]
+    agent = RecordedAgent([(UPTIME, integer(4242, TIME_TICKS)), *counters])
+    print(agent.port, flush=True)
+    agent.run()
+
+
+def _order(oid: str) -> tuple[int, ...]:
+    return tuple(map(int, oid.split(".")))
+
+
+def _client(inside: list[str], client: str, port: int, warm_up: int, polls: int) -> dict[str, float]:
+    module = [sys.executable, "-m", "tests.benchmarks.snmp_client"]
+    command = [*inside, *module, client, "127.0.0.1", str(port), str(warm_up), str(polls)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def _cpu_seconds(inside: list[str], commands: list[list[str]]) -> float:
+    """Of the commands alone: one shell in the namespace starts them all."""
+    script = "\n".join(" ".join(command) for command in commands)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*inside, "sh", "-c", script], check=True, capture_output=True, env=os.environ | {"MIBS": ""})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

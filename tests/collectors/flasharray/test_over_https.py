@@ -1,0 +1,228 @@
+"""The collector against an array that speaks HTTPS: sessions, versions, pages, waiting, certificates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from sanpath.errors import Failure
+from sanpath.plugin import CollectorError, Cost, Item, Rows
+from sanpath.recording.clock import RecorderClock
+from sanpath.transport.context import LiveContext
+from sanpath_collectors.flasharray.collector import FlashArray
+from sanpath_collectors.flasharray.config import FlashArrayConfig
+from sanpath_lab.certificate import server_context
+from sanpath_lab.flasharray_server import FlashArrayServer
+from sanpath_lab.scenario import load_scenario
+from sanpath_lab.simulated_array_state import SimulatedArrayState
+from sanpath_lab.simulation import Simulation
+
+TOKEN = "token-of-a-readonly-user"
+
+
+class MovableClock:
+    """The recorder's clock, moved on by hand."""
+
+    def __init__(self) -> None:
+        self.us = RecorderClock().now_us()
+
+    def now_us(self) -> int:
+        return self.us
+
+
+class Site:
+    """A simulated array under load, its server, and a collector that reads it."""
+
+    def __init__(self, folder: Path, release: str = "6.6.3", **offers: Any) -> None:
+        self.simulation = Simulation(load_scenario("four-gigabit-switch"), 1_800_000_000.0)
+        self.simulation.begin_load()
+        self.seconds = 0.0
+        self.pass_seconds(3.0)
+        self.state = SimulatedArrayState(self.simulation.scenario, self.simulation.array, lambda: None)
+        self.state.identity = replace(self.state.identity, version=release)
+        self.server = FlashArrayServer(self.state, TOKEN, **offers)
+        self.clock, self.cost = MovableClock(), Cost()
+        self._folder = folder
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.simulation.advance(self.seconds)
+
+    def collector(self, **options: Any) -> tuple[FlashArray, LiveContext]:
+        host, port = self.server.address
+        told = {"ca_file": self._folder / "ca.pem", "detail_every_seconds": 1.0, **options}
+        config = FlashArrayConfig(
+            name="fa1", collector="flasharray", host=f"{host}:{port}", api_token=SecretStr(TOKEN), **told
+        )
+        return FlashArray(config), LiveContext(self.clock, self.cost)
+
+    def run(self, use: Callable[[Site], Awaitable[Any]]) -> Any:
+        async def served() -> Any:
+            await self.server.start(server_context(self._folder / "ca.pem"))
+            try:
+                return await use(self)
+            finally:
+                await self.server.stop()
+
+        return asyncio.run(served())
+
+
+async def polled(array: FlashArray, context: LiveContext) -> list[Item]:
+    return [item async for item in array.poll(context)]
+
+
+async def opened(array: FlashArray, context: LiveContext) -> None:
+    await array.open(context)
+    _ = [item async for item in array.inventory(context)]
+
+
+def rows_of(items: list[Item], kind: str) -> Rows:
+    (rows,) = [item for item in items if isinstance(item, Rows) and item.table.kind == kind]
+    return rows
+
+
+def test_one_second_samples_have_no_gaps_and_no_repeats(tmp_path: Path) -> None:
+    async def use(site: Site) -> list[int]:
+        array, context = site.collector()
+        await opened(array, context)
+        times = []
+        for seconds in (2.0, 5.0, 0.5, 3.0):
+            site.pass_seconds(seconds)
+            items = await polled(array, context)
+            times += [
+                time
+                for item in items
+                if isinstance(item, Rows) and item.covers_seconds
+                for time in item.device_time or ()
+            ]
+        await array.close()
+        return times
+
+    times = Site(tmp_path).run(use)
+    assert len(times) >= 10
+    assert {later - earlier for earlier, later in pairwise(times)} == {1_000_000}
+
+
+@pytest.mark.parametrize("release", ["6.3.13", "6.3.14", "6.4.9", "6.4.10"])
+def test_parts_add_up_to_the_latency_in_every_release(tmp_path: Path, release: str) -> None:
+    async def use(site: Site) -> Mapping[str, Any]:
+        array, context = site.collector()
+        await opened(array, context)
+        items = await polled(array, context)
+        await array.close()
+        return rows_of(items, "array").values
+
+    site = Site(tmp_path, release)
+    values = site.run(use)
+    (now,) = site.state.array_samples(None, None)
+    parts = ("service", "queue", "san", "qos_limit")
+    total = sum(values[f"{part}_seconds_read"][-1] for part in parts)
+    told = (now.read.service_usec, now.read.queue_usec, now.read.san_usec, now.read.qos_rate_limit_usec)
+    assert total == pytest.approx(sum(part or 0.0 for part in told), abs=2.0)
+
+
+@pytest.mark.parametrize("newest", [(2, 2), (2, 4), (2, 27), (2, 56)])
+def test_every_version_is_read_and_what_it_lacks_is_said(tmp_path: Path, newest: tuple[int, int]) -> None:
+    async def use(site: Site) -> tuple[tuple[str, ...], set[str]]:
+        array, context = site.collector()
+        await array.open(context)
+        said = (await array.check(context)).unreadable
+        _ = [item async for item in array.inventory(context)]
+        kinds = {item.table.kind for item in await polled(array, context) if isinstance(item, Rows)}
+        await array.close()
+        return said, kinds
+
+    said, kinds = Site(tmp_path, newest=newest).run(use)
+    if newest < (2, 4):
+        assert kinds == {"array", "volume", "host"}
+        assert any("whether all paths are used is unknown" in line for line in said)
+    else:
+        assert kinds == {"array", "volume", "host", "path", "array_port"}
+        assert said == ()
+
+
+def test_pages_are_followed(tmp_path: Path) -> None:
+    async def use(site: Site) -> list[str]:
+        array, context = site.collector()
+        await opened(array, context)
+        ports = rows_of(await polled(array, context), "array_port").entity
+        await array.close()
+        return ports
+
+    for newest in ((2, 37), (2, 40)):
+        assert Site(tmp_path, newest=newest, page_items=1).run(use) == ["CT0.FC0", "CT1.FC0"]
+
+
+def test_a_session_that_ends_is_renewed_once(tmp_path: Path) -> None:
+    async def use(site: Site) -> tuple[int, int]:
+        array, context = site.collector(detail_every_seconds=1000.0)
+        await opened(array, context)
+        await polled(array, context)
+        site.pass_seconds(2.0)
+        before = context.cost.requests
+        site.server.end_sessions()
+        rows = rows_of(await polled(array, context), "array")
+        after = context.cost.requests
+        await array.close()
+        return len(rows.entity), after - before
+
+    assert Site(tmp_path).run(use) == (2, 3)  # refused, logged in, answered
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+    async def use(site: Site) -> Failure:
+        array, context = site.collector(ca_file=None)
+        with pytest.raises(CollectorError) as refused:
+            await array.open(context)
+        return refused.value.failure
+
+    assert Site(tmp_path).run(use) is Failure.MISCONFIGURED
+
+
+def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
+    """It gets neither a login nor anything else before the time that it named."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        if request.path == "/api/api_version":
+            return web.json_response({"version": ["2.26"]})
+        return web.json_response({"errors": [{"message": "Busy."}]}, status=429, headers={"RateLimit-Reset": "30"})
+
+    async def use() -> list[str]:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_context(tmp_path / "ca.pem")).start()
+        host, port = runner.addresses[0][:2]
+        config = FlashArrayConfig(
+            name="fa1",
+            collector="flasharray",
+            host=f"{host}:{port}",
+            api_token=SecretStr(TOKEN),
+            ca_file=tmp_path / "ca.pem",
+        )
+        clock = MovableClock()
+        array, context = FlashArray(config), LiveContext(clock, Cost())
+        said = []
+        for seconds in (0, 10, 25):
+            clock.us += seconds * 1_000_000
+            with pytest.raises(CollectorError) as failed:
+                await array.open(context)
+            said.append(f"{failed.value.failure.value}: {failed.value}")
+        await runner.cleanup()
+        return said
+
+    first, second, third = asyncio.run(use())
+    assert first == third == "unreachable: login: HTTP 429 Busy., the array asks to wait 30 s"
+    assert second == "unreachable: the array asked to wait, for another 20 s"
+    assert asked == ["/api/api_version", "/api/2.26/login"] * 2
