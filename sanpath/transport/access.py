@@ -62,8 +62,14 @@ def refusal(who: SnmpCredentials, problem: Any) -> str | None:
     return None if meaning is None else f"{who.host}:{who.port} {meaning}"
 
 
-def silence(who: SnmpCredentials) -> str:
-    """What no answer means: an SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1)."""
+def silence(who: SnmpCredentials, stranger: tuple[str, int] | None = None) -> str:
+    """What no answer means: an SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1).
+
+    `stranger`: who answered in that time without having been asked.
+    """
+    if stranger is not None:
+        from_whom = f"{stranger[0]}:{stranger[1]}"
+        return f"{silence(who)}; {from_whom} answered unasked: if it is the same switch, give that address"
     waited = f"{1 + who.retries} x {who.timeout_seconds:g} s"
     gave = f"{who.host}:{who.port} gave no SNMP answer in {waited}: down, filtered, or"
     if who.user is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.plugin import Clock, Cost, Files, Http, Machine, Snmp, SnmpCredentials, SshTarget
+from sanpath.plugin import ClientCertificate, Clock, Cost, Files, Http, Machine, Snmp, SnmpCredentials, SshTarget
 
 
 class LiveContext:
@@ -19,10 +19,15 @@ class LiveContext:
         return self._clock
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """An SNMP session; sessions of one event loop and one user share an engine and a socket."""
+        """An SNMP session: by gufo-snmp and pysnmp together where that is possible, by pysnmp alone elsewhere."""
         from sanpath.transport.snmp import PysnmpSession
 
-        return PysnmpSession(credentials, self._clock, self.cost)
+        try:
+            from sanpath.transport.fast_snmp import FastSession
+        except ImportError:  # gufo-snmp is for Linux only
+            return PysnmpSession(credentials, self._clock, self.cost)
+        kind = FastSession if FastSession.suits(credentials) else PysnmpSession
+        return kind(credentials, self._clock, self.cost)
 
     def http(
         self,
@@ -30,11 +35,21 @@ class LiveContext:
         ca_file: Path | None = None,
         verify_tls: bool = True,
         timeout_seconds: float = 5.0,
+        pinned_certificate: Path | None = None,
+        client: ClientCertificate | None = None,
     ) -> Http:
         """An HTTPS session; certificates are verified unless `verify_tls` is False."""
         from sanpath.transport.http import AiohttpSession
 
-        return AiohttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds)
+        return AiohttpSession(
+            base_url,
+            self.cost,
+            ca_file,
+            verify_tls,
+            timeout_seconds,
+            pinned_certificate=pinned_certificate,
+            client=client,
+        )
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
         """This machine, or one over SSH. The SSH library is loaded by the first that needs it."""

@@ -6,27 +6,35 @@ An engine knows a user by name alone: two switches whose users are namesakes wit
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from sanpath.plugin import Cost, SnmpUser
 
-Address = tuple[str, int]
+if TYPE_CHECKING:
+    from sanpath.transport.asked_only import Address, AskedOnlyTransport
+
 _ANSWER_ARRIVED = "rfc3412.receiveMessage:response"
 _REPORT_ARRIVED = "rfc3412.prepareDataElements:internal"
 
 
 class SharedEngine:
-    """A pysnmp SnmpEngine that books the bytes of every answer to the session that asked its address.
+    """A pysnmp SnmpEngine that books the bytes of every answer to the session that asked its address, and no other's.
 
     `reported`: agents that have sent a report, as they do to the first request of an SNMPv3 session.
     """
 
     def __init__(self, user: SnmpUser | None) -> None:
+        from pysnmp.carrier.asyncio.dgram.udp import DOMAIN_NAME
+        from pysnmp.entity.config import add_transport
         from pysnmp.hlapi.v3arch.asyncio import SnmpEngine
+
+        from sanpath.transport.asked_only import AskedOnlyTransport
 
         self.user = user
         self.snmp = SnmpEngine()
+        self.socket: AskedOnlyTransport = AskedOnlyTransport().open_client_mode()
+        add_transport(self.snmp, DOMAIN_NAME, self.socket)
         self.costs: dict[Address, Cost] = {}
         self.reported: set[Address] = set()
         self.sessions = 0
@@ -42,8 +50,9 @@ class SharedEngine:
 
 
 def _address(variables: dict[str, Any]) -> Address:
-    host, port = variables["transportAddress"][:2]
-    return str(host), int(port)
+    from sanpath.transport.asked_only import address
+
+    return address(variables["transportAddress"])
 
 
 _engines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[SnmpUser | None, SharedEngine]] = WeakKeyDictionary()

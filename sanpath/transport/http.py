@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from sanpath.plugin import CollectorError, Cost, Failure, HttpReply
+from sanpath.plugin import ClientCertificate, CollectorError, Cost, Failure, HttpReply
 
 if TYPE_CHECKING:
     import aiohttp
@@ -21,6 +22,8 @@ class AiohttpSession:
     """`plugin.Http` for one server. `base_url` is scheme and authority; the first request connects.
 
     `ca_file`: the only authorities to trust, PEM; None: those of the system. `timeout_seconds` is for one request.
+    `pinned_certificate`: the only certificate to accept, PEM, whatever host name is in it. `client`: shown to
+    a server that asks for a certificate.
     """
 
     def __init__(
@@ -31,9 +34,12 @@ class AiohttpSession:
         verify_tls: bool = True,
         timeout_seconds: float = 5.0,
         max_body_bytes: int = MAX_BODY_BYTES,
+        pinned_certificate: Path | None = None,
+        client: ClientCertificate | None = None,
     ) -> None:
         self._base_url, self._cost = base_url.rstrip("/"), cost
-        self._ca_file, self._verify_tls = ca_file, verify_tls
+        self._ca_file, self._verify_tls, self._client = ca_file, verify_tls, client
+        self._pinned_certificate = pinned_certificate
         self._timeout_seconds, self._max_body_bytes = timeout_seconds, max_body_bytes
         self._session: aiohttp.ClientSession | None = None
 
@@ -68,6 +74,9 @@ class AiohttpSession:
                     {name.lower(): value for name, value in answer.headers.items()},
                     await self._body(answer),
                 )
+        except aiohttp.ServerFingerprintMismatch as error:
+            other = f"{self._server} shows another certificate than that of pinned_certificate"
+            raise CollectorError(Failure.MISCONFIGURED, f"{other}: if it was replaced, pin the new one") from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
         except aiohttp.ClientSSLError as error:
@@ -90,11 +99,24 @@ class AiohttpSession:
 
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=4, ssl=self._tls()),
+                connector=aiohttp.TCPConnector(limit=4, ssl=self._pin() or self._tls()),
                 timeout=aiohttp.ClientTimeout(total=self._timeout_seconds),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
+
+    def _pin(self) -> aiohttp.Fingerprint | None:
+        """The one certificate to accept. By its digest: as the anchor of a chain it could sign others."""
+        import aiohttp
+
+        if (file := self._pinned_certificate) is None:
+            return None
+        try:
+            certificate = ssl.PEM_cert_to_DER_cert(file.read_text(encoding="ascii").strip())
+        except (OSError, ValueError) as error:
+            message = f"pinned_certificate {file}: not a PEM file with one certificate"
+            raise CollectorError(Failure.MISCONFIGURED, message) from error
+        return aiohttp.Fingerprint(hashlib.sha256(certificate).digest())
 
     def _tls(self) -> ssl.SSLContext:
         try:
@@ -107,7 +129,25 @@ class AiohttpSession:
         if not self._verify_tls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        if self._client is not None:
+            self._show(context, self._client)
         return context
+
+    @staticmethod
+    def _show(context: ssl.SSLContext, client: ClientCertificate) -> None:
+        def refuse() -> str:
+            # Without this, OpenSSL asks on the terminal.
+            raise CollectorError(
+                Failure.MISCONFIGURED, f"the key of {client.certificate} has a passphrase: give one without"
+            )
+
+        try:
+            context.load_cert_chain(client.certificate, client.key, refuse)
+        except OSError as error:
+            files = " and ".join(str(path) for path in (client.certificate, client.key) if path is not None)
+            raise CollectorError(
+                Failure.MISCONFIGURED, f"{files}: no certificate with its key, as PEM, to read"
+            ) from error
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
         parts: list[bytes] = []

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import yaml
 
 from sanpath.plugin import (
+    ClientCertificate,
     Clock,
     CollectorError,
     Cost,
@@ -236,6 +237,8 @@ class ReplayContext:
         ca_file: Path | None = None,  # noqa: ARG002
         verify_tls: bool = True,  # noqa: ARG002
         timeout_seconds: float = 5.0,  # noqa: ARG002
+        pinned_certificate: Path | None = None,  # noqa: ARG002
+        client: ClientCertificate | None = None,  # noqa: ARG002
     ) -> Http:
         """The recorded server."""
         return ReplayHttp(self._folder, self.cost)

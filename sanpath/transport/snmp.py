@@ -10,7 +10,9 @@ from sanpath.transport import engine as shared
 from sanpath.transport.access import auth_data, refusal, silence, undecrypted
 from sanpath.transport.walk import Oid, VarBind, format_oid, parse_oid, walk_columns
 
-_SCALARS_PER_GET = 20
+SCALARS_PER_GET = 20
+"""So that an answer with strings fits one datagram."""
+
 _REFUSALS = (6, 16)  # noAccess and authorizationError, RFC 3416
 
 
@@ -23,13 +25,18 @@ class PysnmpSession:
         self._target: Any = None
         self._answered = False
 
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Where the agent is asked; None before the first request and after `close`."""
+        return None if self._target is None else self._target.transport_address
+
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
         """Scalars by full OID; None where the agent has no such object. Raises CollectorError."""
         from pysnmp.hlapi.v3arch.asyncio import get_cmd
 
         values: dict[str, SnmpValue] = {}
-        for first in range(0, len(oids), _SCALARS_PER_GET):
-            asked = oids[first : first + _SCALARS_PER_GET]
+        for first in range(0, len(oids), SCALARS_PER_GET):
+            asked = oids[first : first + SCALARS_PER_GET]
             answer = await self._request(get_cmd, (), [parse_oid(oid) for oid in asked])
             values.update(zip(asked, (value for _, value in answer), strict=False))
         return {oid: values.get(oid) for oid in oids}
@@ -87,6 +94,7 @@ class PysnmpSession:
         from pysnmp.proto.errind import RequestTimedOut
 
         engine, who = await self._connect(), self._credentials
+        strangers = engine.socket.strangers
         context = ContextData(contextName=who.user.context.encode() if who.user else b"")
         for _ in range(1 + who.retries):
             self._cost.requests += 1
@@ -102,7 +110,7 @@ class PysnmpSession:
             if not isinstance(problem, RequestTimedOut):
                 break
         else:
-            raise self._unanswered(engine)
+            raise self._unanswered(engine, engine.socket.strangers > strangers)
         self._answered = True
         if refused := refusal(who, problem):
             raise CollectorError(Failure.REFUSED, refused)
@@ -114,12 +122,12 @@ class PysnmpSession:
             raise CollectorError(failure, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}")
         return [(tuple(oid), _decoded(value)) for oid, value in bindings]
 
-    def _unanswered(self, engine: shared.SharedEngine) -> CollectorError:
+    def _unanswered(self, engine: shared.SharedEngine, by_a_stranger: bool) -> CollectorError:
         """An agent that has named its SNMPv3 engine and has never answered since is there, but cannot read us."""
         who = self._credentials
         if who.user and not self._answered and self._target.transport_address in engine.reported:
             return CollectorError(Failure.REFUSED, undecrypted(who, who.user))
-        return CollectorError(Failure.UNREACHABLE, silence(who))
+        return CollectorError(Failure.UNREACHABLE, silence(who, engine.socket.stranger if by_a_stranger else None))
 
 
 def _decoded(value: Any) -> SnmpValue:

@@ -11,8 +11,11 @@ VarBind = tuple[Oid, SnmpValue]
 Bulk = Callable[[Sequence[Oid], int], Awaitable[Sequence[VarBind]]]
 """One GETBULK: OIDs and max-repetitions → variable bindings, repetition by repetition; None: end of the MIB view."""
 
-_ANSWER_BYTES = 1_400  # an Ethernet frame's worth: agents drop or fragment larger UDP answers
+_FRAME_BYTES = 1_400  # an Ethernet frame's worth: agents drop or fragment larger UDP answers
 _HEADER_BYTES = 60  # message, community and PDU header
+ANSWER_BYTES = _FRAME_BYTES - _HEADER_BYTES
+"""Of variable bindings in one answer."""
+
 _BINDING_BYTES = 32  # ifXEntry OID with a five-octet ifIndex (17) and a full Counter64 (11), with its sequence
 _MAX_REPETITIONS = 25
 
@@ -29,7 +32,7 @@ def format_oid(oid: Oid) -> str:
 
 def repetitions(columns: int) -> int:
     """Rows to ask for in one GETBULK so that the answer fits one datagram."""
-    return max(1, min(_MAX_REPETITIONS, (_ANSWER_BYTES - _HEADER_BYTES) // (_BINDING_BYTES * columns)))
+    return max(1, min(_MAX_REPETITIONS, ANSWER_BYTES // (_BINDING_BYTES * columns)))
 
 
 async def walk_columns(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import flasharray, imports, lateness, snmp, startup, throughput
+from tests.benchmarks import flasharray, imports, lateness, snmp, startup, throughput, vsphere
 
 BENCHMARKS = {
     "startup": startup.measure,
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "imports": imports.measure,
     "snmp": snmp.measure,
     "flasharray": flasharray.measure,
+    "vsphere": vsphere.measure,
 }
 
 

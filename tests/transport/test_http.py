@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ipaddress
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -170,6 +171,18 @@ def test_a_ca_file_that_is_none_is_a_mistake(authority: Authority, tmp_path: Pat
         error = failure(authority, ca_file=tmp_path / name)
         assert error.failure is Failure.MISCONFIGURED
         assert name in str(error)
+
+
+def test_a_pinned_certificate_is_the_only_one_accepted(authority: Authority, tmp_path: Path) -> None:
+    own = tmp_path / "own.pem"
+    own.write_text(re.sub(r"(?s).*?(?=-----BEGIN CERTIFICATE)", "", authority.server_file.read_text(), count=1))
+    assert ask(authority, pinned_certificate=own)[0].status == 200
+    # The authority that signed it is another certificate: it could sign more of them.
+    for file in (authority.file, Authority(tmp_path, "other-ca").file):
+        error = failure(authority, pinned_certificate=file)
+        assert error.failure is Failure.MISCONFIGURED
+        assert "pinned_certificate" in str(error)
+    assert failure(authority, pinned_certificate=tmp_path / "missing.pem").failure is Failure.MISCONFIGURED
 
 
 def test_redirects_are_not_followed(authority: Authority) -> None:

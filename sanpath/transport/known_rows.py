@@ -1,0 +1,100 @@
+"""Reading the rows of a table again by GET, once a walk has found them: the values of one row in one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from sanpath.plugin import SnmpValue
+from sanpath.transport.pages import Row, pages
+from sanpath.transport.walk import format_oid, parse_oid, repetitions
+
+_READS = 100
+"""Reads before the table is walked again: only a walk sees a new row that the index column does not have."""
+
+_PROBE = 1
+
+
+class ChangedError(Exception):
+    """The table has other rows, or rows with other columns, than the walk has found."""
+
+
+class UnclearError(Exception):
+    """An answer that has to be read by pysnmp."""
+
+
+class SilentError(Exception):
+    """No answer, as often as was asked."""
+
+
+class Getter(Protocol):
+    """What a table is read with. Raises UnclearError and SilentError."""
+
+    async def get(self, oids: list[str]) -> dict[str, SnmpValue]:
+        """Those of these objects that there are."""
+        ...
+
+    async def indexes(self, column: str, limit: int, max_repetitions: int) -> list[str]:
+        """Index suffixes of a column, in the agent's order."""
+        ...
+
+
+class KnownRows:
+    """The rows of some columns, as a walk has found them. `beside`: the scalar that is asked in every answer."""
+
+    def __init__(
+        self, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, index_column: str
+    ) -> None:
+        self._beside, self._index_column, self._indexes = beside, index_column, set(rows)
+        present = [column for column in columns if any(column in row for row in rows.values())]
+        # A column with holes runs ahead in a walk: then the rows are not in the order of the index column.
+        in_step = all(column in row for row in rows.values() for column in present)
+        self._order = list(rows) if in_step else None
+        absent = [column for column in columns if column not in present]
+        with_holes, without = pages(rows, columns, beside), pages(rows, present, beside)
+        # A column that no row has is looked for in every row, or by a request of its own in a table that is large.
+        holes_cost_less = len(with_holes) <= len(without) + len(absent)
+        self._pages, self._absent = (with_holes, []) if holes_cost_less else (without, absent)
+        self._reads_left = _READS
+
+    @classmethod
+    def of(
+        cls, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, max_rows: int
+    ) -> KnownRows | None:
+        """None where reading again would not tell what a walk does: too many rows, or no column that has all."""
+        unusual = any(format_oid(parse_oid(oid)) != oid for oid in (*columns, *([beside] if beside else [])))
+        index_column = next((c for c in columns if rows and all(c in row for row in rows.values())), None)
+        if unusual or index_column is None or len(rows) >= max_rows:
+            return None
+        return cls(rows, columns, beside, index_column)
+
+    @property
+    def worn(self) -> bool:
+        """Whether it is time to walk again."""
+        return self._reads_left <= 0
+
+    async def read(self, agent: Getter, now_us: Callable[[], int]) -> dict[str, dict[str, SnmpValue]]:
+        """The rows as `plugin.Snmp.columns` gives them. Raises ChangedError."""
+        self._reads_left -= 1
+        order = await agent.indexes(self._index_column, len(self._indexes) + 1, repetitions(1))
+        if set(order) != self._indexes or self._order not in (None, order):
+            raise ChangedError
+        self._order = order
+        for column in self._absent:
+            if await agent.indexes(column, _PROBE, _PROBE):
+                raise ChangedError
+        rows: dict[str, dict[str, SnmpValue]] = {}
+        for page in self._pages:
+            answer = await agent.get(page.oids)
+            seen = now_us()
+            if not page.holes.isdisjoint(answer):
+                raise ChangedError
+            try:
+                for index, cells in page.rows:
+                    rows[index] = row = {column: answer[oid] for column, oid in cells}
+                    row["seen"] = seen
+                    if self._beside is not None:
+                        row["beside"] = answer.get(self._beside)
+            except KeyError as gone:
+                raise ChangedError from gone
+        return rows

@@ -1,0 +1,112 @@
+"""A run with one healthy switch and others whose answers go wrong for a while: all are told, none disturbs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+
+from sanpath.facts.deltas import step_samples
+from sanpath.model import Step
+from sanpath.recording.duck import connect
+from sanpath.recording.read import Recording
+from tests.faults.altering import AlteringProxy, damaged, endlessly, of_another_request, truncated, unaltered
+from tests.faults.proxies import standing_for
+from tests.faults.switch import BYTES_PER_SECOND, COMMUNITY, RestartingSwitch, served
+from tests.recorder.processes import sanpath
+
+pytestmark = pytest.mark.slow
+
+ALTERATIONS = {
+    "truncated": truncated,
+    "damaged": damaged,
+    "of-another-request": of_another_request,
+    "endless": endlessly,
+    "from-elsewhere": unaltered,
+}
+RUN_SECONDS, FAIL_AT, WELL_AT = 17, 4.0, 8.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    said: dict[str, Any]
+    report: str
+    errors: str
+    recording: Recording
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    folder = tmp_path_factory.mktemp("agents")
+    (folder / "community").write_text(COMMUNITY)
+    with ExitStack() as stack:
+        switch = stack.enter_context(served(RestartingSwitch()))
+        proxies = {name: stack.enter_context(standing_for(AlteringProxy, switch)) for name in ALTERATIONS}
+        sources = [
+            {"name": name, "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
+            | {"community": "file:community"}
+            for name, (host, port) in {"healthy": switch, **{n: p.address for n, p in proxies.items()}}.items()
+        ]
+        (folder / "sanpath.yaml").write_text(yaml.safe_dump({"sources": sources}))
+
+        def fail() -> None:
+            for name, proxy in proxies.items():
+                proxy.alter, proxy.from_elsewhere = ALTERATIONS[name], name == "from-elsewhere"
+
+        def be_well() -> None:
+            for proxy in proxies.values():
+                proxy.alter, proxy.from_elsewhere = unaltered, False
+
+        for at, change in ((FAIL_AT, fail), (WELL_AT, be_well)):
+            threading.Timer(at, change).start()
+        done = sanpath("run", "--for", str(RUN_SECONDS), "--into", "r.sanpath", "--format", "json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    report = (folder / "r-report.md").read_text(encoding="utf-8")
+    return Ended(json.loads(done.stdout), report, done.stderr, Recording(folder / "r.sanpath"))
+
+
+def test_the_healthy_one_loses_nothing(ended: Ended) -> None:
+    account = next(a for a in ended.said["sources"] if a["name"] == "healthy")
+    assert (account["failures"], account["last_failure"]) == (0, "")
+    polls = [poll for poll in ended.recording.polls() if poll.source == "healthy"]
+    assert {poll.outcome for poll in polls} <= {"ok", "skipped"}
+    # 34 without a gap; waiting out the others' time-outs once would cost 20.
+    assert len([poll for poll in polls if poll.outcome == "ok"]) >= 26
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_the_others_are_told_and_come_back(ended: Ended, name: str) -> None:
+    account = next(a for a in ended.said["sources"] if a["name"] == name)
+    assert account["failures"] >= 1
+    assert account["gaps"] >= 1
+    counted = f"source {name}, {account['failures']} failed polls and {account['gaps']} gaps"
+    unobserved = {entry["what"]: entry["why"] for entry in ended.said["unobserved"]}
+    assert unobserved.get(counted, unobserved.get(counted.replace("polls", "poll"))) == account["last_failure"]
+    assert name in ended.report
+    outcomes = [poll.outcome for poll in ended.recording.polls() if poll.source == name]
+    assert outcomes[0] == outcomes[-1] == "ok"
+
+
+def test_no_rate_is_wrong_for_it(ended: Ended) -> None:
+    polls = ended.recording.polls()
+    whole = Step("all of it", polls[0].started, polls[-1].ended, "whole run", (), None)
+    connection = connect()
+    ports = step_samples(ended.recording, connection, "switch_port", [whole])
+    connection.close()
+    assert {port.source for port in ports} == {"healthy", *ALTERATIONS}
+    for port in ports:
+        rates = [rate for rate in port.rates["bytes_rx_total"] if rate is not None]
+        assert len(rates) >= 4
+        assert rates == pytest.approx([BYTES_PER_SECOND] * len(rates), rel=0.1), port.source
+
+
+def test_a_run_says_it_in_words_and_not_in_tracebacks(ended: Ended) -> None:
+    assert "Traceback" not in ended.errors
+    assert (
+        "answered unasked" in next(a for a in ended.said["sources"] if a["name"] == "from-elsewhere")["last_failure"]
+    )

@@ -1,0 +1,237 @@
+"""A session that polls by gufo-snmp gives what pysnmp alone gives, whatever the agent does between two polls."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from sanpath.plugin import Cost, Snmp
+from sanpath.transport.context import LiveContext
+from tests.transport.ber import (
+    COUNTER64,
+    GET,
+    IP_ADDRESS,
+    NULL,
+    TIME_TICKS,
+    coded,
+    coded_oid,
+)
+from tests.transport.recorded_agent import Objects, RecordedAgent, integer, serving, text
+from tests.transport.snmp_sessions import (
+    WallClock,
+    by_both,
+    by_pysnmp,
+    credentials,
+    outcome,
+    without_times,
+)
+
+pytest.importorskip("gufo.snmp", reason="gufo-snmp is not installed")
+
+ENTRY = "1.3.6.1.2.1.31.1.1.1"
+NAME, OCTETS, SPEED = f"{ENTRY}.1", f"{ENTRY}.6", f"{ENTRY}.15"
+UPTIME, CONTACT = "1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.4.0"
+COLUMNS = [NAME, OCTETS, SPEED]
+SYSTEM: Objects = [(UPTIME, integer(4242, TIME_TICKS))]
+BEHIND: Objects = [("1.3.6.1.2.1.47.1", integer(1))]
+
+
+def table(rows: Sequence[int], *, octets_of: Sequence[int] | None = None, speed: bytes | None = None) -> Objects:
+    """ifXTable with these rows; without ifHighSpeed where `speed` is None."""
+    counted = rows if octets_of is None else octets_of
+    names: Objects = [(f"{NAME}.{row}", text(b"fc1/%d" % row)) for row in rows]
+    octets: Objects = [(f"{OCTETS}.{row}", integer(2**63 + row, COUNTER64)) for row in counted]
+    speeds: Objects = [] if speed is None else [(f"{SPEED}.{row}", speed) for row in rows]
+    return [*SYSTEM, *names, *octets, *speeds, *BEHIND]
+
+
+class Turn(NamedTuple):
+    """What an agent has before and after something happens to it."""
+
+    before: Objects
+    after: Objects
+
+
+USUAL = table(range(1, 31), speed=integer(16_000))
+TURNS = {
+    "nothing": Turn(USUAL, USUAL),
+    "counters": Turn(USUAL, [(oid, integer(7) if oid.startswith(OCTETS) else value) for oid, value in USUAL]),
+    "a new row at the end": Turn(USUAL, table(range(1, 32), speed=integer(16_000))),
+    "a new row in the middle": Turn(table([1, 2, 9]), table([1, 2, 5, 9])),
+    "a row has gone": Turn(table([1, 2, 3, 4]), table([1, 2, 4])),
+    "one row for another": Turn(table([1, 2, 3]), table([1, 2, 4])),
+    "all rows have gone": Turn(table([1, 2, 3]), [*SYSTEM, *BEHIND]),
+    "other row numbers": Turn(table(range(1, 31)), table(range(1001, 1031))),
+    "a hole stays": Turn(table(range(1, 9), octets_of=[1, 2, 6]), table(range(1, 9), octets_of=[1, 2, 6])),
+    "a hole is filled": Turn(table(range(1, 9), octets_of=[1, 2, 6]), table(range(1, 9))),
+    "a hole opens": Turn(table(range(1, 9)), table(range(1, 9), octets_of=[1, 2, 6])),
+    "a column appears": Turn(table([1, 2]), table([1, 2], speed=integer(8_000))),
+    "a column vanishes": Turn(table([1, 2], speed=integer(8_000)), table([1, 2])),
+    "out of order": Turn(table([5, 6, 1, 2]), table([5, 6, 1, 2])),
+    "another order": Turn(table([1, 2, 5, 6]), table([5, 6, 1, 2])),
+    "in circles": Turn(table([1, 2, 3, 1]), table([1, 2, 3, 1])),
+    "NULL for a value": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=coded(NULL, b""))),
+    "an address": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=coded(IP_ADDRESS, b"\x01\x03\x06\x01"))),
+    "an identifier": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=coded_oid((1, 3, 6, 1, 4, 1)))),
+    "a short identifier": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=coded_oid((1, 3, 6, 1)))),
+    "a joint identifier": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=coded_oid((2, 999, 1)))),
+    "a negative number": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=integer(-(2**31)))),
+    "the largest counter": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=integer(2**64 - 1, COUNTER64))),
+    "no octets": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=text(b""))),
+    "any octets": Turn(table([1, 2], speed=integer(1)), table([1, 2], speed=text(bytes(range(256))))),
+    "no uptime": Turn(table([1, 2]), table([1, 2])[1:]),
+}
+
+
+@pytest.mark.parametrize("polls_before", [1, 2])
+@pytest.mark.parametrize("turn", [pytest.param(turn, id=name) for name, turn in TURNS.items()])
+def test_rows_are_those_of_pysnmp_at_once(turn: Turn, polls_before: int) -> None:
+    async def scene(session: Snmp) -> object:
+        agent.serve(turn.before)
+        for _ in range(polls_before):
+            await session.columns(COLUMNS, beside=UPTIME)
+        agent.serve(turn.after)
+        return [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(3)]
+
+    with serving(turn.before) as agent:
+        alone = by_pysnmp(credentials(agent.port), scene)
+        asked_alone = sum(agent.requests.values())
+        assert by_both(credentials(agent.port), scene) == alone
+        assert sum(agent.requests.values()) != 2 * asked_alone, "the fast client was not asked"
+
+
+def test_a_poll_asks_only_what_it_needs_and_its_cost_is_what_the_agent_saw() -> None:
+    async def scene(session: Snmp) -> None:
+        for _ in range(4):
+            await session.columns(COLUMNS, beside=UPTIME)
+            await session.get([UPTIME])
+
+    cost = Cost()
+    with serving(USUAL) as agent:
+        by_both(credentials(agent.port), scene, cost)
+        assert cost == Cost(sum(agent.requests.values()), agent.sent_bytes)
+        # 30 rows fit two answers; the uptime alone is asked by GET the first time, too.
+        assert agent.requests[GET] == 3 * 2 + 4
+
+
+def test_a_row_that_only_another_column_has_is_found_by_the_next_walk() -> None:
+    async def scene(session: Snmp) -> int:
+        agent.serve(table([1, 2]))
+        await session.columns(COLUMNS)
+        agent.serve(table([1, 2], octets_of=[1, 2, 3]))
+        for number in range(102):
+            if "3" in await session.columns(COLUMNS):
+                return number
+        return -1
+
+    with serving(table([1, 2])) as agent:
+        assert by_both(credentials(agent.port), scene) == 100
+
+
+def test_rows_are_capped() -> None:
+    async def scene(session: Snmp) -> list[object]:
+        return [without_times(await session.columns(COLUMNS, max_rows=limit)) for limit in (5, 5, 30, 30, 31, 31)]
+
+    with serving(USUAL) as agent:
+        rows = by_both(credentials(agent.port), scene)
+        assert rows == by_pysnmp(credentials(agent.port), scene)
+    assert isinstance(rows[0], list)
+    assert len(rows[0]) == 5
+
+
+@pytest.mark.parametrize("column", [NAME, f".{NAME}"])
+def test_scalars_and_the_spelling_of_identifiers(column: str) -> None:
+    async def scene(session: Snmp) -> list[object]:
+        asked: list[object] = []
+        for _ in range(3):
+            asked += [
+                await session.get([UPTIME]),
+                await session.get([CONTACT, UPTIME]),
+                await session.get([f"{column}.2"]),
+            ]
+            asked.append(without_times(await session.columns([column], beside=f".{UPTIME}")))
+        return asked
+
+    with serving(USUAL) as agent:
+        assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_an_agent_that_refuses_large_answers_is_left_to_pysnmp_after_three_tries() -> None:
+    async def scene(session: Snmp) -> list[object]:
+        return [without_times(await session.columns(COLUMNS)) for _ in range(8)]
+
+    with serving(USUAL, largest=300) as agent:
+        alone = by_pysnmp(credentials(agent.port), scene)
+        assert by_both(credentials(agent.port), scene) == alone
+        assert agent.requests[GET] == 3
+
+
+def test_strings_that_fill_more_than_gufos_buffer_are_read() -> None:
+    objects = [(f"{NAME}.{row}", text(b"%03d" % row * 85)) for row in range(25)]
+
+    async def scene(session: Snmp) -> list[object]:
+        return [without_times(await session.columns([NAME])) for _ in range(5)]
+
+    with serving(objects, largest=60_000) as agent:
+        alone = by_pysnmp(credentials(agent.port), scene)
+        assert by_both(credentials(agent.port), scene) == alone
+
+
+def test_a_poll_that_is_given_up_leaves_nothing_behind() -> None:
+    async def scene(session: Snmp) -> object:
+        for _ in range(2):
+            await session.columns(COLUMNS)
+        agent.answering = lambda _: []
+        poll = asyncio.create_task(session.columns(COLUMNS))
+        await asyncio.sleep(0.1)
+        poll.cancel()
+        await asyncio.wait([poll])
+        agent.answering = lambda answer: [answer]
+        return without_times(await session.columns(COLUMNS))
+
+    with serving(USUAL) as agent:
+        assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_questions_at_once_get_each_its_own_answer() -> None:
+    async def scene(session: Snmp) -> object:
+        for _ in range(2):
+            both = await asyncio.gather(session.columns(COLUMNS), session.get([UPTIME]), session.columns([SPEED]))
+        rows, scalar, speeds = both
+        return without_times(rows), scalar, without_times(speeds)
+
+    with serving(USUAL) as agent:
+        assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_a_closed_session_can_be_asked_again() -> None:
+    async def scene(session: Snmp) -> list[object]:
+        asked: list[object] = []
+        for _ in range(3):
+            asked += [without_times(await session.columns(COLUMNS)) for _ in range(2)]
+            await session.close()
+        return asked
+
+    with serving(USUAL) as agent:
+        assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_without_gufo_a_run_has_pysnmp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "sanpath.transport.fast_snmp", raising=False)
+    monkeypatch.delitem(sys.modules, "sanpath.transport.gufo", raising=False)
+    monkeypatch.setitem(sys.modules, "gufo.snmp", None)
+
+    async def play(agent: RecordedAgent) -> object:
+        session = LiveContext(WallClock(), Cost()).snmp(credentials(agent.port))
+        rows = [without_times(await session.columns(COLUMNS)) for _ in range(2)]
+        await session.close()
+        return rows
+
+    with serving(USUAL) as agent:
+        names = [row[NAME] for _, row in asyncio.run(play(agent))[1]]  # type: ignore[index]  # a list of pairs
+        assert names[0] == b"fc1/1"
+        assert agent.requests[GET] == 0
