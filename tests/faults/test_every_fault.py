@@ -22,6 +22,19 @@ certificate of another authority transport/test_http.py::test_another_authority_
 an agent loops                   transport/test_walk.py::test_an_agent_in_circles_ends_the_walk_with_its_rows
 an agent takes 8 s               faults/test_late_answers.py::test_the_late_one_is_asked_less_often_and_comes_back
 a late answer                    faults/test_transports.py::test_an_answer_that_is_too_late_is_not_taken_for_that_to_another_question
+packets are cut or damaged       faults/test_snmp_clients.py::test_what_is_no_answer_is_unreachable
+answers of another agent         faults/test_snmp_clients.py::test_an_answer_from_another_address_is_not_taken_and_the_address_is_told
+five bad agents in one run       faults/test_agents_in_a_run.py::test_the_healthy_one_loses_nothing
+they are told in the report      faults/test_agents_in_a_run.py::test_the_others_are_told_and_come_back
+a counter jumps up               faults/test_absurd_counters.py::test_a_jump_up_makes_one_link_unknown_and_says_so
+a counter falls back             faults/test_absurd_counters.py::test_a_jump_back_leaves_out_its_window_and_no_more
+an SNMPv3 answer is altered      transport/test_snmp_v3_sha2.py::test_an_answer_that_was_altered_on_its_way_is_not_believed
+an SSH host key has changed      transport/test_ssh.py::test_a_changed_host_key_is_said_loudly
+an SSH host key is not known     transport/test_ssh.py::test_an_unknown_host_key_is_never_accepted
+an SSH connection drops          transport/test_ssh.py::test_a_dropped_connection_is_one_failed_request_at_most
+a result file is cut or damaged  collectors/test_results.py::test_no_input_is_too_bad
+a result file holds no result    recorder/importing/test_import.py::test_a_file_that_nobody_reads_is_refused_in_one_line
+port aliases with markup         faults/test_port_aliases.py::test_a_report_is_plain
 fio fails                        recorder/test_fio_run.py::test_a_fio_that_fails_is_exit_code_4_and_says_its_own
 fio is killed                    faults/test_load_dies.py::test_a_fio_that_is_killed_is_exit_code_4_and_leaves_no_job_behind
 fio prints noise                 collectors/fio/test_reader.py::test_nonsense_around_documents_never_stops_the_reader
