@@ -65,6 +65,11 @@ def load_config(path: Path | None) -> Config:
     return _check(*read_document(path))
 
 
+def source_of(body: dict[str, Any]) -> SourceConfig:
+    """A source that was told on the command line, by its keys. Raises ConfigError."""
+    return _source(Document(Path("command line")), (), body)
+
+
 def _check(document: Document, raw: Any) -> Config:
     if raw is None:
         return Config(document.path)

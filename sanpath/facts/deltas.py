@@ -69,7 +69,7 @@ def step_samples(
         return []
     declared = recording.columns(kind)
     _step_table(connection, steps)
-    _clock_view(connection, kind)
+    _clock_view(recording, connection, kind)
     found: dict[tuple[str, str, str], StepSamples] = {}
     for source, columns in declared.items():
         here = {name: column for name, column in columns.items() if name in metrics}
@@ -105,12 +105,22 @@ def _step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) ->
     connection.executemany("INSERT INTO steps VALUES (?, ?, ?)", [(s.name, s.start, s.end) for s in steps])
 
 
-def _clock_view(connection: duckdb.DuckDBPyConnection, kind: str) -> None:
-    """`moment`: the device's own time of a sample where it has one, brought to the recorder's clock."""
+def _clock_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> None:
+    """`moment`: the device's own time of a sample where it has one, brought to the recorder's clock.
+
+    The offset is that of the source: samples that come late, as a minute's worth of averages, would tell a wrong one.
+    """
+    known = connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'clock_offsets'").fetchone()
+    if known is None:  # Once a connection: they are of all kinds.
+        told = [(source, round(seconds * 1e6)) for source, seconds in clock_offsets(recording, connection).items()]
+        connection.execute("CREATE TEMP TABLE clock_offsets (of VARCHAR, behind BIGINT)")
+        if told:
+            connection.executemany("INSERT INTO clock_offsets VALUES (?, ?)", told)
     connection.execute(
         f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
-        f"SELECT *, CASE WHEN device_time IS NULL THEN seen ELSE device_time - max(device_time - seen) "
-        f'OVER (PARTITION BY source) END AS moment FROM "samples_{kind}"'
+        f"SELECT * EXCLUDE (of, behind), "
+        f"CASE WHEN device_time IS NULL THEN seen ELSE device_time - behind END AS moment "
+        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of'
     )
 
 

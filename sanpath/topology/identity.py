@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -93,12 +93,20 @@ def _add_implied(things: dict[Local, Thing], ties: Iterable[tuple[str, Tie]]) ->
 
 
 def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> dict[Local, str]:
-    """What people call each thing: ports and volumes after their device, disks after their machine. A port of which
-    nothing but the WWPN is known is called by it."""
+    """What people call each thing: ports and volumes after their device, disks after their machine.
+
+    A switch or array is called as its source, unless the source tells of several. A port of which nothing but the
+    WWPN is known is called by it."""
     machines = {
         tie.from_end[1]: tie.to_end[1]
         for _, tie in ties
         if tie.relation == "runs_on" and tie.from_end[0] == "load" and tie.to_end[0] in ("vm", "host")
+    }
+    devices = Counter((source, kind) for source, kind, _ in things if kind in ("switch", "array"))
+    parts = {
+        (source, *tie.from_end): _label(things, (source, *tie.to_end))
+        for source, tie in ties
+        if tie.relation == "member_of" and devices[source, tie.to_end[0]] > 1
     }
     names = {}
     for local, thing in things.items():
@@ -107,16 +115,20 @@ def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> di
         if source == CONFIG:
             names[local] = local_id
         elif kind in ("switch", "array"):
-            names[local] = source
+            names[local] = source if devices[source, kind] == 1 else label
         elif (wwpn := bare_wwpn(thing)) is not None:
             names[local] = wwpn
         elif kind in _LOCAL:
-            names[local] = f"{source}/{label}"
+            names[local] = f"{parts.get(local, source)}/{label}"
         elif "device" in thing.ids and source in machines:
             names[local] = f"{machines[source]}/{thing.ids['device'][0]}"
         else:
             names[local] = label
     return names
+
+
+def _label(things: Mapping[Local, Thing], local: Local) -> str:
+    return things[local].label or local[2] if local in things else local[2]
 
 
 def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> list[tuple[Local, Local]]:

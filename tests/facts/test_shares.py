@@ -11,7 +11,8 @@ from sanpath.topology.paths import Cable
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))
 P, Q = (
-    Cable(f"link:p{n}", f"switch_port:sw1/{n + 4}", f"array_port:fa1/{n}", "array", "array", "array") for n in range(2)
+    Cable(f"link:p{n}", f"switch_port:sw1/{n + 4}", f"array_port:fa1/{n}", "array", "array", "array")
+    for n in range(2)
 )
 HOST = {"host": {A.id, B.id, C.id}}
 

@@ -112,3 +112,31 @@ def test_a_little_time_without_credit_on_a_busy_link_is_normal(tmp_path: Path) -
     found = told(tmp_path, mine=6295, others=6295, stalls={"sw2/fc1/31": 0.2, "sw1/fc1/9": 0.05})
     assert found.verdict.bottlenecks[0].entity == ISL
     assert found.verdict.bottlenecks[0].kind == "link"
+
+
+def hits(found: Diagnosis) -> dict[str, list[str]]:
+    by_rule: dict[str, list[str]] = {}
+    for finding in found.findings:
+        if finding.outcome == "hit":
+            by_rule.setdefault(finding.rule, []).append(finding.entity)
+    return by_rule
+
+
+def test_the_rules_tell_the_culprit_from_its_victim(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=700, stalls=SLOW)
+    assert (hits(found)["slow-drain-device"], hits(found)["congestion-victim"]) == ([NEIGHBOUR], [ISL])
+    (culprit,) = [f for f in found.findings if f.rule == "slow-drain-device" and f.outcome == "hit"]
+    assert culprit.role == "culprit"
+    assert "hba:esx9/vmhba2 returns no credit for 81.0 % of the time" in culprit.summary
+    assert "show interface fc1/9 counters" in [command for fix in culprit.fix for command in fix.commands]
+
+
+def test_the_rules_tell_a_full_neighbour_from_a_slow_one(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
+    assert hits(found)["oversubscribed-reader"] == [NEIGHBOUR]
+    assert "slow-drain-device" not in hits(found)
+
+
+def test_a_slow_neighbour_that_the_test_does_not_wait_for_is_not_named(tmp_path: Path) -> None:
+    found = told(tmp_path, mine=1500, others=700, stalls={"sw1/fc1/9": 0.81})
+    assert not {"slow-drain-device", "oversubscribed-reader", "congestion-victim"} & set(hits(found))

@@ -84,6 +84,7 @@ class _Step:
     rate_limited: bool
     pairs: Mapping[str, float]
     stalls: Mapping[str, float]
+    counted: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(slots=True)
@@ -128,13 +129,15 @@ class San:
         rate_limited: bool = False,
         pairs: Mapping[str, float] | None = None,
         stalls: Mapping[str, float] | None = None,
+        counted: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         """One load step. `ports`: switch port → bytes a second it counts (read, write); `disk`: the guest's block
         device; `pairs`: "INITIATOR>TARGET" → I/Os by the array's count; `stalls`: "switch/port" → share of
-        the time it sends nothing for want of transmit credit."""
+        the time it sends nothing for want of transmit credit; `counted`: "switch/port" → metric of the switch → how
+        many it counts over the step."""
         flows = {d: f for d, f in (("read", read), ("write", write)) if f is not None}
         begin = self.steps[-1].end + GAP_SECONDS if self.steps else 5.0
-        more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {})
+        more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {}, counted or {})
         self.steps.append(_Step(name, begin, begin + seconds, in_flight, block, flows, *more))
 
     def write(self, ended: bool = True) -> Recording:
@@ -256,6 +259,14 @@ class San:
                 s.stalls.get(f"{port.on}/{port.name}", 0.0) * _overlap(0, at, s.begin, s.end) for s in self.steps
             ]
             values["credit_stall_seconds_tx_total"] = round(sum(stalled) / CREDIT_TICK_SECONDS)
+        for metric in {name for step in self.steps for told in step.counted.values() for name in told}:
+            parts = [
+                s.counted.get(f"{port.on}/{port.name}", {}).get(metric, 0.0)
+                * _overlap(0, at, s.begin, s.end)
+                / (s.end - s.begin)
+                for s in self.steps
+            ]
+            values[metric] = round(sum(parts))
         return values
 
     def _array(self, out: RecordingBuilder, last: float) -> None:

@@ -1,0 +1,37 @@
+"""A Linux storage server as an array: its target ports, what it presents through them, and the devices behind."""
+
+from __future__ import annotations
+
+from sanpath.plugin import Right, Spec
+from sanpath_collectors.linux_target.config import LinuxTargetConfig
+from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, VOLUME
+
+COLLECTOR = Spec(
+    name="linux_target",
+    title="A Linux storage server: LIO, nvmet, nbdkit, ZFS volumes",
+    config=LinuxTargetConfig,
+    collector="sanpath_collectors.linux_target.collector:LinuxTarget",
+    tables=(ARRAY, VOLUME, ARRAY_PORT),
+    rights=(
+        Right(
+            "Over SSH: an account with a shell; it needs no rights of its own",
+            "everything below",
+            "nothing is read",
+        ),
+        Right(
+            "Reading /proc and /sys, as every user can outside of a container",
+            "counters of the backing devices and of the ports",
+            "how long the devices take, and whether a port is full, are unknown",
+        ),
+        Right(
+            "Reading /sys/kernel/config, as every user can where it is mounted",
+            "targets, portals, LUNs and namespaces of LIO and nvmet",
+            "what the server presents through them is unknown",
+        ),
+        Right(
+            "Seeing the processes of nbdkit in /proc, as every user can unless hidepid is set",
+            "exports of nbdkit",
+            "what the server presents through it is unknown",
+        ),
+    ),
+)

@@ -1,0 +1,144 @@
+"""The things and links of a storage server. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sanpath.plugin import Thing, Tie
+from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_target import parse
+from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
+
+_FC, _NET = "/sys/class/fc_host", "/sys/class/net"
+_SECTOR_BYTES = 512
+
+FILES = (
+    "/proc/diskstats",
+    "/proc/meminfo",
+    "/proc/net/tcp",
+    "/proc/net/tcp6",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/sys/class/block/*/size",
+    f"{_FC}/*/port_name",
+    f"{_FC}/*/speed",
+    f"{_NET}/*/address",
+    f"{_NET}/*/speed",
+    f"{_NET}/*/operstate",
+)
+
+
+@dataclass(slots=True)
+class Inventory:
+    """What there is.
+
+    `paths`: path of a volume → where it leads to; `addresses`: interface → its own. `ports`: target port → the
+    listeners on it; `fc_hosts`: WWPN → fc_host; `devices`: volume → the block device behind it that the kernel
+    counts; files and memory have none.
+    """
+
+    server: Snapshot
+    name: str
+    targets: Targets
+    paths: Mapping[str, str]
+    addresses: Mapping[str, Sequence[str]]
+    ports: dict[str, list[Listener]] = field(init=False)
+    fc_hosts: dict[str, str] = field(init=False)
+    devices: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fc_hosts = {
+            host_parse.wwpn(self.server.text(f"{_FC}/{name}/port_name")): name for name in self.server.children(_FC)
+        }
+        self.ports = {}
+        for listener in self.targets.listeners:
+            for port in [listener.wwpn] if listener.wwpn else self._interfaces(listener.address):
+                self.ports.setdefault(port, []).append(listener)
+        counted = host_parse.diskstats(self.server.content("/proc/diskstats"))
+        leads_to = {
+            v.local_id: self.paths.get(v.path, "").removeprefix("/dev/") for v in self.targets.volumes.values()
+        }
+        self.devices = {volume: device for volume, device in leads_to.items() if device in counted}
+
+    def items(self) -> Iterator[Thing | Tie]:
+        """The array, its target ports, its volumes, and who may use them."""
+        memory = host_parse.memory_bytes(self.server.content("/proc/meminfo"))
+        release = self.server.text("/proc/sys/kernel/osrelease")
+        attributes = {"os": f"Linux {release}".strip(), "memory_bytes": memory}
+        yield Thing("array", self.name, self.name, {"name": (self.name,)}, attributes)
+        for port, listeners in self.ports.items():
+            yield self._port(port, listeners)
+            yield Tie("member_of", ("array_port", port), ("array", self.name), "its targets")
+        for volume in self.targets.volumes.values():
+            yield self._volume(volume)
+            yield Tie("member_of", ("volume", volume.local_id), ("array", self.name), "its targets")
+        for port, listeners in self.ports.items():
+            for listener in listeners:
+                for volume_id in listener.volumes:
+                    evidence = f"{listener.protocol} {listener.target}"
+                    yield Tie("presents", ("array_port", port), ("volume", volume_id), evidence)
+        yield from self._clients()
+
+    def _interfaces(self, address: str) -> list[str]:
+        """The interfaces that have an address; all that have one, for every address."""
+        if not address:
+            return [name for name, own in self.addresses.items() if own] or ["lo"]
+        if address.startswith("127.") or address == "::1":
+            return ["lo"]
+        return [name for name, own in self.addresses.items() if address in own]
+
+    def _port(self, port: str, listeners: Sequence[Listener]) -> Thing:
+        shared = {
+            "services": ",".join(dict.fromkeys(listener.protocol for listener in listeners)),
+            "targets": ",".join(dict.fromkeys(listener.target for listener in listeners)),
+        }
+        if listeners[0].wwpn:
+            speeds = host_parse.speeds(self.server.text(f"{_FC}/{self.fc_hosts.get(port, '')}/speed"))
+            speed = speeds[0] if len(speeds) == 1 else None
+            return Thing(
+                "array_port",
+                port,
+                port,
+                {"wwpn": (port,)},
+                {"technology": "fibre_channel", "speed_bits_per_second": speed, **shared},
+            )
+        place = f"{_NET}/{port}"
+        megabits = self.server.number(f"{place}/speed")
+        mac = self.server.text(f"{place}/address") if port != "lo" else ""
+        ids = {"mac": (mac,) if mac else (), "ip": tuple(self.addresses.get(port, ()))}
+        speed = megabits * 1_000_000 if megabits else None
+        return Thing(
+            "array_port",
+            port,
+            port,
+            {key: values for key, values in ids.items() if values},
+            {"technology": "ethernet", "speed_bits_per_second": speed, **shared},
+        )
+
+    def _volume(self, volume: Volume) -> Thing:
+        device = self.devices.get(volume.local_id)
+        sectors = self.server.number(f"/sys/class/block/{device}/size") if device else None
+        attributes = {
+            **volume.attributes,
+            "path": volume.path or None,
+            "device": device,
+            "zvol": parse.zvol(volume.path) or None,
+            "size_bytes": sectors * _SECTOR_BYTES if sectors is not None else None,
+        }
+        ids = {key: found for key, values in volume.ids.items() if (found := tuple(filter(None, values)))}
+        return Thing("volume", volume.local_id, volume.label, ids, attributes)
+
+    def _clients(self) -> Iterator[Thing | Tie]:
+        access: dict[str, dict[str, str]] = {}
+        for listener in self.targets.listeners:
+            for client in listener.clients:
+                for volume in listener.volumes:
+                    access.setdefault(client, {}).setdefault(volume, f"{listener.protocol} access list")
+        for client, volumes in access.items():
+            wwpn = parse.wwpn(client)
+            key = "wwpn" if wwpn else "nqn" if client.startswith("nqn.") else "iqn"
+            yield Thing("host", client, client, {key: (wwpn or client,)})
+            for volume, evidence in volumes.items():
+                yield Tie("presents", ("volume", volume), ("host", client), evidence)

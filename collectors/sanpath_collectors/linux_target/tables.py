@@ -1,0 +1,37 @@
+"""What a poll of a storage server yields, and which field of which file each column is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanpath.plugin import Column, Table
+from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
+from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
+from sanpath_collectors.linux_host.tables import LUN, NET_DEV
+
+_BLOCK = tuple(f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
+_PORT = (
+    "bytes_rx_total",
+    "bytes_tx_total",
+    "errors_rx_total",
+    "errors_tx_total",
+    "discards_rx_total",
+    "discards_tx_total",
+)
+
+DISKSTATS: Mapping[str, int] = {metric: LUN_FIELDS[metric] for metric in _BLOCK}
+"""Metric of a volume → field of its backing device in /proc/diskstats, counted from 1."""
+
+FC_STATISTICS: Mapping[str, str] = {metric: HBA_FILES[metric] for metric in _PORT if metric in HBA_FILES}
+"""Metric of a Fibre Channel target port → file below /sys/class/fc_host/*/statistics."""
+
+PORT_FIELDS: Mapping[str, int] = {metric: NET_DEV[metric] for metric in _PORT}
+"""Metric of an Ethernet target port → field of its interface in /proc/net/dev, counted from 0."""
+
+VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric in _BLOCK), plane="array")
+"""As wide as /proc/diskstats tells it: milliseconds in 32 bits."""
+
+ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
+"""The sums of the backing devices, each counted once: when one of them wraps, the sum falls as after a restart."""
+
+ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))

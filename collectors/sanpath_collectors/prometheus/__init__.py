@@ -1,0 +1,22 @@
+"""What a Prometheus-compatible server has collected of hosts, switches and arrays, live or of a test that is over."""
+
+from __future__ import annotations
+
+from sanpath.plugin import Right, Spec
+from sanpath_collectors.prometheus.config import PrometheusConfig
+from sanpath_collectors.prometheus.tables import TABLES
+
+COLLECTOR = Spec(
+    name="prometheus",
+    title="Prometheus, VictoriaMetrics, Thanos or Mimir",
+    config=PrometheusConfig,
+    collector="sanpath_collectors.prometheus.collector:Prometheus",
+    tables=TABLES,
+    rights=(
+        Right(
+            "Reading /api/v1/query and /api/v1/label/__name__/values",
+            "all samples",
+            "nothing is read",
+        ),
+    ),
+)

@@ -1,0 +1,92 @@
+"""What the user says about a Prometheus-compatible server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from sanpath.plugin import ClientCertificate, SecretStr, SourceConfig
+
+
+class PrometheusConfig(SourceConfig):
+    """A server that answers the HTTP API of Prometheus."""
+
+    url: str = Field(
+        description="address of the server, with the path before /api/v1 where there is one",
+        examples=["https://prometheus.example.com"],
+    )
+    profiles: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="which exporters to read, as node_exporter; default: all that the server has and sanpath knows",
+    )
+    match: str | None = Field(
+        default=None,
+        min_length=1,
+        description="label matchers that narrow down what is read",
+        examples=['instance=~"db7:.*"'],
+    )
+    bearer_token: SecretStr | None = Field(default=None, description="token of an account that may query")
+    user: str | None = Field(default=None, min_length=1, description="account for basic authentication")
+    password: SecretStr | None = Field(default=None, description="its password")
+    tenant: str | None = Field(
+        default=None, min_length=1, description="tenant of a shared server, sent as X-Scope-OrgID (Mimir)"
+    )
+    ca_file: Path | None = Field(
+        default=None, description="PEM of the authority that signed the server's certificate; default: the system's"
+    )
+    client_certificate: Path | None = Field(
+        default=None, description="PEM of the certificate to show to a server that asks for one"
+    )
+    client_key: Path | None = Field(
+        default=None, description="PEM of its key, without a passphrase; default: in client_certificate"
+    )
+    verify_tls: bool = Field(
+        default=True,
+        description="false: accept any certificate, so that anybody in between can read the credentials",
+    )
+    step_seconds: float = Field(
+        default=60.0, gt=0, description="length of the shortest load step: what is scraped too seldom for it is told"
+    )
+    every_seconds: float = Field(default=15.0, gt=0, description="seconds between polls")
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            whole = False
+        if not whole or parts.query or parts.fragment:
+            raise PydanticCustomError("url", "write an address as https://prometheus.example.com:9090")
+        if parts.username is not None or parts.password is not None:
+            raise PydanticCustomError("url_secret", "no account in the address: give user and password")
+        return url.rstrip("/").removesuffix("/api/v1")
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> PrometheusConfig:
+        if (self.user is None) != (self.password is None):
+            raise PydanticCustomError("basic", "user and password go together")
+        if self.bearer_token is not None and self.user is not None:
+            raise PydanticCustomError("two_ways", "give either bearer_token or user and password")
+        if self.client_key is not None and self.client_certificate is None:
+            raise PydanticCustomError("client_key", "client_key is for a client_certificate: give it as well")
+        return self
+
+    @property
+    def client(self) -> ClientCertificate | None:
+        """The certificate to show; None: none."""
+        return (
+            None if self.client_certificate is None else ClientCertificate(self.client_certificate, self.client_key)
+        )
+
+    @property
+    def in_the_clear(self) -> bool:
+        """Whether credentials go over the network for everybody to read."""
+        secret = self.bearer_token is not None or self.password is not None
+        parts = urlsplit(self.url)
+        return secret and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost")

@@ -1,0 +1,39 @@
+"""pyVmomi's data objects as plain dictionaries, so that what reads them needs neither pyVmomi nor a server."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+Plain = dict[str, Any] | list[Any] | str | int | float | bool | None
+Record = dict[str, Any]
+
+TYPE = "type name"
+"""The key with an object's type, as the API calls it: {"type name": "HostFibreChannelHba", "device": "vmhba2"}."""
+
+
+def plain(value: Any) -> Plain:
+    """A value: data objects as dictionaries, references as the ids of what they refer to, times in microseconds.
+    Properties without a value are left out."""
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    if value is None or type(value) in (str, int, bool, float):
+        return value  # type: ignore[no-any-return] # just told
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1e6)
+    if (moid := getattr(value, "_moId", None)) is not None:
+        return str(moid)
+    if hasattr(value, "_GetPropertyList"):
+        found = {
+            info.name: plain(told)
+            for info in value._GetPropertyList()
+            if not _empty(told := getattr(value, info.name))
+        }
+        return {TYPE: type(value)._wsdlName, **found}
+    if isinstance(value, str):  # Enumerations and links are kinds of strings.
+        return str(value)
+    return int(value) if isinstance(value, int) else str(value)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and not value)

@@ -1,0 +1,95 @@
+"""The profiles are data: that data fits the catalogue and the tables, and what it says is honest."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sanpath.catalogue.load import metrics, planes
+from sanpath_collectors.prometheus import parse
+from sanpath_collectors.prometheus.devices import Devices
+from sanpath_collectors.prometheus.doubts import Doubts
+from sanpath_collectors.prometheus.parse import Series
+from sanpath_collectors.prometheus.profile import Profile, profiles
+from sanpath_collectors.prometheus.samples import Samples
+from sanpath_collectors.prometheus.tables import TABLES
+
+FOLDER = Path(parse.__file__).parent
+each_profile = pytest.mark.parametrize("key", profiles())
+
+
+@each_profile
+def test_every_metric_is_one_that_is_declared(key: str) -> None:
+    declared = {(table.kind, column.metric) for table in TABLES for column in table.columns}
+    for part in profiles()[key].parts:
+        assert part.kind in metrics()
+        assert part.plane is None or part.plane in planes()
+        for metric, source in part.sources.items():
+            assert (part.kind, metric) in declared
+            assert source.series
+            assert source.wraps_at is None or metric.endswith("_total")
+
+
+@each_profile
+def test_its_tables_are_those_of_the_collector(key: str) -> None:
+    for table in profiles()[key].tables:
+        alike = [t for t in TABLES if (t.kind, t.plane, t.columns) == (table.kind, table.plane, table.columns)]
+        assert alike, f"{table.kind} on the plane {table.plane}"
+
+
+@each_profile
+def test_latencies_have_a_plane(key: str) -> None:
+    for part in profiles()[key].parts:
+        if any("latency" in metric or "service" in metric or "_mean" in metric for metric in part.sources):
+            assert part.plane is not None
+
+
+def test_the_readme_says_which_profiles_there_are_and_which_were_never_tried() -> None:
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    rows = {m[1]: m[2] for m in re.finditer(r"^\| `(\w+)` \| .* \| (.+) \|$", readme, re.MULTILINE)}
+    for key, profile in profiles().items():
+        assert (rows[key] == "not verified on a live one") == (profile.verified == ""), key
+
+
+def read(profile: Profile, *polls: list[Series]) -> list[dict[str, object]]:
+    """Rows of the polls, as mappings."""
+    doubts = Doubts(profile.title)
+    devices = Devices(profile, doubts, apart=False)
+    samples = Samples(profile, devices, doubts, 60.0)
+    found = []
+    for series in polls:
+        for _, rows in samples.rows(series, 0):
+            found += [
+                {"at": at, **{m: values[n] for m, values in rows.values.items()}} for n, at in enumerate(rows.seen)
+            ]
+    return found
+
+
+def counter(value_at: dict[int, float], name: str = "node_disk_read_time_seconds_total") -> list[Series]:
+    labels = {"__name__": name, "instance": "db7:9100", "device": "sda"}
+    return [Series(labels, [(at * 1_000_000, value) for at, value in value_at.items()])]
+
+
+def test_a_counter_of_32_bits_goes_on_where_it_wraps_and_a_restart_is_left_to_be_seen() -> None:
+    wraps = 2**32 / 1000
+    polls = [counter({15: wraps - 3.0, 30: wraps - 1.0}), counter({30: wraps - 1.0, 45: 1.0}), counter({60: 0.25})]
+    told = [row["latency_seconds_read_total"] for row in read(profiles()["node_exporter"], *polls)]
+    assert told[1] - told[0] == pytest.approx(2e9)
+    assert told[2] - told[1] == pytest.approx(2e9)
+    assert told[3] == 250_000_000  # from 1 s to 0.25 s: the host has started again
+
+
+def test_each_scrape_is_told_once_though_polls_overlap() -> None:
+    polls = [counter({15: 1.0, 30: 2.0}), counter({15: 1.0, 30: 2.0, 45: 3.0}), counter({30: 2.0, 45: 3.0})]
+    assert [row["at"] for row in read(profiles()["node_exporter"], *polls)] == [15_000_000, 30_000_000, 45_000_000]
+
+
+def test_a_sum_is_not_known_where_a_part_of_it_is_missing() -> None:
+    def core(number: str, points: list[tuple[int, float]]) -> Series:
+        labels = {"__name__": "node_cpu_seconds_total", "instance": "db7:9100", "cpu": number, "mode": "user"}
+        return Series(labels, [(at * 1_000_000, value) for at, value in points])
+
+    rows = read(profiles()["node_exporter"], [core("0", [(15, 1.0), (30, 2.0)]), core("1", [(15, 5.0)])])
+    assert [row["cpu_busy_seconds_total"] for row in rows] == [6_000_000_000, None]

@@ -1,0 +1,99 @@
+"""Facts of block devices, machines, initiator ports and virtual disks under test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.facts.compute import Facts, compute
+from sanpath.facts.table import FactRow
+from sanpath.model import Scalar
+from tests.support.esx_san import DEVICE, EsxSan, over_first_path
+from tests.support.san import San
+from tests.support.stories import computed, guest_queue, mixed
+
+LSI: dict[str, Scalar] = {"controller_type": "lsi_logic", "controller": "scsi0"}
+
+
+def row(facts: Facts, table: str, entity: str, step: str = "t128") -> FactRow:
+    (found,) = facts.tables[table].select(entity=entity, step=step)
+    return found
+
+
+def test_a_queue_of_32_is_full_with_32_in_flight() -> None:
+    """32 / 0.5 ms = 64,000 IOPS, links at 15.7 %."""
+    found = row(computed("guest_queue"), "device", "lun:sqlvm1/sda", "q512")
+    assert (found["queue_depth"], found["platform"], found["device"]) == (32, None, "sda")
+    assert found["in_flight"] == pytest.approx(32, rel=1e-3)
+    assert found["queue_filled_ratio"] == pytest.approx(1.0, rel=1e-3)
+    assert found["busiest_utilisation"] == pytest.approx(0.157, abs=1e-3)
+
+
+def test_a_setting_is_told_once_though_the_load_reads_and_writes(tmp_path: Path) -> None:
+    (found,) = compute(mixed(San(tmp_path)).write()).tables["device"]
+    assert found["in_flight"] == pytest.approx(32, rel=1e-3), "16 reads and 16 writes"
+
+
+def test_links_that_nobody_saw_are_not_idle(tmp_path: Path) -> None:
+    facts = compute(guest_queue(San(tmp_path, leave_out={"switch"})).write())
+    assert row(facts, "device", "lun:sqlvm1/sda", "q512")["busiest_utilisation"] is None
+
+
+def test_what_the_hypervisor_says_of_the_same_lun(tmp_path: Path) -> None:
+    counted = {"lun": {"in_flight": 30, "queue_depth": 32, "kernel_seconds_mean": 0.002, "sioc_active_ratio": 0.25}}
+    vdisks = {f"sqlvm1/scsi0:{n}": LSI for n in (1, 2)}
+    settings: dict[str, Scalar] = {"sched_num_req_outstanding": 16, "queue_depth": 64}
+    found = row(compute(over_first_path(tmp_path, lun=settings, counted=counted, vdisks=vdisks)), "device", DEVICE)
+    assert (found["queue_depth"], found["in_flight"]) == (32, 30), "as sampled, not as it was set"
+    assert found["kernel_seconds"] == pytest.approx(0.002)
+    assert found["sioc_active_ratio"] == pytest.approx(0.25)
+    assert (found["competing_limit"], found["virtual_machines"], found["platform"]) == (16, 1, "esxi")
+
+
+def test_a_device_of_which_nothing_is_known_has_no_row(tmp_path: Path) -> None:
+    facts = compute(over_first_path(tmp_path, leave_out={"disk"}))
+    assert not facts.tables["device"].select(entity=DEVICE)
+
+
+def test_processors_and_ports_of_the_host(tmp_path: Path) -> None:
+    counted = {
+        "host": {"cpu_busy_ratio": 0.25, "cpu_busiest_core_ratio": 1.0},
+        "hba": {"in_flight": 30, "queue_depth": 32, "queued": 4},
+    }
+    facts = compute(over_first_path(tmp_path, counted=counted, speeds=(4e9, 0)))
+    host = row(facts, "host", "host:esx7")
+    assert (host["cpu_ratio"], host["busiest_core_ratio"]) == (0.25, 1.0)
+    assert (host["fc_ports"], host["fc_ports_down"]) == (2, None), "a speed of nothing tells no state"
+    port = row(facts, "initiator", "hba:esx7/vmhba2")
+    assert (port["adapter"], port["queued"], port["technology"]) == ("vmhba2", 4, "fibre_channel")
+    assert port["queue_filled_ratio"] == pytest.approx(30 / 32)
+
+
+def test_disks_on_one_virtual_controller_share_its_queue(tmp_path: Path) -> None:
+    """Two disks, 3,125 IOPS each; 30 reads and 2 writes of each are in flight: 64 of the 128 of LSI Logic."""
+    counted = {"vdisk": {"in_flight_read": 30, "in_flight_write": 2}}
+    vdisks = {"sqlvm1/scsi0:1": LSI, "sqlvm1/scsi0:2": {**LSI, "limit_ops_per_second": 4000}}
+    facts = compute(over_first_path(tmp_path, counted=counted, vdisks=vdisks))
+    first, second = (row(facts, "virtual_disk", f"vdisk:sqlvm1/scsi0:{n}") for n in (1, 2))
+    assert (first["vm"], first["queue_depth"], first["queue_filled_ratio"]) == ("sqlvm1", 32, 1.0)
+    assert (first["adapter_in_flight"], first["adapter_filled_ratio"]) == (64, 0.5)
+    assert (first["limit_ops_per_second"], second["limit_ops_per_second"]) == (0, 4000)
+    assert second["ops_per_second"] == pytest.approx(3125, rel=1e-3)
+
+
+def test_the_queue_of_an_unknown_virtual_controller_is_unknown(tmp_path: Path) -> None:
+    counted = {"vdisk": {"in_flight_read": 30, "in_flight_write": 2}}
+    vdisks: dict[str, dict[str, Scalar]] = {"sqlvm1/disk2000": {}}
+    found = row(
+        compute(over_first_path(tmp_path, counted=counted, vdisks=vdisks)), "virtual_disk", "vdisk:sqlvm1/disk2000"
+    )
+    assert (found["queue_depth"], found["queue_filled_ratio"], found["adapter_filled_ratio"]) == (None, None, None)
+    assert found["limit_ops_per_second"] is None
+
+
+def test_a_load_that_nobody_reads_has_no_rows(tmp_path: Path) -> None:
+    facts = compute(EsxSan(tmp_path, leave_out={"load", "disk"}).write())
+    assert not any(
+        list(facts.tables[table]) for table in ("device", "multipath", "host", "initiator", "virtual_disk")
+    )

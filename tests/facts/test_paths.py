@@ -1,0 +1,125 @@
+"""Facts of multipath devices: which paths work, where they lead, and how the I/Os are spread over them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath.facts.compute import compute
+from sanpath.facts.table import FactRow
+from sanpath.model import Column, Scalar, Table
+from tests.support.esx_san import DEVICE, over_first_path
+from tests.support.recording import RecordingBuilder
+from tests.support.san import NAA
+
+MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU"}
+
+
+def rows(folder: Path, **more: Any) -> list[FactRow]:
+    found = compute(over_first_path(folder, **more)).tables["multipath"]
+    assert {row["entity"] for row in found} <= {DEVICE}
+    return list(found)
+
+
+def test_two_paths_of_which_one_carries_everything(tmp_path: Path) -> None:
+    first, second = rows(tmp_path, lun={**MRU, "path_access": "active/active"})
+    assert (first["step"], second["step"]) == ("t16", "t128")
+    assert (first["paths"], first["usable_paths"], first["lost_paths"], first["down_paths"]) == (2, 2, 0, 0)
+    assert (first["initiators"], first["target_ports"], first["fabrics"]) == (2, 2, 1)
+    assert (first["busiest_path_share"], first["idle_paths"]) == (1.0, 1)
+    assert (first["one_path_policy"], first["equal_paths"], first["platform"]) == (True, True, "esxi")
+    assert (first["naa"], first["direction"]) == (NAA, "read")
+
+
+def test_a_path_that_dies_is_lost_from_then_on(tmp_path: Path) -> None:
+    """The steps are 5 to 17 s and 21 to 33 s; the path is dead from 26 s on."""
+    before, after = rows(tmp_path, lun=MRU, lost_at=26)
+    assert (before["usable_paths"], before["lost_paths"], before["lost_path"]) == (2, 0, None)
+    assert (after["usable_paths"], after["lost_paths"], after["down_paths"]) == (1, 1, 0)
+    assert str(after["lost_path"]).endswith("vmhba3:C0:T1:L1")
+
+
+def test_a_path_that_never_worked_was_not_lost(tmp_path: Path) -> None:
+    row = rows(tmp_path, states=("active", "dead"))[0]
+    assert (row["usable_paths"], row["lost_paths"], row["down_paths"], row["initiators"]) == (1, 0, 1, 1)
+
+
+def test_a_standby_path_is_not_down(tmp_path: Path) -> None:
+    row = rows(tmp_path, states=("active", "standby"))[0]
+    assert (row["usable_paths"], row["down_paths"], row["standby_paths"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("access", "equal"), [("active/active", True), ("active/passive", False), ("asymmetric", None), (None, None)]
+)
+def test_whether_paths_are_equal_is_what_somebody_says(
+    tmp_path: Path, access: str | None, equal: bool | None
+) -> None:
+    assert rows(tmp_path, lun={"path_access": access})[0]["equal_paths"] is equal
+
+
+def test_the_slower_path_and_the_faster(tmp_path: Path) -> None:
+    row = rows(tmp_path, speeds=(8e9, 16e9))[0]
+    assert (row["slowest_bits_per_second"], row["fastest_bits_per_second"]) == (8e9, 16e9)
+
+
+def test_without_counters_of_paths_their_shares_are_unknown(tmp_path: Path) -> None:
+    row = rows(tmp_path, shares=None)[0]
+    assert (row.get("busiest_path_share"), row.get("idle_paths"), row["non_optimised_share"]) == (None, None, None)
+
+
+LOAD = Table("load", tuple(Column(f"{n}_read_total", 64) for n in ("ops", "latency_seconds", "bytes")))
+LUN = Table("lun", (Column("ops_read_total", 64), Column("latency_seconds_read_total", 64)))
+
+
+def on_linux(folder: Path, states: tuple[str, str], operations: tuple[int, int], **about: Scalar) -> FactRow:
+    """fio at 300 IOPS on dm-0 of db1, which has the paths sdb and sdc."""
+    out = RecordingBuilder(folder)
+    out.source("fio", "fio", LOAD)
+    out.source("db1", "linux_host", LUN)
+    out.say("load:fio runs_on host:db1")
+    out.thing("fio", "load", "fio", ids={"name": ("fio",)})
+    out.tie("fio", "targets", (("load", "fio"), ("lun", "db1/dm-0")))
+    out.thing("db1", "host", "db1", ids={"name": ("db1",)}, attributes={"os": "Linux 6.1"})
+    told = {"map": "mpatha", "path_policy": "service_time", "paths": 2, **about}
+    out.thing("db1", "lun", "dm-0", "db1/dm-0", ids={"device": ("dm-0", "mpatha"), "naa": (NAA,)}, attributes=told)
+    out.tie("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
+    for device, state in zip(("sdb", "sdc"), states, strict=True):
+        out.thing("db1", "lun", device, f"db1/{device}", ids={"device": (device,)})
+        out.tie("db1", "attached_to", (("lun", device), ("host", "db1")))
+        out.tie("db1", "member_of", (("lun", device), ("lun", "dm-0")))
+        out.thing("db1", "path", device, attributes={"device": device, "state": state, "usable": True})
+        out.tie("db1", "member_of", (("path", device), ("lun", "dm-0")))
+    for at in range(12):
+        out.poll("fio", at)
+        done = {"ops_read_total": 300 * at, "latency_seconds_read_total": 300 * at, "bytes_read_total": 300 * at}
+        out.samples("fio", LOAD, at, {"fio": done})
+        each = {"sdb": operations[0] * at, "sdc": operations[1] * at, "dm-0": 300 * at}
+        out.samples(
+            "db1", LUN, at, {e: {"ops_read_total": n, "latency_seconds_read_total": 2 * n} for e, n in each.items()}
+        )
+    facts = compute(out.write())
+    assert {row["entity"] for row in facts.tables["device"]} == {"lun:db1/dm-0"}, "paths count with their map"
+    (row,) = facts.tables["multipath"]
+    return row
+
+
+def test_a_path_of_linux_is_counted_at_its_block_device(tmp_path: Path) -> None:
+    row = on_linux(tmp_path, ("active/optimized", "active/optimized"), (225, 75))
+    assert (row["platform"], row["map"], row["device"], row["nvme"]) == ("linux", "mpatha", "dm-0", False)
+    assert row["busiest_path_share"] == pytest.approx(0.75)
+    assert (row["equal_paths"], row["non_optimised_share"]) == (True, 0.0)
+    assert row["in_flight"] == pytest.approx(600), "300 a second, 2 s each"
+
+
+def test_the_array_s_word_makes_paths_unequal(tmp_path: Path) -> None:
+    row = on_linux(tmp_path, ("active/optimized", "active/non-optimized"), (225, 75))
+    assert row["equal_paths"] is False
+    assert row["non_optimised_share"] == pytest.approx(0.25)
+
+
+def test_states_that_say_nothing_of_the_array_leave_it_open(tmp_path: Path) -> None:
+    row = on_linux(tmp_path, ("running", "running"), (150, 150))
+    assert (row["equal_paths"], row["non_optimised_share"]) == (None, None)

@@ -1,0 +1,100 @@
+"""Lines over time: they say in each interval what the step says as a whole, and nothing where nothing was told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.facts.series import Line, Quantity, Series, series
+from sanpath.recording.read import Recording
+from sanpath.topology.identity import resolve
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder
+from tests.support.san import San
+from tests.support.stories import published, recorded
+
+
+def series_of(recording: Recording) -> Series:
+    return series(recording, resolve(recording.inventory()))
+
+
+@pytest.fixture(scope="module")
+def story() -> Series:
+    return series_of(recorded("published"))
+
+
+def within(story: Series, line: Line, step: str) -> list[float | None]:
+    """The values of a line well inside of a step."""
+    _, begin, end = next(s for s in story.steps if s[0] == step)
+    return [v for m, v in zip(story.moments, line.values, strict=True) if begin + 2 <= m <= end - 2]
+
+
+def only(story: Series, quantity: Quantity, entity: str) -> Line:
+    found = [line for line in story.of(quantity) if line.entity == entity]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(("step", "latency"), [("t16", 0.00256), ("t128", 0.02048), ("t800", 0.128)])
+def test_the_load_is_drawn_as_it_was(story: Series, step: str, latency: float) -> None:
+    assert within(story, only(story, "payload", "load"), step) == pytest.approx([409.6e6] * 7, rel=0.01)
+    assert within(story, only(story, "load_latency", "load"), step) == pytest.approx([latency] * 7, rel=0.01)
+
+
+def test_device_and_array_are_drawn_below_it(story: Series) -> None:
+    assert within(story, only(story, "device_latency", "lun:sqlvm1/sda"), "t800") == pytest.approx([0.00512] * 7)
+    assert within(story, only(story, "array_latency", "array:fa1"), "t800") == pytest.approx([0.00035] * 7)
+
+
+def test_links_are_drawn_by_the_direction_that_is_busy(story: Series) -> None:
+    used = story.of("utilisation")
+    assert {line.entity for line in used} == {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"}
+    assert {line.direction for line in used} == {"read"}
+    for line in used:
+        assert within(story, line, "t512") == pytest.approx([0.9769] * 7, abs=0.001)
+
+
+def test_nothing_is_said_where_nothing_was_told(story: Series) -> None:
+    latency = only(story, "load_latency", "load")
+    _, _, end = story.steps[0]
+    _, begin, _ = story.steps[1]
+    between = [v for m, v in zip(story.moments, latency.values, strict=True) if end + 1.5 < m < begin - 2]
+    assert between
+    assert set(between) == {None}
+
+
+def test_a_clock_that_is_off_moves_no_line(tmp_path: Path) -> None:
+    off = series_of(published(San(tmp_path / "off", clock={"fa1": 3600.0}), in_flight=(16, 128)).write())
+    assert within(off, only(off, "array_latency", "volume:fa1/vol01"), "t128") == pytest.approx([0.00035] * 7)
+
+
+def test_jobs_that_follow_each_other_are_not_added_up(tmp_path: Path) -> None:
+    san = San(tmp_path / "r")
+    for _ in range(3):
+        published(san, in_flight=(16,))
+    found = series_of(san.write())
+    peak = max(v for v in only(found, "payload", "load").values if v is not None)
+    assert peak == pytest.approx(409.6e6, rel=0.01)
+
+
+def test_an_empty_recording_has_no_lines(tmp_path: Path) -> None:
+    RecordingBuilder(tmp_path / "empty.sanpath").write(ended=False)
+    found = series_of(Recording(tmp_path / "empty.sanpath"))
+    assert found.lines == ()
+    assert found.moments == ()
+
+
+def test_a_counter_that_was_reset_leaves_a_gap_and_no_dip(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path / "r")
+    out.source("fio", "fio", LOAD)
+    done = {"old": lambda _: 1000, "new": lambda at: 100 * at if at < 10 else 100 * (at - 10)}
+    for at in range(30):
+        out.poll("fio", at)
+        jobs = {
+            job: {"ops_read_total": count(at), "bytes_read_total": 4096 * count(at)} for job, count in done.items()
+        }
+        out.samples("fio", LOAD, at, jobs)
+    values = only(series_of(out.write()), "payload", "load").values
+    assert None in values
+    assert [v for v in values if v is not None] == pytest.approx([409600] * (len(values) - values.count(None)))

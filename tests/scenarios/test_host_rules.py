@@ -1,0 +1,112 @@
+"""What the rules for hosts and their paths say of whole recordings, and what the verdict makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.rulebook.model import Finding
+from sanpath.verdict.model import Diagnosis
+from tests.support.esx_san import DEVICE, over_first_path
+from tests.support.san import NAA
+from tests.support.stories import judged, told
+
+MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU", "path_access": "active/active"}
+ROUND_ROBIN = {"path_policy": "round_robin", "path_policy_native": "VMW_PSP_RR", "path_switch_operations": 1000}
+
+
+def of(found: Diagnosis, rule: str, outcome: str = "hit") -> list[Finding]:
+    return [f for f in found.findings if (f.rule, f.outcome) == (rule, outcome)]
+
+
+def commands(finding: Finding) -> list[str]:
+    return [command for fix in finding.fix for command in fix.commands]
+
+
+def test_a_path_that_dies_in_the_middle_of_a_run_marks_the_steps_after_it(tmp_path: Path) -> None:
+    """Steps of 5 to 17 s and 21 to 33 s; the path is dead from 26 s on."""
+    found = judged(over_first_path(tmp_path, lun=ROUND_ROBIN, lost_at=26))
+    (finding,) = of(found, "controller-or-path-lost")
+    assert (finding.role, finding.entity, finding.steps) == ("validity", DEVICE, ("t128",))
+    assert "had 1 of 2 paths" in finding.summary
+    assert "vmhba3:C0:T1:L1" in finding.summary
+    assert of(found, "paths-down") == []
+
+
+def test_a_path_that_never_worked_is_a_risk_of_every_step(tmp_path: Path) -> None:
+    found = judged(over_first_path(tmp_path, states=("active", "dead")))
+    (finding,) = of(found, "paths-down")
+    assert (finding.role, finding.steps) == ("risk", ("t16", "t128"))
+    assert of(found, "controller-or-path-lost") == []
+
+
+def test_most_recently_used_on_equal_paths_names_the_command_and_how_full_the_link_is(tmp_path: Path) -> None:
+    found = judged(over_first_path(tmp_path, lun=MRU))
+    (finding,) = of(found, "policy-uses-one-path")
+    assert (finding.role, finding.entity) == ("risk", DEVICE)
+    assert "VMW_PSP_MRU uses one of them" in finding.summary
+    assert "97.7 %" in finding.summary
+    assert f"esxcli storage nmp device set -d {NAA} --psp VMW_PSP_RR" in commands(finding)
+    assert not any(command.startswith(("multipath", "mpclaim")) for command in commands(finding)), "it is an ESXi"
+
+
+@pytest.mark.parametrize(
+    ("access", "outcome"), [("active/passive", "clear"), ("asymmetric", "unknown"), (None, "unknown")]
+)
+def test_most_recently_used_is_right_on_active_passive_arrays(
+    tmp_path: Path, access: str | None, outcome: str
+) -> None:
+    found = judged(over_first_path(tmp_path, lun={**MRU, "path_access": access}))
+    assert of(found, "policy-uses-one-path") == []
+    assert bool(of(found, "policy-uses-one-path", "unknown")) == (outcome == "unknown")
+
+
+def test_a_batch_of_1000_is_large_for_30_in_flight_and_small_for_2000(tmp_path: Path) -> None:
+    for in_flight, hits in ((30, 1), (2000, 0)):
+        counted = {"lun": {"in_flight": in_flight, "queue_depth": 4096}}
+        found = judged(over_first_path(tmp_path / str(in_flight), lun=ROUND_ROBIN, counted=counted))
+        assert len(of(found, "round-robin-batch-large")) == hits
+
+
+def test_round_robin_over_8_and_16_gigabit(tmp_path: Path) -> None:
+    (finding,) = of(
+        judged(over_first_path(tmp_path, lun=ROUND_ROBIN, speeds=(8e9, 16e9))), "unequal-paths-equal-split"
+    )
+    assert "paths of 8 Gb/s and of 16 Gb/s" in finding.summary
+    assert any("--type=latency" in command for command in commands(finding))
+
+
+def test_a_full_queue_of_32_is_the_cause_where_nothing_below_is_full() -> None:
+    """8 KiB on 32GFC: 64,000 IOPS are 15.7 % of the link, and the guest admits 32."""
+    found = told("guest_queue")
+    (finding,) = of(found, "lun-queue-limits")
+    assert (finding.role, finding.entity) == ("cause", "lun:sqlvm1/sda")
+    assert found.verdict.bottlenecks[0].entity == finding.entity
+    assert "of the 32 that the host allows" in finding.summary
+
+
+def test_a_full_queue_of_32_before_a_full_link_is_not_worth_a_word() -> None:
+    """The published test: 32 of 32 in flight, and 97.7 % of the link."""
+    assert of(told("published"), "lun-queue-limits") == []
+
+
+def test_waits_in_the_kernel_and_one_full_core_are_told(tmp_path: Path) -> None:
+    counted = {
+        "lun": {"in_flight": 30, "queue_depth": 32, "kernel_seconds_mean": 0.004, "sioc_active_ratio": 0.5},
+        "host": {"cpu_busy_ratio": 0.2, "cpu_busiest_core_ratio": 1.0},
+    }
+    found = judged(over_first_path(tmp_path, busy=0.3, lun=MRU, counted=counted))
+    (kernel,) = of(found, "kernel-latency")
+    assert "4 ms in the kernel" in kernel.summary
+    assert len(of(found, "sioc-throttling")) == 1
+    (core,) = of(found, "core-busy")
+    assert (core.entity, core.role) == ("host:esx7", "risk")
+
+
+def test_a_limit_of_the_virtual_disk_is_the_cause(tmp_path: Path) -> None:
+    """0.3 x 6,250 = 1,875 IOPS under a limit of 1,900."""
+    vdisks = {"sqlvm1/scsi0:1": {"controller_type": "pvscsi", "controller": "scsi0", "limit_ops_per_second": 1900}}
+    (finding,) = of(judged(over_first_path(tmp_path, busy=0.3, vdisks=vdisks)), "vdisk-iops-limit")
+    assert "does 1,875 IOPS and may do 1,900 IOPS" in finding.summary
+    assert any("Get-VM sqlvm1" in command for command in commands(finding))

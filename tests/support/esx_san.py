@@ -1,0 +1,104 @@
+"""The synthetic test with what a vCenter tells of the host: the LUN with its policy, two paths, virtual disks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sanpath.model import Column, Scalar, Table
+from sanpath.recording.read import Recording
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, Flow, San
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X
+
+LUN = Table(
+    "lun",
+    (
+        *(Column(name) for name in ("in_flight", "queue_depth", "queued", "sioc_active_ratio")),
+        *(Column(f"{part}_seconds_mean") for part in ("device", "kernel", "queue")),
+        Column("aborts_total", 64),
+        Column("resets_total", 64),
+    ),
+)
+PATH = Table("path", (Column("path_usable"), Column("ops_read_total", 64)))
+VDISK = Table("vdisk", (Column("ops_read_total", 64), Column("in_flight_read"), Column("in_flight_write")))
+HOST = Table("host", (Column("cpu_busy_ratio"), Column("cpu_busiest_core_ratio")))
+HBA = Table("hba", (Column("in_flight"), Column("queue_depth"), Column("queued")))
+
+DEVICE = f"lun:esx7/{NAA}"
+FIRST, SECOND = "esx7/vmhba2:C0:T0:L1", "esx7/vmhba3:C0:T1:L1"
+ENDS = {FIRST: (HOST_PORT, ARRAY_PORT), SECOND: (SECOND_HBA, SECOND_TARGET)}
+
+
+@dataclass(slots=True)
+class EsxSan(San):
+    """Two ports of host and array each.
+
+    `lun`: attributes of the LUN on esx7; `states`: of the paths; `speeds`: of the initiator ports, bits a second;
+    `lost_at`: seconds from which on the second path is dead; `shares`: of the I/Os on each path, None: not counted.
+    `counted`: kind → gauges that are the same all the time. `vdisks`: virtual disk → attributes.
+    """
+
+    lun: Mapping[str, Scalar] = field(default_factory=dict)
+    states: Sequence[str] = ("active", "active")
+    speeds: Sequence[float] = ()
+    lost_at: float | None = None
+    shares: Sequence[float] | None = (1.0, 0.0)
+    counted: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
+    vdisks: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(self, out)
+        out.source("vc", "vsphere", LUN, PATH, VDISK, HOST, HBA)
+        out.thing("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
+        lun = ("lun", f"esx7/{NAA}")
+        out.thing("vc", *lun, ids={"naa": (NAA,), "device": (NAA,)}, attributes=self.lun)
+        out.tie("vc", "attached_to", (lun, ("host", "esx7")))
+        for number, (path, (hba, target)) in enumerate(ENDS.items()):
+            speed = {"speed_bits_per_second": self.speeds[number]} if self.speeds else {}
+            end = ("hba", f"esx7/{hba.device}")
+            out.thing("vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed})
+            state = "dead" if number and self.lost_at is not None else self.states[number]
+            out.thing("vc", "path", path, attributes={"state": state, "usable": state == "active"})
+            out.tie("vc", "member_of", (("path", path), lun))
+            out.tie("vc", "attached_to", (("path", path), end))
+            out.tie("vc", "targets", (("path", path), ("wwpn", target.wwpn)))
+        for disk, about in self.vdisks.items():
+            out.thing("vc", "vdisk", disk, ids={"name": (disk,)}, attributes=about)
+            out.tie("vc", "attached_to", (("vdisk", disk), ("vm", "sqlvm1")))
+            out.tie("vc", "backed_by", (("vdisk", disk), lun))
+        self._host_samples(out)
+
+    def _host_samples(self, out: RecordingBuilder) -> None:
+        last = (self.steps[-1].end if self.steps else 30.0) + 2.0
+        operations = {step.name: sum(flow.ops for flow in step.flows.values()) for step in self.steps}
+        for at in range(int(last)):
+            out.poll("vc", at)
+            done = sum(operations[s.name] * max(0.0, min(at, s.end) - s.begin) for s in self.steps)
+            paths: dict[str, dict[str, Number]] = {}
+            for number, path in enumerate(ENDS):
+                dead = number == 1 and self.lost_at is not None and at >= self.lost_at
+                paths[path] = {"path_usable": int(self.states[number] == "active" and not dead)}
+                if self.shares is not None:
+                    paths[path]["ops_read_total"] = round(done * self.shares[number])
+            out.samples("vc", PATH, at, paths)
+            for disk in self.vdisks:
+                moved = {"ops_read_total": round(done / len(self.vdisks)), **self.counted.get("vdisk", {})}
+                out.samples("vc", VDISK, at, {disk: moved})
+            for table, entity in ((LUN, f"esx7/{NAA}"), (HOST, "esx7"), (HBA, "esx7/vmhba2")):
+                if told := self.counted.get(table.kind):
+                    out.samples("vc", table, at, {entity: told})
+
+
+def over_first_path(
+    folder: Path, busy: float = 1.0, in_flight: tuple[int, ...] = (16, 128), **more: Any
+) -> Recording:
+    """64 KiB reads over the first of two 4GFC paths, which carries `busy` of what the published test does."""
+    san = EsxSan(folder, ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET], **more)
+    ports = {port.name: (busy * COUNTED, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
+    ports |= {port.name: (0.0, 0.0) for port in (SECOND_HBA, SECOND_TARGET)}
+    for n in in_flight:
+        san.step(f"t{n}", n, read=Flow(busy * X, n / (busy * X)), ports=ports)
+    return san.write()
