@@ -31,6 +31,8 @@ def test_it_holds_the_data_files(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     assert "sanpath/py.typed" in names
     assert "sanpath/catalogue/metrics.yaml" in names
+    assert "sanpath/views/html/report.html.jinja" in names
+    assert "sanpath/views/html/vendor/uPlot.LICENSE" in names
     assert "sanpath_rules/fabric/link-full.yaml" in names
     assert "sanpath_lab/scenarios/four-gigabit-switch.yaml" in names
     assert "sanpath_collectors/flasharray/README.md" in names

@@ -35,7 +35,7 @@ app = typer.Typer(
 app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("run", context_settings={"ignore_unknown_options": False})(run.run)
-app.command("import")(import_file.import_file)
+app.add_typer(import_file.app, name="import")
 app.command("watch")(watch.watch)
 app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)

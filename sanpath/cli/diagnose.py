@@ -17,5 +17,5 @@ def diagnose(
     from sanpath.cli.output import diagnosis_of, exit_code, rendered
 
     found = diagnosis_of(recording, rules)
-    typer.echo(rendered(found, form), nl=False)
+    typer.echo(rendered(found, form, recording), nl=False)
     raise typer.Exit(exit_code(found, fail_on))

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from sanpath.cli.import_prometheus import import_prometheus
 from sanpath.recording.store import location
 
+_MOST_SECONDS = 100 * 366 * 86_400.0
+"""No clock is further behind: a century."""
 
+
+class _FileFirst(TyperGroup):
+    """What is not the name of a command is a file: `sanpath import FILE` is `sanpath import file FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command before its arguments. `Any`: typer keeps its copy of click private."""
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["file", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_FileFirst,
+    no_args_is_help=True,
+    help="Put what others have measured into a recording: result files, or what a Prometheus server has collected.",
+)
+
+
+@app.command("file")
 def import_file(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files; gzip, xz and zip are read.")],
     into: Annotated[
@@ -54,8 +77,12 @@ def import_file(
 
     for file in files:
         if not file.is_file():
-            raise UsageError(f"{file}: there is no such file")
+            raise UsageError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
+    if not abs(behind) <= _MOST_SECONDS:
+        raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MOST_SECONDS:,.0f}")
     folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
+    if isinstance(folder, Path) and folder.is_file():
+        raise UsageError(f"{folder}: is a file, not a recording")
     for file in files:
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,
@@ -82,3 +109,6 @@ def _moment(text: str, utc_offset: str | None) -> int:
     if moment.tzinfo is None and utc_offset is not None:
         moment = moment.replace(tzinfo=zone(utc_offset))
     return round(moment.timestamp() * 1e6)
+
+
+app.command("prometheus")(import_prometheus)

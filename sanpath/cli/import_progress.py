@@ -50,7 +50,7 @@ class Progress:
         """What was imported, and what to know of it."""
         lines = [f"{self._file.name}: {done.source}, {done.title}"]
         if done.first is not None and done.last is not None:
-            lines.append(f"  {_time(done.first)} to {_time(done.last)} UTC, {done.rows:,} samples")
+            lines.append(f"  {moment(done.first)} to {moment(done.last)} UTC, {done.rows:,} samples")
         lines += [f"  step {step}" for step in done.steps[:20]]
         if len(done.steps) > 20:
             lines.append(f"  and {len(done.steps) - 20} more steps")
@@ -58,5 +58,6 @@ class Progress:
         return "\n".join(lines)
 
 
-def _time(microseconds: int) -> str:
+def moment(microseconds: int) -> str:
+    """A time in UTC, for people."""
     return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")

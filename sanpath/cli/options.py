@@ -17,6 +17,13 @@ class Format(StrEnum):
     text = "text"
     markdown = "markdown"
     json = "json"
+    html = "html"
+    junit = "junit"
+
+    @property
+    def for_people(self) -> bool:
+        """Whether more lines may follow it on standard output: the others are files of their own."""
+        return self in (Format.text, Format.markdown)
 
 
 class FailOn(StrEnum):

@@ -32,8 +32,15 @@ def diagnosis_of(folder: Location, rules: Path | None = None) -> Diagnosis:
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
 
 
-def rendered(diagnosis: Diagnosis, form: Format) -> str:
-    """The diagnosis in a format; text in colour and at its width when the output is a terminal."""
+def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
+    """The diagnosis in a format; text in colour and at its width when the output is a terminal. `folder` is the
+    recording that was diagnosed: the HTML page draws its topology and its series."""
+    if form is Format.html:
+        return _page(diagnosis, folder)
+    if form is Format.junit:
+        from sanpath.views.junit import render as as_junit
+
+        return as_junit(diagnosis)
     if form is Format.json:
         from sanpath.views.json import render as as_json
 
@@ -46,6 +53,17 @@ def rendered(diagnosis: Diagnosis, form: Format) -> str:
 
     terminal = sys.stdout.isatty()
     return as_text(diagnosis, None if terminal else 100, colour=terminal)
+
+
+def _page(diagnosis: Diagnosis, folder: Location) -> str:
+    from sanpath.facts.series import series
+    from sanpath.recording.read import Recording
+    from sanpath.topology.identity import resolve
+    from sanpath.views.html.page import render
+
+    recording = Recording(folder)
+    topology = resolve(recording.inventory())
+    return render(diagnosis, topology, series(recording, topology))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:

@@ -12,7 +12,9 @@ from sanpath.cli.options import Format, FormatOption, Recording, RulesOption
 
 def report(
     recording: Recording,
-    into: Annotated[Path, typer.Option("--into", help="The file to write; default: standard output.")] = Path("-"),
+    into: Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")] = Path(
+        "-"
+    ),
     form: FormatOption = Format.markdown,
     rules: RulesOption = None,
 ) -> None:
@@ -20,7 +22,7 @@ def report(
     from sanpath.cli.output import diagnosis_of, rendered
     from sanpath.errors import UsageError
 
-    text = rendered(diagnosis_of(recording, rules), form)
+    text = rendered(diagnosis_of(recording, rules), form, recording)
     if str(into) == "-":
         typer.echo(text, nl=False)
         return

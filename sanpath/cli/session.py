@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md."""
+    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md and .html."""
 
     def __init__(
         self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None, plain: bool = False
@@ -48,7 +48,7 @@ class Session:
         found = diagnosis_of(self._request.folder, self._rules)
         report = self._report(found)
         typer.echo(self._rendered(found, self._form), nl=False)
-        typer.echo(f"\nrecording {self._request.folder}{report}", err=self._form is Format.json)
+        typer.echo(f"\nrecording {self._request.folder}{report}", err=not self._form.for_people)
         recorder_failed = bool(code) and not interrupted
         return self._exit_code(found, interrupted) or int(recorder_failed)
 
@@ -58,16 +58,18 @@ class Session:
         return exit_code(found, self._fail_on, interrupted)
 
     def _rendered(self, found: Diagnosis, form: Format) -> str:
-        return rendered(found, form)
+        return rendered(found, form, self._request.folder)
 
     def _report(self, found: Diagnosis) -> str:
         """Write the report; says where it is. The recording is what counts: without a report the run goes on."""
-        try:
-            self.report_file.write_text(self._rendered(found, Format.markdown), encoding="utf-8")
-        except OSError as error:
-            print(f"sanpath: {self.report_file}: cannot be written: {error.strerror}", file=sys.stderr)
-            return ""
-        return f", report {self.report_file}"
+        written = []
+        for form, file in ((Format.markdown, self.report_file), (Format.html, self.report_file.with_suffix(".html"))):
+            try:
+                file.write_text(self._rendered(found, form), encoding="utf-8")
+                written.append(str(file))
+            except OSError as error:
+                print(f"sanpath: {file}: cannot be written: {error.strerror}", file=sys.stderr)
+        return f", report {' and '.join(written)}" if written else ""
 
     def _check(self) -> None:
         from sanpath.config import load_config

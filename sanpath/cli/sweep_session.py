@@ -67,7 +67,7 @@ class SweepSession(Session):
         from sanpath.views import curve
 
         whole = super()._rendered(found, form)
-        if form is Format.json:
+        if not form.for_people:
             return whole
         if form is Format.markdown:
             return whole + curve.markdown(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
@@ -24,7 +24,8 @@ def array_rows(
     `throughput_gain` with that of the most that are at most half as many: what a doubling of the load brought.
     """
     by_step = {(f.step, str(f.direction)): f for f in loads}
-    rows = [row for sample in samples for row in _rows(topology, kind, sample, loads)]
+    first = _first_reduction(loads, samples)
+    rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first)]
     for row in rows:
         load = by_step.get((str(row["step"]), str(row["direction"])))
         peers = [
@@ -54,7 +55,13 @@ def array_rows(
         }
 
 
-def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[LoadFacts]) -> Iterator[FactRow]:
+def _rows(
+    topology: Topology,
+    kind: str,
+    sample: StepSamples,
+    loads: Sequence[LoadFacts],
+    first: Mapping[str, float],
+) -> Iterator[FactRow]:
     entity = topology.known_as.get((sample.source, kind, sample.entity))
     if entity is None:
         return
@@ -88,7 +95,23 @@ def _rows(topology: Topology, kind: str, sample: StepSamples, loads: Sequence[Lo
             "by_hand": sample.by_hand,
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
+            "data_reduction_ratio": sample.lasts.get("data_reduction_ratio"),
+            "data_reduction_change": _change(sample.lasts.get("data_reduction_ratio"), first.get(sample.entity)),
         }
+
+
+def _first_reduction(loads: Sequence[LoadFacts], samples: Sequence[StepSamples]) -> dict[str, float]:
+    """A source's own id → its data reduction in the first step in which it is told."""
+    order = {step: number for number, step in enumerate(dict.fromkeys(load.step for load in loads))}
+    found: dict[str, float] = {}
+    for sample in sorted(samples, key=lambda sample: order.get(sample.step, len(order))):
+        if (ratio := sample.means.get("data_reduction_ratio")) is not None:
+            found.setdefault(sample.entity, ratio)
+    return found
+
+
+def _change(now: float | None, before: float | None) -> float | None:
+    return now / before - 1 if now is not None and before else None
 
 
 def _told(sample: StepSamples, gauge: str, counter: str) -> float | None:

@@ -7,18 +7,29 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
+from sanpath.facts.array_ports import array_port_rows, front_end_rows
 from sanpath.facts.arrays import array_rows
+from sanpath.facts.clusters import media_rows, node_rows
+from sanpath.facts.controllers import controller_rows
 from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.devices import device_rows
 from sanpath.facts.figures import ByHand, figures_by_hand
 from sanpath.facts.hosts import busy_part, host_loads
 from sanpath.facts.links import link_rows
 from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
 from sanpath.facts.luns import lun_rows
+from sanpath.facts.machines import host_rows, initiator_rows
+from sanpath.facts.neighbourhood import among_neighbours
 from sanpath.facts.pairs import path_pair_rows
+from sanpath.facts.paths import multipath_rows
 from sanpath.facts.said import Histogram, Told, histograms
+from sanpath.facts.sources import source_rows
 from sanpath.facts.steps import load_steps
+from sanpath.facts.switch_ports import switch_port_rows
 from sanpath.facts.table import FactTable
+from sanpath.facts.under_test import under_test
+from sanpath.facts.virtual_disks import virtual_disk_rows
 from sanpath.model import Step
 from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
@@ -72,13 +83,32 @@ def compute(recording: Recording) -> Facts:
     samples = {**samples, **by_hand.samples}
     tables = {
         "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
-        "link": FactTable("link", tuple(link_rows(topology, steps, loads, samples))),
+        "link": FactTable("link", tuple(among_neighbours(link_rows(topology, steps, loads, samples)))),
     }
     for kind in ("array", "volume"):
         rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()))
         tables[kind] = FactTable(kind, tuple(rows))
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
+    tables |= {
+        "switch_port": FactTable(
+            "switch_port", tuple(switch_port_rows(topology, steps, tables["link"], samples.get("switch_port", ())))
+        ),
+        "array_port": FactTable("array_port", tuple(array_port_rows(topology, samples.get("array_port", ())))),
+        "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
+        "controller": FactTable("controller", tuple(controller_rows(topology, events))),
+        "source": FactTable("source", tuple(source_rows(recording, steps, samples, offsets, events))),
+    }
+    at_host = under_test(topology, loads, samples, tables["link"])
+    tables |= {
+        "device": FactTable("device", tuple(device_rows(topology, at_host))),
+        "multipath": FactTable("multipath", tuple(multipath_rows(topology, at_host, events))),
+        "host": FactTable("host", tuple(host_rows(topology, at_host))),
+        "initiator": FactTable("initiator", tuple(initiator_rows(topology, at_host))),
+        "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, at_host))),
+        "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, at_host))),
+        "media": FactTable("media", tuple(media_rows(topology, at_host))),
+    }
     return Facts(tuple(steps), topology, tables, loads, offsets, histograms(steps, events), events, by_hand)
 
 

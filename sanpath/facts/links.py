@@ -65,6 +65,19 @@ class _Port:
         """Bytes per second over the step."""
         return self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
 
+    def ends_ratio(self, direction: Direction) -> float | None:
+        """What the other end of a link between switches counts, over what this one does; None: one is silent."""
+        if self.far is None or not (here := self.mean(direction)):
+            return None
+        there = self.far.rate(f"bytes_{self.cable.from_far_end.counter(direction)}_total")
+        return None if there is None else there / here
+
+    def counted_ratio(self) -> float | None:
+        """Bytes of the busier direction over the data rate, however impossible; None: not counted, or no speed."""
+        counted = [mean for direction in DIRECTIONS if (mean := self.mean(direction)) is not None]
+        capacity = link_capacity(self.technology, self.negotiated) if self.negotiated else None
+        return max(counted) / capacity.data_bytes_per_second if counted and capacity is not None else None
+
 
 def merged(windows: Sequence[tuple[float, float]], limit: float) -> list[tuple[float, float]]:
     """(rate, seconds) windows with each one above `limit` joined to its neighbours until it is not."""
@@ -182,6 +195,9 @@ def _row(
         "step": step.name,
         "direction": direction,
         "side": port.cable.side,
+        "trunk": port.cable.group if port.cable.side == "switch" else None,
+        "near_port": port.cable.switch_port,
+        "far_port": port.cable.device if port.cable.side == "switch" else None,
         "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
         "windows": 1 if port.sample.by_hand else len(windows),
@@ -211,6 +227,8 @@ def _row(
         "crc_errors_per_second": port.sample.rate("crc_errors_total"),
         "link_resets_per_second": _sum(port.sample.rate(f"link_resets_{way}_total") for way in ("rx", "tx")),
         "credit_losses_per_second": port.sample.rate("credit_losses_total"),
+        "ends_ratio": port.ends_ratio(direction),
+        "counted_ratio": port.counted_ratio(),
         "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
     }
 

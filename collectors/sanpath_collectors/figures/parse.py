@@ -5,7 +5,7 @@
       - {entity: "switch_port:sw1/fc1/7", quantity: throughput, value: 392 MB/s, step: t64, source: "port statistics"}
       - {entity: "array:fa1", quantity: ceiling, value: 100000 IOPS, source: "data sheet, 32 KiB"}
 
-or the same as CSV, with these keys in its first line.
+or the same as CSV, with these keys in its first line; a spreadsheet may separate them by semicolons.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Figure:
 def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures."""
     if not re.search(r"^figures\s*:", text, re.MULTILINE):
-        yield from enumerate(csv.DictReader(io.StringIO(text), skipinitialspace=True), start=1)
+        separator = separator_of(text.partition("\n")[0])
+        yield from enumerate(csv.DictReader(io.StringIO(text), delimiter=separator, skipinitialspace=True), start=1)
         return
     try:
         told = yaml.safe_load(text)
@@ -73,6 +74,15 @@ def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not isinstance(listed, list):
         raise ValueError("`figures` has to be a list")  # noqa: TRY004 - a mistake in a file, not in a program
     yield from ((n, entry if isinstance(entry, dict) else {}) for n, entry in enumerate(listed, start=1))
+
+
+def separator_of(header: str) -> str:
+    """What stands between the keys of a CSV.
+
+    >>> separator_of("entity;quantity;value;source")
+    ';'
+    """
+    return max(",;\t", key=header.count)
 
 
 def figure(entry: Mapping[str, Any]) -> Figure:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sanpath.plugin import CollectorError, Event, Failure, Item, ResultReader, text_of, warning
-from sanpath_collectors.figures.parse import entries, figure
+from sanpath_collectors.figures.parse import entries, figure, separator_of
 
 _MOST_BYTES = 1 << 20
 """A person writes no more than this."""
@@ -26,7 +26,7 @@ class Figures(ResultReader):
         """By the key `figures`, or the first line of the CSV."""
         text, _ = text_of(head)
         first = text.lstrip("\ufeff").partition("\n")[0]
-        header = {word.strip() for word in first.split(",")}
+        header = {word.strip() for word in first.split(separator_of(first))}
         return bool(re.search(r"^figures\s*:", text, re.MULTILINE)) or {"entity", "quantity", "value"} <= header
 
     def feed(self, added: bytes) -> Iterable[Item]:

@@ -123,7 +123,10 @@ class CounterLog(ResultReader):
         if not self._plan.series:
             why = "".join(f"; {text}" for _, text in self._plan.warnings)
             return f"none of its counters is of use: collect {self.wanted}{why}"
-        return "no interval is complete: rates take two rows"
+        return (
+            "no interval is complete: rates take two rows with their times; a spreadsheet that saved the log again "
+            "has cut them: import the original"
+        )
 
 
 class PerfMonLog(CounterLog):

@@ -28,7 +28,10 @@ def _unzipped(path: Path) -> IO[bytes]:
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(names) != 1:
         raise UsageError(f"{path.name}: holds {len(names)} files; unpack it and import those you want")
-    return archive.open(names[0])
+    try:
+        return archive.open(names[0])
+    except (RuntimeError, NotImplementedError) as error:  # A password, or a method that Python does not know.
+        raise UsageError(f"{path.name}: cannot be unpacked: {error}; unpack it first") from error
 
 
 _PACKED: Mapping[bytes, Callable[[Path], object]] = {

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +27,8 @@ from sanpath.recording.write import Writer
 _FLUSH_ROWS = 100_000
 _KEPT_BYTES = 64 << 20
 """A file up to this size is kept in the recording byte for byte."""
-_OUTSIDE_US = 3600 * 1_000_000
+_QUARTER_US = 900 * 1_000_000
+"""Time zones differ by quarters of an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
     spec, reader = found
     known = Recording(request.folder) if _exists(request.folder) else None
+    asked = replace(request.placement)
     placement, said = _placement(request, known, lambda: _length_us(file, reader))
     clock = RecorderClock()
     host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
@@ -78,13 +80,16 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     source = _free(request.name or spec.name, taken)
     writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
     _refuse_twice(file, known)
-    task = _Import(writer, source, clock, placement, _host(request, known), said)
+    from_host, doubts = _host(request.host, known)
+    task = _Import(writer, source, clock, placement, from_host, [*said, *doubts])
+    result = reader(source)
     try:
-        task.run(reader(source), file, progress)
+        task.run(result, file, progress)
         task.end(request, spec, file, known)
     finally:
         writer.close()
-    _look_where(task, known)
+    _look_at_options(task, result.clock, asked)
+    _look_where(task, known, _decides(result.clock, asked))
     _look_for_twins(task, known, spec.name)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.said))
 
@@ -113,7 +118,7 @@ class _Import:
                 progress(file.read_bytes)
         except CollectorError as error:
             if not self.rows and not self.steps:
-                raise SanpathError(str(error)) from error
+                raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
             failure = str(error)
             self.said.append(f"what follows could not be read: {error}")
         self._write(self.batch.rest())
@@ -242,12 +247,21 @@ def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
     return last if trial.clock == "elapsed" else None
 
 
-def _host(request: ImportRequest, known: Recording | None) -> str | None:
-    """The machine the file is from: the one named, or the only one that the recording knows."""
-    if request.host is not None or known is None:
-        return request.host
-    hosts = {item.local_id for _, _, item in known.inventory() if isinstance(item, Thing) and item.kind == "host"}
-    return hosts.pop() if len(hosts) == 1 else None
+def _host(asked: str | None, known: Recording | None) -> tuple[str | None, list[str]]:
+    """The machine the file is from: the one named, or the only one that the recording knows; what is odd about it."""
+    things = [item for _, _, item in known.inventory() if isinstance(item, Thing)] if known is not None else []
+    hosts = {item.local_id for item in things if item.kind in ("host", "vm")}
+    if asked is None:
+        only = {item.local_id for item in things if item.kind == "host"}
+        return (only.pop() if len(only) == 1 else None), []
+    if asked in hosts or not hosts:
+        return asked, []
+    alike = [host for host in hosts if host.lower() == asked.lower()]
+    if len(alike) == 1:
+        return alike[0], []
+    return asked, [
+        f"the recording knows no host {asked}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
+    ]
 
 
 def _refuse_twice(file: ImportedFile, known: Recording | None) -> None:
@@ -262,25 +276,49 @@ def _look_for_twins(task: _Import, known: Recording | None, collector: str) -> N
     if known is None or not task.steps or task.placement.first is None or task.placement.last is None:
         return
     same = {d.name for d in known.declarations if d.collector == collector}
-    inside = (task.placement.first, task.placement.last)
-    for source, event in known.events():
-        if source in same and event.name == "step-end" and inside[0] < event.seen <= inside[1]:
-            task.said.append(
-                f"{source} tells of loads at the same time: if both files are of one run, it is now counted twice"
-            )
-            return
+    for source in sorted(same):
+        told = [(seen, event) for seen, event in known.events() if seen == source]
+        for began, ended in steps_of(told).values():
+            if ended is not None and began < task.placement.last and task.placement.first < ended:
+                task.said.append(
+                    f"{source} tells of loads at the same time: if both files are of one run, it is now counted twice"
+                )
+                return
 
 
-def _look_where(task: _Import, known: Recording | None) -> None:
-    """Say so when what was imported lies far from everything else in the recording."""
-    if known is None or task.placement.first is None or task.placement.last is None:
+def _look_at_options(task: _Import, clock: ResultClock, asked: Placement) -> None:
+    """Say so when an option that places the file had nothing to place."""
+    if clock in ("utc", "local") and asked.begins is not None:
+        task.said.append("--at is not used: the file tells its times; --clock-behind or --mark moves them")
+    if clock != "local" and asked.zone is not None and asked.begins is None:
+        task.said.append("--utc-offset is not used: the file has no local times")
+    idle = len(task.placement.marks) - task.placement.steps
+    if idle > 0 and (clock != "elapsed" or task.placement.steps):
+        task.said.append(f"--mark: {idle} more named than there are loads in the file: not used")
+
+
+def _decides(clock: ResultClock, asked: Placement) -> str:
+    """The option that a mistake of hours is in; "" for none."""
+    if clock == "elapsed":
+        return "--at" if asked.begins is not None else ""
+    return "--utc-offset" if clock == "local" else ""
+
+
+def _look_where(task: _Import, known: Recording | None, option: str) -> None:
+    """Say so when what was imported lies outside of everything else in the recording. `option`: decided on it."""
+    first, last = task.placement.first, task.placement.last
+    if known is None or first is None or last is None:
         return
     polls = [poll for poll in known.polls() if poll.source != task.source]
     if not polls:
         return
-    began, ended = min(p.started for p in polls), max(p.ended for p in polls)
-    apart = max(began - task.placement.last, task.placement.first - ended)
+    began = min(poll.started for poll in polls)
+    imported = (e.seen for source, e in known.events() if e.name == "imported" and source != task.source)
+    ended = max(*(poll.ended for poll in polls), *imported, began)  # The poll of an import is a moment only.
+    apart = max(began - last, first - ended)
     if apart > 0:
-        hours = round(apart / _OUTSIDE_US * 2) / 2
-        hint = f"; --utc-offset may be wrong by about {hours:g} h" if hours else ""
+        quarters = -(-apart // _QUARTER_US)
+        shift = quarters * _QUARTER_US * (1 if last < began else -1)
+        meets = first + shift <= ended and began <= last + shift
+        hint = f"; {option} may be wrong by about {quarters / 4:g} h" if meets and option else ""
         task.said.append(f"it lies {apart / 1e6:,.0f} s outside of what else was recorded and meets none of it{hint}")

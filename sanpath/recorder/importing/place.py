@@ -12,7 +12,7 @@ from sanpath.errors import UsageError
 from sanpath.model import Event, Rows, Thing, Tie
 from sanpath.plugin import Item, ResultClock
 
-_OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})?")
+_OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
 def zone(text: str) -> tzinfo:
@@ -36,7 +36,7 @@ class Placement:
 
     `zone`: of local times, None: that of this machine. `behind_us`: by how much the file's clock is behind the
     recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first did,
-    for a file without times. `first` and `last`: the limits of what was placed.
+    for a file without times. `first` and `last`: the limits of what was placed. `steps`: how many loads that were.
     """
 
     zone: tzinfo | None = None
@@ -45,7 +45,7 @@ class Placement:
     behind_us: int = 0
     first: int | None = None
     last: int | None = None
-    _steps: int = field(default=0)
+    steps: int = 0
     _shift_us: int | None = field(default=None)
 
     def item(self, item: Item, clock: ResultClock) -> Item:
@@ -64,9 +64,9 @@ class Placement:
                 return replace(item, seen=seen, device_time=seen if clock in ("utc", "local") else None)
 
     def _next_step(self, began: int) -> None:
-        if self._steps < len(self.marks):
-            self._shift_us = self.marks[self._steps] - began
-        self._steps += 1
+        if self.steps < len(self.marks):
+            self._shift_us = self.marks[self.steps] - began
+        self.steps += 1
 
     def _placed(self, moment: int, clock: ResultClock) -> int:
         if clock == "none":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -186,6 +187,90 @@ def test_two_results_of_one_tool_at_one_time_are_pointed_out(tmp_path: Path) -> 
     assert "if both files are of one run, it is now counted twice" in said
 
 
+def test_a_result_that_lies_within_an_earlier_one_of_its_tool_is_pointed_out(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(written(tmp_path, sqlio(seconds=60)), "--into", folder, "--at", at(0))
+    said = run(written(tmp_path, sqlio("write", seconds=10), "w.txt"), "--into", folder, "--at", at(20))
+    assert "if both files are of one run, it is now counted twice" in said
+
+
+def test_results_one_after_the_other_are_no_twins(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0))
+    assert "note" not in run(written(tmp_path, sqlio("write", seconds=10), "w.txt"), "--into", folder, "--at", at(10))
+
+
+def counters(folder: Path, begin: float = 0.0) -> Path:
+    """A log of a minute, of the machine W1."""
+    moments = (datetime.fromtimestamp(microseconds(begin + s) / 1e6, UTC) for s in range(61))
+    rows = (f'"{moment:%m/%d/%Y %H:%M:%S}.000","5"' for moment in moments)
+    header = '"(PDH-CSV 4.0) (UTC)(0)","\\\\W1\\PhysicalDisk(1 E:)\\Disk Reads/sec"'
+    return written(folder, "\n".join((header, *rows)) + "\n", "perfmon.csv")
+
+
+def test_a_counter_log_lasts_as_long_as_its_samples(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder)
+    assert "outside" not in run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(30))
+    assert "it lies 40 s outside" in run(written(tmp_path, sqlio(seconds=9)), "--into", folder, "--at", at(100))
+
+
+def test_an_option_that_moves_nothing_is_said(tmp_path: Path) -> None:
+    said = run(counters(tmp_path), "--into", tmp_path / "a.sanpath", "--at", at(30), "--utc-offset", "+02:00")
+    assert "--at is not used" in said
+    said = run(counters(tmp_path), "--into", tmp_path / "b.sanpath", "--utc-offset", "+02:00")
+    assert "--utc-offset is not used" in said
+
+
+def test_more_marks_than_loads_are_said(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(written(tmp_path, sqlio(seconds=10) + sqlio("write", seconds=10)), "--into", folder, "--at", at(0))
+    steps = ("64 KiB random read, 100 threads x 8", "64 KiB random write, 100 threads x 8")
+    file = written(tmp_path, sqlio(threads=2, seconds=10), "b.txt")
+    said = run(file, "--into", folder, "--mark", steps[0], "--mark", steps[1])
+    assert "1 more named than there are loads in the file" in said
+
+
+def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder)
+    said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "W1")
+    assert "note" not in said
+    hosts = {item.local_id for _, _, item in Recording(folder).inventory() if getattr(item, "kind", "") == "host"}
+    assert hosts == {"w1"}
+
+
+def test_a_host_that_the_recording_does_not_know_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder)
+    said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "w2")
+    assert "the recording knows no host w2, only w1" in said
+
+
+def test_an_archive_with_a_password_is_refused_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "sqlio.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("sqlio.txt", sqlio())
+    content = bytearray(file.read_bytes())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # The flags, in front of the file and in the list of files.
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="sqlio.zip: cannot be unpacked"):
+        run(file, "--into", tmp_path / "a.sanpath")
+
+
+def test_what_cannot_be_read_is_said_with_the_name_of_the_file(tmp_path: Path) -> None:
+    good, bad = written(tmp_path, sqlio()), written(tmp_path, "nothing", "b.txt")
+    with pytest.raises(SanpathError, match="^b.txt: "):
+        run(good, bad, "--into", tmp_path / "a.sanpath", "--reader", "sqlio", "--at", at(0))
+
+
+def test_what_is_no_recording_is_not_written_to(tmp_path: Path) -> None:
+    file = written(tmp_path, sqlio())
+    with pytest.raises(UsageError, match="is a file, not a recording"):
+        run(file, "--into", file)
+
+
 def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     folder = without_load(tmp_path / "a.sanpath")
     said = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
@@ -217,6 +302,8 @@ def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content
         (("--utc-offset", "Mars/Olympus"), "is no time zone"),
         (("--reader", "snmp_switch"), "does not read result files"),
         (("--reader", "sqlo"), "did you mean sqlio"),
+        (("--clock-behind", "nan"), "write seconds"),
+        (("--clock-behind", "1e300"), "write seconds"),
     ],
 )
 def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, words: tuple[str, str], problem: str) -> None:

@@ -1,0 +1,109 @@
+"""What the report's last sections list: evidence in its units, configuration, joins, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sanpath.catalogue.load import facts
+from sanpath.model import Scalar
+from sanpath.rulebook.model import Finding
+from sanpath.topology.identity import Topology
+from sanpath.verdict.model import Diagnosis, SourceAccount
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+
+_MOST = 400
+"""Rows of a table in the appendix; a reader of more wants `sanpath topology --format json`."""
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Appendix:
+    """Tables of the report. `hidden`: how many entities and joins were left out."""
+
+    entities: Rows
+    joins: Rows
+    unjoined: Rows
+    sources: Rows
+    hidden: int
+
+
+def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
+    """The tables of a run."""
+    known = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind not in ("link",)]
+    entities = [
+        (
+            entity.kind.replace("_", " "),
+            entity.label,
+            ", ".join(f"{key} {value}" for key, values in entity.ids.items() for value in values if key != "name"),
+            ", ".join(f"{name} {value}" for name, v in entity.attributes.items() if (value := _scalar(name, v))),
+        )
+        for entity in known
+    ]
+    joins = [
+        (link.from_entity, link.relation.replace("_", " "), link.to_entity, "; ".join(link.evidence))
+        for link in sorted(topology.links, key=lambda k: (k.relation, k.from_entity, k.to_entity))
+    ]
+    return Appendix(
+        entities[:_MOST],
+        joins[:_MOST],
+        [(u.what, u.why) for u in topology.unjoined[:_MOST]],
+        [_source(source) for source in diagnosis.sources],
+        max(0, len(entities) - _MOST) + max(0, len(joins) - _MOST),
+    )
+
+
+def evidence(finding: Finding) -> Rows:
+    """(fact, value) of a finding, in the unit of the catalogue."""
+    units = {name: fact.unit for table in facts().values() for name, fact in table.items()}
+    return [(name.replace("_", " "), said(value, units.get(name, ""))) for name, value in finding.evidence.items()]
+
+
+def said(value: Scalar, unit: str) -> str:
+    """A fact as a person says it; "not known" for None."""
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    forms: dict[str, Callable[[float], str]] = {
+        "seconds": duration,
+        "ratio": percent,
+        "bytes per second": bandwidth,
+        "operations per second": iops,
+        "operations": count,
+        "count": count,
+        "bits per second": lambda v: f"{v / 1e9:g} Gb/s",
+        "bytes": lambda v: f"{v:,.0f} bytes",
+    }
+    return forms[unit](value) if unit in forms else f"{value:.4g}"
+
+
+def _scalar(name: str, value: Scalar) -> str:
+    if value is None or value == "":
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for ending, unit in (("bits_per_second", "bits per second"), ("_bytes", "bytes")):
+            if name.endswith(ending):
+                return said(value, unit)
+        return f"{value:g}"
+    return said(value, "")
+
+
+def _source(source: SourceAccount) -> Sequence[str]:
+    offset = source.clock_offset_seconds
+    return (
+        source.name,
+        source.kind,
+        f"{source.every_seconds:g} s",
+        str(source.polls),
+        str(source.failures),
+        str(source.gaps),
+        source.last_answer or "never",
+        "no clock of its own" if offset is None else f"{offset:+.1f} s",
+        f"{source.cost_seconds:.1f} s",
+        str(source.requests),
+        source.last_failure or "-",
+    )

@@ -1,0 +1,111 @@
+"""The drawing of the I/O paths: a column a kind, from load to volume, as SVG."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from markupsafe import Markup
+
+from sanpath.views.html import svg
+from sanpath.views.html.path import Drawn, Edge, Node
+
+_WIDTH, _HEIGHT = 112.0, 46.0
+_DOWN = 84.0
+_GAP, _LABELLED = 26.0, 124.0
+"""Between two columns, and where cables with their labels run."""
+_LETTERS = 17
+
+Places = dict[str, tuple[float, float]]
+"""Entity → upper left corner."""
+
+
+def drawing(drawn: Drawn) -> Markup | None:
+    """The picture. None: there is nothing to draw."""
+    if not drawn.nodes:
+        return None
+    places, size = _places(drawn)
+    said = "; ".join(drawn.chains) or "No path between the load and its volumes was seen."
+    edges = sorted(drawn.edges.values(), key=lambda e: e.limits)
+    return svg.picture(
+        "topology",
+        "I/O paths from load to volume",
+        said,
+        size,
+        *(_line(edge, drawn, places) for edge in edges),
+        *(_box(node, *places[entity]) for entity, node in drawn.nodes.items()),
+        *(_label(edge, drawn, places) for edge in edges if edge.label or edge.busy),
+    )
+
+
+def _places(drawn: Drawn) -> tuple[Places, tuple[float, float]]:
+    """Columns from left to right, empty ones left out; within one, near to what each is linked to on its left."""
+    columns: defaultdict[int, list[str]] = defaultdict(list)
+    for entity, node in drawn.nodes.items():
+        columns[node.column].append(entity)
+    rows = max(len(entities) for entities in columns.values())
+    labelled = {drawn.nodes[edge.first].column for edge in drawn.edges.values() if edge.label}
+    places: Places = {}
+    x = 8.0
+    for column in sorted(columns):
+        before = {e: [places[a][1] for a, b, _ in drawn.edges if b == e and a in places] for e in columns[column]}
+        ordered = sorted(columns[column], key=lambda e: sum(before[e]) / len(before[e]) if before[e] else 0.0)
+        top = 12 + (rows - len(ordered)) * _DOWN / 2
+        places.update({e: (x, top + row * _DOWN) for row, e in enumerate(ordered)})
+        right = x + _WIDTH
+        x = right + (_LABELLED if column in labelled else _GAP)
+    return places, (right + 8, 8 + rows * _DOWN)
+
+
+def _box(node: Node, x: float, y: float) -> Markup:
+    css = "node limits" if node.limits else "node"
+    return svg.element(
+        "g",
+        svg.element("title", f"{node.kind} {node.name}"),
+        svg.element("rect", x=x, y=y, width=_WIDTH, height=_HEIGHT, rx=6, class_=css),
+        svg.element("text", node.kind, x=x + _WIDTH / 2, y=y + 16, class_="tick middle"),
+        svg.element("text", _cut(node.name), x=x + _WIDTH / 2, y=y + 34, class_="name middle"),
+        *(
+            svg.element("text", note, x=x + _WIDTH / 2, y=y + _HEIGHT + 14 + 13 * n, class_="note middle")
+            for n, note in enumerate(node.notes)
+        ),
+    )
+
+
+def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
+    """Level with the end that its label stands at, and bent close to the other one."""
+    (x1, y1), (x2, y2) = places[edge.first], places[edge.second]
+    x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
+    bend = min(_GAP, x2 - x1)
+    if _labelled_end(edge, drawn) == edge.first:
+        turn = x2 - bend / 2
+        way = f"M{x1:.0f} {y1:.0f}H{x2 - bend:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
+    else:
+        turn = x1 + bend / 2
+        way = f"M{x1:.0f} {y1:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x1 + bend:.0f} {y2:.0f}H{x2:.0f}"
+    known = "unseen" if not edge.seen else "idle" if edge.loaded is False else "loaded"
+    return svg.element("path", d=way, class_=f"edge {'limits' if edge.limits else known}")
+
+
+def _labelled_end(edge: Edge, drawn: Drawn) -> str:
+    """The end that fewer lines meet at: there labels do not overlap."""
+    left = sum(1 for e in drawn.edges.values() if e.second == edge.second)
+    right = sum(1 for e in drawn.edges.values() if e.first == edge.first)
+    return edge.first if left >= right else edge.second
+
+
+def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
+    at = _labelled_end(edge, drawn)
+    y = places[at][1] + _HEIGHT / 2
+    # Over the level part of the line.
+    x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if at == edge.first else _GAP)) / 2
+    css = "note middle" if edge.limits else "tick edge-label middle"
+    below = [*edge.busy.split(", "), *(["LIMITS"] if edge.limits else [])]
+    return Markup("").join(
+        svg.element("text", text, x=x, y=y + down, class_=css)
+        for text, down in ((edge.label, -7), *((text, 16 + 13 * n) for n, text in enumerate(below)))
+        if text
+    )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LETTERS else f"…{name[1 - _LETTERS :]}"

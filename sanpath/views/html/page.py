@@ -1,0 +1,138 @@
+"""The report as one HTML page: nothing in it is fetched, and only its own script and styles may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from sanpath.facts.series import Series
+from sanpath.topology.identity import Topology
+from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.views import curve as curve_table
+from sanpath.views import words
+from sanpath.views.html import appendix, curve, timeline
+from sanpath.views.html.drawing import drawing
+from sanpath.views.html.path import drawn
+
+_MOST = 12
+"""Links and cleared elements that are shown at once; a fabric has hundreds."""
+
+
+def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
+    """The whole page. `topology` and `series` are those of the recording that was diagnosed."""
+    charts = timeline.timelines(diagnosis, series)
+    path = drawn(diagnosis, topology)
+    style = _file("vendor/uPlot.min.css") + _file("report.css")
+    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
+    script = licence + _file("vendor/uPlot.iife.min.js") + _file("report.js")
+    page = _environment().get_template("report.html.jinja")
+    return page.render(
+        run=diagnosis.run,
+        diagnosis=diagnosis,
+        verdict=diagnosis.verdict,
+        step=words.deciding_step(diagnosis),
+        policy=_policy(script, style),
+        style=Markup(style),  # noqa: S704 - files of this package
+        script=Markup(script),  # noqa: S704 - files of this package
+        data=_json(timeline.data(charts, series)),
+        charts=[(chart, timeline.drawing(chart, series)) for chart in charts],
+        curves=[chart for chart in (curve.throughput(diagnosis), curve.latency(diagnosis)) if chart is not None],
+        curve_title=curve_table.TITLE,
+        knee=curve_table.knee(diagnosis),
+        path=path,
+        topology=drawing(path),
+        findings=_findings(diagnosis, series),
+        also=[f for f, _ in words.grouped(words.hits(diagnosis)) if f.role == "risk"],
+        words=words,
+        most=_MOST,
+        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared],
+        notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
+        steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
+        ceilings=_ceilings(diagnosis),
+        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved],
+        overturn=list(dict.fromkeys(line for b in diagnosis.verdict.bottlenecks for line in b.overturn_if)),
+        appendix=appendix.appendix(diagnosis, topology),
+    )
+
+
+def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """What each step reached beside the ceilings of what limited it."""
+    return [
+        {
+            "step": step.name,
+            "direction": limit.direction,
+            "payload": step.directions[limit.direction].bytes_per_second,
+            "ceiling": limit.ceiling_bytes_per_second,
+            "entity": limit.entity,
+        }
+        for step in diagnosis.steps
+        for limit in step.verdict.bottlenecks
+        if limit.ceiling_bytes_per_second and limit.direction in step.directions
+    ]
+
+
+def _findings(diagnosis: Diagnosis, series: Series) -> list[dict[str, Any]]:
+    found = []
+    for number, (finding, others) in enumerate(words.grouped(words.hits(diagnosis))):
+        chart = timeline.evidence(finding, number, others, series)
+        found.append(
+            {
+                "finding": finding,
+                "text": words.finding_text(finding, others),
+                "facts": appendix.evidence(finding),
+                "chart": chart,
+                "drawing": timeline.drawing(chart, series, (600.0, 190.0)) if chart else None,
+                "steps": ", ".join(finding.steps) or "the whole run",
+            }
+        )
+    return found
+
+
+@cache
+def _environment() -> Environment:
+    # Every expression is first freed of what a terminal or a reader cannot show as it is, and then escaped.
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
+    environment.filters["short"] = words.short
+    return environment
+
+
+def _shown(value: object) -> object:
+    return words.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _file(name: str) -> str:
+    return files("sanpath.views.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """The content security policy: nothing but this script and these styles, told by their hashes."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    return (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: object) -> Markup:
+    """JSON that stays inside of its script element, whatever it holds."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - no markup is left in it

@@ -1,0 +1,122 @@
+"""SVG for charts: elements whose text cannot become markup, and scales with their ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from sanpath.views.words import printable
+
+Say = Callable[[float], str]
+"""A number as a person says it."""
+
+
+def element(name: str, *content: str, **attributes: str | float) -> Markup:
+    """One element. Text and attributes are escaped, `Markup` is not; `class_` is written class, `_` as a hyphen."""
+    given = Markup("").join(
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _written(value))
+        for key, value in attributes.items()
+    )
+    inside = Markup("").join(c if isinstance(c, Markup) else escape(printable(c)) for c in content)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, given, inside)
+
+
+def _written(value: str | float) -> str:
+    return printable(value) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def picture(name: str, title: str, text: str, size: tuple[float, float], *content: str) -> Markup:
+    """A whole drawing of a size; `title` and `text` are what a screen reader says, their ids are made of `name`."""
+    return element(
+        "svg",
+        element("title", title, id=f"chart-{name}-title"),
+        element("desc", text, id=f"chart-{name}-text"),
+        *content,
+        viewBox=f"0 0 {size[0]:g} {size[1]:g}",
+        role="img",
+        aria_labelledby=f"chart-{name}-title chart-{name}-text",
+        class_="chart",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From values to places in a drawing. A logarithmic one knows no values that are not above zero."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """The place of a value."""
+        low, high = self.low, self.high
+        if self.logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-12))
+        return self.first + (value - low) / ((high - low) or 1.0) * (self.last - self.first)
+
+    def ticks(self) -> list[float]:
+        """Round values within its limits."""
+        if self.logarithmic:
+            decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            for steps in ((1,), (1, 3), (1, 2, 5)):
+                found = [m * 10.0**d for d in decades for m in steps if self.low <= m * 10.0**d * 1.0001 <= self.high]
+                if len(found) >= 3:
+                    break
+            return found
+        rough = (self.high - self.low) / 4 or 1.0
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+        return [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step * 1.0001) + 1)]
+
+
+def value_scale(values: Sequence[float], place: tuple[float, float], logarithmic: bool = False) -> Scale:
+    """A scale that holds all values; a linear one begins at zero."""
+    known = [v for v in values if v > 0]
+    if not known:
+        return Scale(0.1 if logarithmic else 0.0, 1.0, *place, logarithmic)
+    if logarithmic:
+        return Scale(min(known) / 1.5, max(known) * 1.5, *place, True)
+    return Scale(0.0, 1.15 * max(known), *place)
+
+
+def grid(across: Scale, up: Scale, say: Say) -> Markup:
+    """Horizontal lines with their values at the left."""
+    return Markup("").join(
+        element("line", x1=across.first, x2=across.last, y1=y, y2=y, class_="grid")
+        + element("text", say(value), x=across.first - 6, y=y + 4, class_="tick left")
+        for value in up.ticks()
+        for y in (up.at(value),)
+    )
+
+
+def foot(across: Scale, bottom: float, say: Say) -> Markup:
+    """The values of the horizontal axis; what would lie upon its neighbour is left out."""
+    ticks = across.ticks()
+    crowded = [b for a, b in pairwise(ticks) if abs(across.at(b) - across.at(a)) < 34]
+    return Markup("").join(
+        element("text", say(value), x=across.at(value), y=bottom + 16, class_="tick middle")
+        for value in ticks
+        if value not in crowded
+    )
+
+
+def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:
+    """One line through the points, broken where there is none."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for point in points:
+        if point is not None:
+            runs[-1].append(point)
+        elif runs[-1]:
+            runs.append([])
+    path = "".join(
+        "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (run if len(run) > 1 else [run[0], (run[0][0] + 1, run[0][1])]))
+        for run in runs
+        if run
+    )
+    return element("path", d=path, class_=css) if path else Markup("")

@@ -1,0 +1,174 @@
+"""Charts over time: drawn as SVG for paper and for browsers without a script, and as data for the zoomable ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from sanpath.facts.series import Line, Series
+from sanpath.rulebook.model import Finding
+from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.units import bandwidth, duration, percent
+from sanpath.views import words
+from sanpath.views.html import svg
+
+_SAY = {"bandwidth": bandwidth, "duration": duration, "percent": percent}
+_STYLES = 8
+"""Line styles of the style sheet, each a colour and a dash pattern of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One chart. `unit`: a key of how its values are said; `limits`: (what, value) of its horizontal lines."""
+
+    name: str
+    title: str
+    text: str
+    unit: str
+    lines: tuple[tuple[str, Line], ...]
+    limits: tuple[tuple[str, float], ...] = ()
+    logarithmic: bool = False
+
+    def legend(self) -> list[tuple[int, str, str]]:
+        """(number of the line's style, its label, its highest value) of each line."""
+        say = _SAY[self.unit]
+        peaks = [max(v for v in line.values if v is not None) for _, line in self.lines]
+        return [(n % _STYLES, label, say(peaks[n])) for n, (label, _) in enumerate(self.lines)]
+
+
+def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
+    """The charts of a run, those that have no lines left out."""
+    ceilings = tuple(
+        (f"ceiling of {words.short(b.entity)}, {b.direction}", b.ceiling_bytes_per_second)
+        for b in diagnosis.verdict.bottlenecks
+        if b.ceiling_bytes_per_second
+    )
+    latency = [*series.of("load_latency"), *series.of("device_latency"), *series.of("array_latency")]
+    found = [
+        Timeline(
+            "throughput",
+            "Throughput of the load",
+            "Payload a second, with the ceilings of what limits.",
+            "bandwidth",
+            tuple((f"load, {line.direction}", line) for line in series.of("payload")),
+            ceilings,
+        ),
+        Timeline(
+            "latency",
+            "Latency at the load, at the device and in the array",
+            "Mean time of an I/O, on a logarithmic scale. Where a line breaks nothing was done, or nothing was told.",
+            "duration",
+            tuple((_latency_label(line), line) for line in latency),
+            logarithmic=True,
+        ),
+        Timeline(
+            "links",
+            "Busiest links",
+            "Bytes counted on the link over its data rate, the busiest directions of all links.",
+            "percent",
+            tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in series.of("utilisation")),
+            (("data rate of the link", 1.0),),
+        ),
+    ]
+    return [chart for chart in found if chart.lines]
+
+
+def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:
+    """The chart of a finding: the lines of just its elements and direction. None: it has none."""
+    entities = {e for f in (finding, *others) for e in (f.entity, *f.entity.split(" > "))}
+    mine = [
+        line for line in series.lines if line.entity in entities and finding.direction in (line.direction, "both", "")
+    ]
+    used = [line for line in mine if line.quantity == "utilisation"]
+    timed = [line for line in mine if line.quantity in ("device_latency", "array_latency")]
+    title = f"Evidence of {finding.rule}"
+    if used:
+        lines = tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in used)
+        text = "Bytes counted on the link over its data rate."
+        return Timeline(f"finding-{number}", title, text, "percent", lines, (("data rate of the link", 1.0),))
+    if timed:
+        timed = [line for line in series.of("load_latency") if line.direction == finding.direction] + timed
+        lines = tuple((_latency_label(line), line) for line in timed)
+        return Timeline(f"finding-{number}", title, "Mean time of an I/O.", "duration", lines, logarithmic=True)
+    return None
+
+
+def _latency_label(line: Line) -> str:
+    where = {"load_latency": "at the load", "device_latency": "at the device", "array_latency": "in the array"}
+    name = "" if line.entity == "load" else f" {words.short(line.entity)}"
+    return f"{where[line.quantity]}{name}, {line.direction}"
+
+
+def drawing(chart: Timeline, series: Series, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
+    """The chart as SVG."""
+    width, height = size
+    top, bottom = 22.0, height - 26
+    across = svg.Scale(0.0, max((*series.moments, 1.0)), 98.0, width - 12)
+    known = [v for _, line in chart.lines for v in line.values if v is not None]
+    up = svg.value_scale([*known, *(value for _, value in chart.limits)], (bottom, top), chart.logarithmic)
+    return svg.picture(
+        chart.name,
+        chart.title,
+        f"{chart.text} {'; '.join(f'{label}: at most {peak}' for _, label, peak in chart.legend())}",
+        size,
+        *_bands(series, across, top, bottom),
+        svg.grid(across, up, _SAY[chart.unit]),
+        svg.foot(across, bottom, elapsed),
+        *(
+            svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
+            + svg.element("text", what, x=across.last - 4, y=up.at(v) - 6, class_="tick right limit-label")
+            for what, v in chart.limits
+        ),
+        *(_drawn(line, series, across, up, n) for n, (_, line) in enumerate(chart.lines)),
+    )
+
+
+def _bands(series: Series, across: svg.Scale, top: float, bottom: float) -> Iterator[Markup]:
+    for name, begin, end in series.steps:
+        left, right = across.at(begin), across.at(min(end, across.high))
+        yield svg.element("rect", x=left, width=max(0.5, right - left), y=top, height=bottom - top, class_="band")
+        if right - left > 7 * len(name):
+            yield svg.element("text", name, x=(left + right) / 2, y=top - 6, class_="tick middle")
+
+
+def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number: int) -> Markup:
+    points = [
+        None if v is None or (up.logarithmic and v <= 0) else (across.at(m), up.at(v))
+        for m, v in zip(series.moments, line.values, strict=True)
+    ]
+    return svg.polylines(points, f"line line-{number % _STYLES}")
+
+
+def elapsed(seconds: float) -> str:
+    """1:05 after the start; 1:01:05 beyond an hour."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def data(charts: Sequence[Timeline], series: Series) -> dict[str, Any]:
+    """What the script draws the same charts from."""
+    return {
+        "moments": series.moments,
+        "steps": [[words.printable(name), begin, end] for name, begin, end in series.steps],
+        "charts": [
+            {
+                "name": chart.name,
+                "unit": chart.unit,
+                "logarithmic": chart.logarithmic,
+                "limits": [[words.printable(what), value] for what, value in chart.limits],
+                "lines": [
+                    {
+                        "label": words.printable(label),
+                        "style": number % _STYLES,
+                        "values": [None if v is None else float(f"{v:.5g}") for v in line.values],
+                    }
+                    for number, (label, line) in enumerate(chart.lines)
+                ],
+            }
+            for chart in charts
+        ],
+    }

@@ -1,0 +1,75 @@
+"""The diagnosis as JUnit XML for continuous integration: the load, the verdict, and each finding as a test case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from sanpath.rulebook.model import Finding
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import words
+
+_PASSES = ("healthy", "demand_limited")
+"""Verdicts of a run that did what was asked of it."""
+
+
+def render(diagnosis: Diagnosis) -> str:
+    """One test suite.
+
+    A finding that holds is a failure, of severity "info" none; what could not be judged, and a verdict that cannot
+    tell, is skipped and never passes. A load command that failed is an error.
+    """
+    suite = Element("testsuite", name="sanpath", timestamp=diagnosis.run.start)
+    _load(suite, diagnosis)
+    _verdict(suite, diagnosis)
+    for findings in (words.hits(diagnosis), words.not_judged(diagnosis)):
+        for finding, others in words.grouped(findings):
+            _finding(suite, finding, others)
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+    suites = Element("testsuites")
+    suites.append(suite)
+    indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, encoding="unicode")}\n'
+
+
+def _case(suite: Element, part: str, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=f"sanpath.{part}", name=words.printable(name))
+
+
+def _outcome(case: Element, tag: str, message: str, text: str = "", kind: str = "") -> None:
+    about = {"message": words.printable(message)} | ({"type": kind} if kind else {})
+    SubElement(case, tag, about).text = "\n".join(words.printable(line) for line in text.splitlines()) or None
+
+
+def _load(suite: Element, diagnosis: Diagnosis) -> None:
+    case = _case(suite, "run", "load command")
+    if diagnosis.run.load_exit_code:
+        _outcome(case, "error", f"exit code {diagnosis.run.load_exit_code}", kind="load")
+
+
+def _verdict(suite: Element, diagnosis: Diagnosis) -> None:
+    verdict = diagnosis.verdict
+    case = _case(suite, "run", "verdict")
+    because = "\n".join(line for b in verdict.bottlenecks for line in b.because)
+    if verdict.kind == "cannot_tell":
+        _outcome(case, "skipped", f"{verdict.headline} {verdict.decide_with or ''}".strip())
+    elif verdict.kind in _PASSES:
+        SubElement(case, "system-out").text = words.printable(verdict.headline)
+    else:
+        _outcome(case, "failure", f"grade {verdict.grade}: {verdict.headline}", because, verdict.kind)
+
+
+def _finding(suite: Element, finding: Finding, others: Sequence[Finding]) -> None:
+    where = f"{words.short(finding.entity)}{f', {finding.direction}' if finding.direction else ''}"
+    case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {where}")
+    if finding.outcome == "unknown":
+        missing = ", ".join(name for name, value in finding.evidence.items() if value is None)
+        _outcome(case, "skipped", f"not judged for want of facts: {missing}" if missing else "not judged")
+    elif finding.severity == "info":
+        SubElement(case, "system-out").text = words.printable(words.finding_text(finding, others))
+    else:
+        kind = f"{finding.role} {finding.severity}"
+        _outcome(case, "failure", words.finding_text(finding, others), finding.why, kind)

@@ -1,0 +1,256 @@
+"""The HTML report: what a reader finds in it, that nothing is fetched, and that no name becomes markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from sanpath.cli.options import Format
+from sanpath.cli.output import diagnosis_of, rendered
+from sanpath.facts.series import series
+from sanpath.recording.read import Recording
+from sanpath.topology.identity import resolve
+from sanpath.views.html.page import render
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, STORIES, X, judged, published, recorded, told
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+NASTY = (
+    " </script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>&lt; {{7*7}} \u202e\u200b\x1b[2J\r\n <!--"
+)
+
+
+class Page(HTMLParser):
+    """What a browser makes of the page: elements in order, their attributes, the text of each."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self._open: list[str] = []
+        self.feed(html)
+        assert self._open == [], "elements that are never closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in self.raw:
+            self.raw[tag].append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = self._open[-1] if self._open else ""
+        if inside in self.raw:
+            self.raw[inside][-1] += data
+        else:
+            self.text.append(data)
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag == name]
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+def page_of(name: str) -> str:
+    recording = recorded(name)
+    topology = resolve(recording.inventory())
+    return render(told(name), topology, series(recording, topology))
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page_of("published")
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_the_verdict_is_read_first_and_then_what_to_do(page: Page) -> None:
+    after_contents = page.words.partition("Configuration")[2]
+    order = ["Bottleneck", "The 4GFC link", "Grade A", "Because", "Do next", "Verify:", "Findings", "Cleared"]
+    places = [after_contents.index(words) for words in order]
+    assert places == sorted(places)
+    headings = [tag for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
+    assert headings[0] == "h1"
+    assert headings.count("h1") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "128 ms is 800 in flight / 6,250 IOPS",
+        "held there by esx7/vmhba2 - sw1/fc1/7",
+        "not explained by any source",
+        "one path bounces",
+        "switchport speed auto",
+        "below 16 in flight, the fewest tested",
+        "409.6 MB/s 412.7 MB/s 99.2 %",
+        "Evidence for link-full",
+        "full windows ratio 100.0 %",
+        "fa1 up to 409.6 MB/s",
+        "credit stall",
+        "What would overturn this",
+        "a second path that carries bytes of the test",
+        "snmp_switch",
+        "no clock of its own",
+        "capable_bits_per_second 8 Gb/s",
+        "sw1: ifAlias",
+    ],
+)
+def test_what_an_engineer_looks_for_is_there(page: Page, words: str) -> None:
+    assert words in page.words
+
+
+def test_the_drawing_shows_the_path_and_what_limits_on_it(page: Page) -> None:
+    drawn = ["load fio", "vm sqlvm1", "host esx7", "hba esx7/vmhba2", "switch sw1", "array port", "volume fa1/vol01"]
+    places = [page.words.index(words) for words in drawn]
+    assert places == sorted(places)
+    assert page.words.count("LIMITS") >= 2
+    assert [a for a in page.all("path") if a.get("class") == "edge limits"]
+    assert "fio → sqlvm1 → esx7 → esx7/vmhba2 - sw1/fc1/7 (4GFC, read 97.7 %, LIMITS)" in page.words
+
+
+def test_a_full_queue_is_marked_at_the_machine_that_has_it() -> None:
+    page = Page(page_of("guest_queue"))
+    assert "sqlvm1/sda LIMITS" in page.words
+    assert len([a for a in page.all("rect") if a.get("class") == "node limits"]) == 1
+    assert not [a for a in page.all("path") if a.get("class") == "edge limits"]
+
+
+def test_a_path_that_nobody_saw_is_drawn_as_not_seen() -> None:
+    page = Page(page_of("switch_not_observed"))
+    assert [a for a in page.all("path") if a.get("class") == "edge unseen"]
+    assert "not seen" in page.words
+    assert "First let it be decided" in page.words
+
+
+def test_nothing_is_fetched_and_only_the_pages_own_script_may_run(page: Page) -> None:
+    for tag, attributes in page.elements:
+        assert not {"src", "srcset", "action", "data", "poster", "background", "style"} & set(attributes), tag
+        assert not any(name.startswith("on") for name in attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    scripts = [a for a in page.all("script") if a.get("type") != "application/json"]
+    assert len(scripts) == 1
+    for texts in (page.raw["script"][-1:], page.raw["style"]):
+        for text in texts:
+            assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert not re.search(r"@import|url\(", page.raw["style"][0])
+
+
+def test_the_licence_of_what_is_embedded_is_embedded_too(page: Page) -> None:
+    assert "Copyright (c) 2022 Leon Sorokin" in page.raw["script"][-1]
+
+
+def test_charts_have_their_data_and_a_drawing_without_the_script(page: Page) -> None:
+    data = json.loads(page.raw["script"][0])
+    assert [chart["name"] for chart in data["charts"]] == ["throughput", "latency", "links"]
+    for chart in data["charts"]:
+        assert all(len(line["values"]) == len(data["moments"]) for line in chart["lines"])
+    ids = {a.get("id") for _, a in page.elements}
+    drawn = ("throughput", "latency", "links", "curve-throughput", "curve-latency", "topology", "finding-0")
+    assert {f"chart-{name}-title" for name in drawn} <= ids
+
+
+def test_lines_are_told_apart_by_more_than_their_colour(html: str) -> None:
+    dashes = re.findall(r"\.line-\d \{ stroke: var\(--line-\d\);( stroke-dasharray: [\d ]+;)? \}", html)
+    assert len(dashes) == len(set(dashes)) == 8
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_every_story_is_one_sound_page(name: str) -> None:
+    page = Page(page_of(name))
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert [i for i, n in Counter(ids).items() if n > 1] == []
+    for _, attributes in page.elements:
+        for target in (attributes.get("aria-labelledby") or "").split():
+            assert target in ids
+        link = attributes.get("href")
+        assert link is None or link[1:] in ids
+    for picture in page.all("svg"):
+        assert picture.get("aria-hidden") or picture.get("aria-labelledby"), "a picture that says nothing"
+
+
+def with_names(folder: Path, more: str) -> str:
+    """A report in which steps, ports, sources and settings have something added to their names."""
+    ports = [replace(HOST_PORT, name=f"fc1/7{more}"), replace(ARRAY_PORT, device=f"CT0{more}")]
+    san = San(folder, ports=ports, about={"filename": more})
+    counted = {p.name: (COUNTED, NOTHING) for p in ports}
+    for n in (16, 128):
+        san.step(f"{n}{more}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)})
+    recording = san.write()
+    found = judged(recording)
+    sources = [replace(s, last_failure=more, name=s.name + more) for s in found.sources]
+    named = replace(found, sources=sources, run=replace(found.run, load_command=more))
+    topology = resolve(recording.inventory())
+    return render(named, topology, series(recording, topology))
+
+
+def test_names_cannot_become_markup_or_script(tmp_path: Path) -> None:
+    nasty, tame = with_names(tmp_path / "nasty", NASTY), with_names(tmp_path / "tame", " x" * (len(NASTY) // 2))
+    assert "<script>alert(1)</script>" in Page(nasty).words, "shown, and not obeyed"
+    shapes = [Counter((tag, *sorted(a)) for tag, a in Page(html).elements) for html in (nasty, tame)]
+    assert shapes[0] == shapes[1]
+    assert len(Page(nasty).all("script")) == 2
+    assert not Page(nasty).all("img")
+    assert json.loads(Page(nasty).raw["script"][0])["steps"][0][0].startswith("16 </script>")
+    assert "49" not in re.findall(r"\{\{.{0,9}", Page(nasty).words)
+
+
+def test_what_turns_or_hides_text_is_made_visible(tmp_path: Path) -> None:
+    nasty = with_names(tmp_path / "nasty", NASTY)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", nasty)
+    assert "\ufffd" in nasty
+
+
+@pytest.mark.parametrize("left_out", [{"array"}, {"load"}, {"switch", "last_end"}, {"disk", "array_samples"}])
+def test_a_partial_recording_still_gives_a_page(tmp_path: Path, left_out: set[str]) -> None:
+    published(San(tmp_path / "part.sanpath", leave_out=left_out), in_flight=(16, 128)).write(ended=False)
+    page = Page(rendered(diagnosis_of(tmp_path / "part.sanpath"), Format.html, tmp_path / "part.sanpath"))
+    assert "The recording is not complete" in page.words
+
+
+def test_an_empty_recording_says_that_nothing_was_seen(tmp_path: Path) -> None:
+    RecordingBuilder(tmp_path / "empty.sanpath").write(ended=False)
+    page = Page(rendered(diagnosis_of(tmp_path / "empty.sanpath"), Format.html, tmp_path / "empty.sanpath"))
+    assert "no I/O of a load was seen" in page.words
+    assert "No source was read" in page.words
+    assert "healthy" not in page.words.lower()
+    assert not page.all("canvas")
+
+
+def test_an_hour_of_many_ports_stays_below_two_megabytes(tmp_path: Path) -> None:
+    others = [replace(HOST_PORT, name=f"fc2/{n}", wwpn=f"21000024ff1{n:05d}", host=f"esxb{n}") for n in range(198)]
+    ports = [HOST_PORT, ARRAY_PORT, *others]
+    san = San(tmp_path / "big", ports=ports, switch_every=60.0)
+    counted = {p.name: (COUNTED, NOTHING) if p in ports[:2] else (40e6, 30e6) for p in ports}
+    for n in (16, 800):
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)}, seconds=1800)
+    recording: Recording = san.write()
+    topology = resolve(recording.inventory())
+    html = render(judged(recording), topology, series(recording, topology))
+    assert len(html.encode()) < 2_000_000
+    assert "more links" in html
