@@ -23,18 +23,20 @@ def among_neighbours(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     """The rows of the table `link`, with what the links beside, before and behind each of them tell."""
     links = list(rows)
     by_sender, by_receiver, by_trunk = (_by(links, name) for name in ("sender", "receiver", "trunk"))
+    # Once a switch, not once a link: every link into a large switch has all of the others before it.
+    held_up = {key: _held_up(onward) for key, onward in by_sender.items()}
+    stalled = {key: _most_stalled(before) for key, before in by_receiver.items()}
+    trunks = {key: _mean_utilisation(together) for key, together in by_trunk.items()}
     fastest, holding = _fastest(links), _holding(links, by_sender)
     for row in links:
-        here = by_trunk.get(_key(row, "trunk"), ())
-        used = [number(link, "utilisation") for link in here if link["utilisation"] is not None]
-        carried, foreign = row["bytes_per_second"], row["foreign_bytes_per_second"]
+        trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
         yield {
             **row,
             "foreign_ratio": float(foreign) / float(carried) if foreign is not None and carried else None,
-            "trunk_links": float(len(here)) if here else None,
-            "trunk_utilisation": sum(used) / len(used) if here and len(used) == len(here) else None,
-            "upstream_stall_ratio": _most_stalled(by_receiver.get(_key(row, "sender"), ())),
-            "held_up_behind": _held_up(row, by_sender.get(_key(row, "receiver"), ())),
+            "trunk_links": float(len(by_trunk[trunk])) if trunk in by_trunk else None,
+            "trunk_utilisation": trunks.get(trunk),
+            "upstream_stall_ratio": stalled.get(_key(row, "sender")),
+            "held_up_behind": None if row["receiver"] is None else held_up.get(_key(row, "receiver"), False),
             "holds_up_test": holding.get(_key(row, "entity")),
             "fastest_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
@@ -71,12 +73,13 @@ def _holding(links: Sequence[FactRow], by_sender: Mapping[Key, Sequence[FactRow]
         for link in links
         if link["on_loaded_path"] and link["credit_stall_ratio"] is not None
     }
+    slow = {key: [link for link in onward if _slow(link)] for key, onward in by_sender.items()}
     waiting = [link for link in links if link["on_loaded_path"] and _stalled(link)]
     while waiting:
         link = waiting.pop()
         if not found.get(_key(link, "entity")):
             found[_key(link, "entity")] = True
-            waiting += [onward for onward in by_sender.get(_key(link, "receiver"), ()) if _slow(onward)]
+            waiting += slow.get(_key(link, "receiver"), ())
     for link in links:
         if (str(link["step"]), str(link["direction"])) in told:
             found.setdefault(_key(link, "entity"), False)
@@ -89,12 +92,16 @@ def _most_stalled(links: Sequence[FactRow]) -> float | None:
     return max(told, default=None)
 
 
-def _held_up(row: FactRow, onward: Sequence[FactRow]) -> bool | None:
-    """Whether a link that leads on from the receiver of `row` is full or waits for credit itself. None: not known."""
-    told = [_slow(link) for link in onward if link["entity"] != row["entity"]]
-    if any(told):
-        return True
-    return None if row["receiver"] is None or None in told else False
+def _held_up(onward: Sequence[FactRow]) -> bool | None:
+    """Whether one of the links that lead on from a switch is full or waits for credit itself. None: not known."""
+    told = [_slow(link) for link in onward]
+    return True if any(told) else None if None in told else False
+
+
+def _mean_utilisation(links: Sequence[FactRow]) -> float | None:
+    """None: not all of them tell."""
+    told = [number(link, "utilisation") for link in links if link["utilisation"] is not None]
+    return sum(told) / len(told) if len(told) == len(links) else None
 
 
 def _slow(link: FactRow) -> bool | None:

@@ -21,7 +21,13 @@ def array(item: Entry, model: str) -> Thing:
         name(item),
         label=name(item),
         ids={"name": (name(item),)},
-        attributes={"model": model or None, "os": item.get("os"), "version": item.get("version")},
+        attributes={
+            "model": model or None,
+            "os": item.get("os"),
+            "version": item.get("version"),
+            # Both controllers take I/O for every volume on all their ports.
+            "array_access": "active_active",
+        },
     )
 
 

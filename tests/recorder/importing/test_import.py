@@ -255,13 +255,13 @@ def test_an_archive_with_a_password_is_refused_in_one_line(tmp_path: Path) -> No
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1  # The flags, in front of the file and in the list of files.
     file.write_bytes(content)
-    with pytest.raises(UsageError, match="sqlio.zip: cannot be unpacked"):
+    with pytest.raises(UsageError, match=r"sqlio\.zip: cannot be unpacked"):
         run(file, "--into", tmp_path / "a.sanpath")
 
 
 def test_what_cannot_be_read_is_said_with_the_name_of_the_file(tmp_path: Path) -> None:
     good, bad = written(tmp_path, sqlio()), written(tmp_path, "nothing", "b.txt")
-    with pytest.raises(SanpathError, match="^b.txt: "):
+    with pytest.raises(SanpathError, match=r"^b\.txt: "):
         run(good, bad, "--into", tmp_path / "a.sanpath", "--reader", "sqlio", "--at", at(0))
 
 
