@@ -4,7 +4,7 @@ SanpathError (1)
 ├── UsageError (2)            the command line, the configuration or a rule file must be changed
 │   └── ConfigError           with file, line and key
 ├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
-├── CollectorError            a source gave nothing; never ends a run (see plugin.py)
+├── CollectorError            a source gave nothing; never ends a run (see plugin/)
 └── LoadFailedError (4)       the load command ended with an error of its own
 
 Exit codes: section "Exit codes" of docs/output-contract.md.
