@@ -98,7 +98,7 @@ def plan(names: Sequence[str], host: str, called: str | None = None) -> Plan:
     if called is not None and len(machines) == 1:
         machines = {called: machines.popitem()[1]}
     for machine, found in machines.items():
-        made.items.append(Thing("host", machine, machine, {"name": (machine,)}))
+        made.items.append(Thing("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
         _devices(made, machine, found.get("physical disk scsi device", {}))
         _adapters(made, machine, found.get("physical disk adapter", {}))
         _paths(made, machine, found.get("physical disk path", {}))

@@ -20,7 +20,7 @@ class Machine:
 
     def add(self) -> list[str]:
         """Plan all of it. Returns which counters are missing for a diagnosis."""
-        self._plan.items.append(Thing("host", self._name, self._name, {"name": (self._name,)}))
+        self._plan.items.append(Thing("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"}))
         self._processors()
         volumes, disks = self._cluster(), self._disks()
         told = {use.metric for use in objects.DISK for of in disks.values() if set(use.counters) <= of.keys()}

@@ -13,7 +13,8 @@ from typing import Literal
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, Thing, Tie
-from sanpath.plugin import Item, ResultClock, ResultReader, Spec
+from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
+from sanpath.recorder.importing import doubts
 from sanpath.recorder.importing.batch import Batch
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, steps_of
@@ -27,8 +28,6 @@ from sanpath.recording.write import Writer
 _FLUSH_ROWS = 100_000
 _KEPT_BYTES = 64 << 20
 """A file up to this size is kept in the recording byte for byte."""
-_QUARTER_US = 900 * 1_000_000
-"""Time zones differ by quarters of an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +79,26 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     source = _free(request.name or spec.name, taken)
     writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
     _refuse_twice(file, known)
-    from_host, doubts = _host(request.host, known)
-    task = _Import(writer, source, clock, placement, from_host, [*said, *doubts])
+    from_host, odd = _host(request.host, known)
+    task = _Import(writer, source, clock, placement, from_host, [*said, *odd])
     result = reader(source)
     try:
         task.run(result, file, progress)
+        if known is not None:
+            task.said += doubts.outside(placement, known, doubts.decides(result.clock, asked))
+            task.said += doubts.twins(placement, known, spec.name)
+        task.warn()
         task.end(request, spec, file, known)
     finally:
         writer.close()
-    _look_at_options(task, result.clock, asked)
-    _look_where(task, known, _decides(result.clock, asked))
-    _look_for_twins(task, known, spec.name)
+    task.said += doubts.idle_options(placement, result.clock, asked)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.said))
 
 
 @dataclass
 class _Import:
-    """One file on its way into a recording."""
+    """One file on its way into a recording. `said`: what a person should know; `told`: that of it which the file says
+    itself. `ends`: of its steps, microseconds."""
 
     writer: Writer
     source: str
@@ -105,6 +107,8 @@ class _Import:
     host: str | None
     said: list[str]
     steps: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+    ends: list[int] = field(default_factory=list)
     rows: int = 0
     batch: Batch = field(default_factory=Batch)
 
@@ -147,6 +151,13 @@ class _Import:
         self.writer.header(header)
         self.writer.end(Ending(ended_us=ended, load_exit_code=None, recorder_cpu_seconds=0.0))
 
+    def warn(self) -> None:
+        """Keep what is odd about the import with the recording, for each step: a report has to say it as well."""
+        for seen in self.ends or [self.placement.first or self.clock.now_us()]:
+            for text in dict.fromkeys(self.said):
+                if text not in self.told:
+                    self.writer.event(self.source, warning(seen, "import", text))
+
     def _take(self, item: Item, clock: ResultClock) -> None:
         placed = self.placement.item(item, clock)
         now = self.placement.first or self.clock.now_us()
@@ -162,8 +173,11 @@ class _Import:
                 self.writer.event(self.source, placed)
                 if placed.name == "step-begin":
                     self.steps.append(str(placed.detail.get("step", "")))
+                elif placed.name == "step-end":
+                    self.ends.append(placed.seen)
                 elif placed.name == "data-warning":
                     self.said.append(str(placed.detail.get("text", "")))
+                    self.told.add(self.said[-1])
 
     def _write(self, samples: Iterable[Rows]) -> None:
         for rows in samples:
@@ -269,56 +283,3 @@ def _refuse_twice(file: ImportedFile, known: Recording | None) -> None:
     digests = {e.detail.get("sha256") for _, e in known.events() if e.name == "imported"} if known is not None else ()
     if file.path.stat().st_size <= _KEPT_BYTES and hashlib.sha256(file.path.read_bytes()).hexdigest() in digests:
         raise UsageError(f"{file.name}: is in the recording already")
-
-
-def _look_for_twins(task: _Import, known: Recording | None, collector: str) -> None:
-    """Say so when the same tool has already told of loads at the same time: it writes several files of one run."""
-    if known is None or not task.steps or task.placement.first is None or task.placement.last is None:
-        return
-    same = {d.name for d in known.declarations if d.collector == collector}
-    for source in sorted(same):
-        told = [(seen, event) for seen, event in known.events() if seen == source]
-        for began, ended in steps_of(told).values():
-            if ended is not None and began < task.placement.last and task.placement.first < ended:
-                task.said.append(
-                    f"{source} tells of loads at the same time: if both files are of one run, it is now counted twice"
-                )
-                return
-
-
-def _look_at_options(task: _Import, clock: ResultClock, asked: Placement) -> None:
-    """Say so when an option that places the file had nothing to place."""
-    if clock in ("utc", "local") and asked.begins is not None:
-        task.said.append("--at is not used: the file tells its times; --clock-behind or --mark moves them")
-    if clock != "local" and asked.zone is not None and asked.begins is None:
-        task.said.append("--utc-offset is not used: the file has no local times")
-    idle = len(task.placement.marks) - task.placement.steps
-    if idle > 0 and (clock != "elapsed" or task.placement.steps):
-        task.said.append(f"--mark: {idle} more named than there are loads in the file: not used")
-
-
-def _decides(clock: ResultClock, asked: Placement) -> str:
-    """The option that a mistake of hours is in; "" for none."""
-    if clock == "elapsed":
-        return "--at" if asked.begins is not None else ""
-    return "--utc-offset" if clock == "local" else ""
-
-
-def _look_where(task: _Import, known: Recording | None, option: str) -> None:
-    """Say so when what was imported lies outside of everything else in the recording. `option`: decided on it."""
-    first, last = task.placement.first, task.placement.last
-    if known is None or first is None or last is None:
-        return
-    polls = [poll for poll in known.polls() if poll.source != task.source]
-    if not polls:
-        return
-    began = min(poll.started for poll in polls)
-    imported = (e.seen for source, e in known.events() if e.name == "imported" and source != task.source)
-    ended = max(*(poll.ended for poll in polls), *imported, began)  # The poll of an import is a moment only.
-    apart = max(began - last, first - ended)
-    if apart > 0:
-        quarters = -(-apart // _QUARTER_US)
-        shift = quarters * _QUARTER_US * (1 if last < began else -1)
-        meets = first + shift <= ended and began <= last + shift
-        hint = f"; {option} may be wrong by about {quarters / 4:g} h" if meets and option else ""
-        task.said.append(f"it lies {apart / 1e6:,.0f} s outside of what else was recorded and meets none of it{hint}")

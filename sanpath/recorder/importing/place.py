@@ -61,7 +61,7 @@ class Placement:
                 one = bool(item.seen) and item.seen.count(item.seen[0]) == len(item.seen)
                 places = [self._placed(moment, clock) for moment in (item.seen[:1] if one else item.seen)]
                 seen = places * len(item.seen) if one else places
-                return replace(item, seen=seen, device_time=seen if clock in ("utc", "local") else None)
+                return replace(item, seen=seen, device_time=None)  # The two clocks were never compared.
 
     def _next_step(self, began: int) -> None:
         if self.steps < len(self.marks):

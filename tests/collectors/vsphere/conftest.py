@@ -91,11 +91,13 @@ class Simulator:
 
 
 @pytest.fixture(scope="session")
-def vcsim(pytestconfig: pytest.Config) -> Path:
+def vcsim(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The simulator's program: SANPATH_VCSIM, one that was built before, or one that Go builds now."""
     if given := os.environ.get("SANPATH_VCSIM"):
         return Path(given)
-    folder = Path(pytestconfig.cache.mkdir(f"vcsim-{VCSIM.rpartition('@')[2]}"))  # type: ignore[union-attr]
+    cache = getattr(pytestconfig, "cache", None)  # None: pytest was told to keep none.
+    version = VCSIM.rpartition("@")[2]
+    folder = Path(cache.mkdir(f"vcsim-{version}")) if cache is not None else tmp_path_factory.mktemp("vcsim")
     if not (folder / "vcsim").exists():
         if (go := shutil.which("go")) is None:
             pytest.skip("no Go to build govmomi's simulator with: set SANPATH_VCSIM to the program")

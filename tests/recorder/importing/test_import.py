@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError, UsageError
-from sanpath.model import Event
+from sanpath.model import Event, Thing
 from sanpath.recording.read import Recording
 from sanpath.recording.write import Writer
 from sanpath.verdict.model import Diagnosis
@@ -194,6 +194,17 @@ def test_a_result_that_lies_within_an_earlier_one_of_its_tool_is_pointed_out(tmp
     assert "if both files are of one run, it is now counted twice" in said
 
 
+def test_the_report_of_each_step_says_what_is_odd_about_the_import(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    both = sqlio(seconds=20) + sqlio("write", seconds=20)
+    run(written(tmp_path, both), "--into", folder, "--at", at(0))
+    run(written(tmp_path, both + "\n", "again.txt"), "--into", folder, "--at", at(0))
+    steps = judged(folder).steps
+    assert len(steps) == 2
+    for step in steps:
+        assert any("it is now counted twice" in text for text in step.valid)
+
+
 def test_results_one_after_the_other_are_no_twins(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0))
@@ -213,6 +224,13 @@ def test_a_counter_log_lasts_as_long_as_its_samples(tmp_path: Path) -> None:
     run(counters(tmp_path), "--into", folder)
     assert "outside" not in run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(30))
     assert "it lies 40 s outside" in run(written(tmp_path, sqlio(seconds=9)), "--into", folder, "--at", at(100))
+
+
+def test_how_far_the_clock_of_a_file_was_off_is_not_known(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder)
+    (source,) = judged(folder).sources
+    assert source.clock_offset_seconds is None
 
 
 def test_an_option_that_moves_nothing_is_said(tmp_path: Path) -> None:
@@ -236,7 +254,8 @@ def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
     run(counters(tmp_path), "--into", folder)
     said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "W1")
     assert "note" not in said
-    hosts = {item.local_id for _, _, item in Recording(folder).inventory() if getattr(item, "kind", "") == "host"}
+    things = [item for _, _, item in Recording(folder).inventory() if isinstance(item, Thing)]
+    hosts = {thing.local_id for thing in things if thing.kind == "host"}
     assert hosts == {"w1"}
 
 
