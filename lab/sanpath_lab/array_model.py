@@ -1,4 +1,4 @@
-"""The simulated array: command processors, parallel servers with one queue, and counters per I_T_L nexus."""
+"""The simulated array: QoS limits, command processors, parallel servers and media, and counters per I_T_L nexus."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 from sanpath_lab.fabric import Fabric
 from sanpath_lab.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, sequence_of
+from sanpath_lab.qos import QosLimit
 from sanpath_lab.scenario import Direction, Scenario, ServiceTime
 
 KEPT_SECONDS = 3600
@@ -32,6 +33,7 @@ class Totals:
     service_seconds: float = 0.0
     queue_seconds: float = 0.0
     san_seconds: float = 0.0
+    qos_limit_seconds: float = 0.0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -40,6 +42,7 @@ class Totals:
             self.service_seconds + other.service_seconds,
             self.queue_seconds + other.queue_seconds,
             self.san_seconds + other.san_seconds,
+            self.qos_limit_seconds + other.qos_limit_seconds,
         )
 
     def __sub__(self, earlier: Totals) -> Totals:
@@ -49,6 +52,7 @@ class Totals:
             self.service_seconds - earlier.service_seconds,
             self.queue_seconds - earlier.queue_seconds,
             self.san_seconds - earlier.san_seconds,
+            self.qos_limit_seconds - earlier.qos_limit_seconds,
         )
 
 
@@ -102,6 +106,9 @@ class SimulatedArray:
         self._cables = {port.name: fabric.cables[port.switch_port] for port in scenario.array.ports}
         self._processor_free_at = dict.fromkeys(self._cables, 0.0)
         self._server_free_at = [0.0] * scenario.array.parallel_servers
+        self._media_free_at = [0.0] * (scenario.array.parallel_media or scenario.array.parallel_servers)
+        limits = {host: QosLimit(volume) for host, volume in scenario.volumes.items() if volume.limited}
+        self._limits = {wwpn: limits[host] for wwpn, host in scenario.initiators.items() if host in limits}
         self.totals = {
             Nexus(route.initiator, route.target, direction): Totals()
             for route in (*fabric.routes, *fabric.neighbour_routes)
@@ -112,6 +119,15 @@ class SimulatedArray:
 
     def command_arrives(self, exchange: Exchange, at: float) -> None:
         """A command comes in at `at`, which may lie a little ahead; `exchange.on_response` is called at its end."""
+        limit = self._limits.get(exchange.route.initiator)
+        admitted = at if limit is None else limit.admit(at, exchange.payload_bytes)
+        exchange.qos_limit_seconds = admitted - at
+        if admitted > at:
+            self._events.at(admitted, self._accept, exchange, admitted)
+        else:
+            self._accept(exchange, at)
+
+    def _accept(self, exchange: Exchange, at: float) -> None:
         port = exchange.route.target
         start = max(at, self._processor_free_at[port])
         accepted = self._processor_free_at[port] = start + self._command_seconds
@@ -123,15 +139,17 @@ class SimulatedArray:
             self._events.at(accepted, self._ask_for_data, exchange)
 
     def _serve(self, exchange: Exchange, ready: float) -> float:
-        """Take the server that is free first; returns when it has finished."""
-        servers = self._server_free_at
+        """Take the server, and then the medium, that is free first; returns when they have finished."""
+        servers, media = self._server_free_at, self._media_free_at
         start = max(ready, servers[0])
         law = self._service[exchange.direction]
         seconds = law.minimum_seconds - law.tail_seconds * log(1.0 - self._random.random())
-        heapreplace(servers, start + seconds)
+        finish = max(start, media[0]) + seconds
+        heapreplace(servers, finish)
+        heapreplace(media, finish)
         exchange.queue_seconds += start - ready
-        exchange.service_seconds += seconds
-        return start + seconds
+        exchange.service_seconds += finish - start
+        return finish
 
     def _send(self, exchange: Exchange) -> None:
         exchange.transfer_ready = self._events.now
@@ -164,6 +182,7 @@ class SimulatedArray:
         totals.service_seconds += exchange.service_seconds
         totals.queue_seconds += exchange.queue_seconds
         totals.san_seconds += san_seconds
+        totals.qos_limit_seconds += exchange.qos_limit_seconds
 
     def _take_snapshot(self, second: int) -> None:
         ports = {

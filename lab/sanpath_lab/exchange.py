@@ -19,8 +19,10 @@ class Exchange:
         "issued",
         "on_response",
         "payload_bytes",
+        "qos_limit_seconds",
         "queue_seconds",
         "route",
+        "sent",
         "service_seconds",
         "transfer_ready",
     )
@@ -40,6 +42,10 @@ class Exchange:
         """The load generator hands it over."""
         self.admitted = 0.0
         """The guest's disk accepts it."""
+        self.sent = 0.0
+        """The host's driver sends the command."""
+        self.qos_limit_seconds = 0.0
+        """Wait at the array for a QoS limit."""
         self.queue_seconds = 0.0
         """Wait inside the array."""
         self.service_seconds = 0.0

@@ -12,6 +12,7 @@ from sanpath_lab.fabric import Fabric, Route
 from sanpath_lab.fibre_channel import FCP_CMND_BYTES, sequence_of
 from sanpath_lab.queues import DepthQueue
 from sanpath_lab.scenario import Direction, Neighbour, Scenario
+from sanpath_lab.vcenter_counters import HypervisorCounters
 
 CMND = sequence_of(FCP_CMND_BYTES)
 
@@ -25,14 +26,27 @@ class DiskTotals:
 
 
 class SimulatedHost:
-    """Carries I/O to the array and calls the `on_complete` it was submitted with when it is done."""
+    """Carries I/O to the array and calls the `on_complete` it was submitted with when it is done.
 
-    def __init__(self, scenario: Scenario, events: EventQueue, fabric: Fabric, array: SimulatedArray) -> None:
+    `hypervisor`: what counts for the vCenter; None: there is none.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        events: EventQueue,
+        fabric: Fabric,
+        array: SimulatedArray,
+        hypervisor: HypervisorCounters | None = None,
+    ) -> None:
         self._events, self._fabric, self._array = events, fabric, array
         self.guest_queue = DepthQueue(scenario.guest_disk.queue_depth)
         self.lun_queue = DepthQueue(scenario.host.lun_queue_depth)
         self.disk: dict[Direction, DiskTotals] = {"read": DiskTotals(), "write": DiskTotals()}
         self._submit_seconds = scenario.host.submit_seconds
+        self.hypervisor = hypervisor
+        only_one = scenario.host.path_policy == "most_recently_used"
+        self._routes = fabric.routes[:1] if only_one else fabric.routes
         self._ios_per_path = scenario.ios_per_path
         self._sent = 0
 
@@ -60,9 +74,10 @@ class SimulatedHost:
 
     def _send(self, exchange: Exchange) -> None:
         """Round Robin: the path changes after `ios_per_path` commands."""
-        routes = self._fabric.routes
+        routes = self._routes
         route = exchange.route = routes[self._sent // self._ios_per_path % len(routes)]
         self._sent += 1
+        exchange.sent = self._events.now
         arrives = self._fabric.send_small(CMND, route.to_array)
         self._array.command_arrives(exchange, self._submit_seconds + arrives)
 
@@ -71,6 +86,8 @@ class SimulatedHost:
         totals = self.disk[exchange.direction]
         totals.ios += 1
         totals.ticks_seconds += now - exchange.admitted
+        if self.hypervisor is not None:
+            self.hypervisor.completed(exchange, now)
         if (behind := self.lun_queue.leave(now)) is not None:
             self._send(behind)
         if (behind := self.guest_queue.leave(now)) is not None:

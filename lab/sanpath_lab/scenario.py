@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +19,11 @@ Wwn = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){7}[0-9a-f]{2}$")]
 Agent = Literal["if_mib", "fabric_os", "nx_os"]
 SwitchPort = Annotated[str, Field(pattern=r"^[^/]+/(fc1|0)/\d+$")]
 """A port of a switch by the name its vendor gives it: "sw1/fc1/7" of NX-OS, "sw1/0/7" of Fabric OS."""
+PathPolicy = Literal["round_robin", "most_recently_used"]
+VirtualController = Literal["lsi_logic", "pvscsi"]
+
+DISK_QUEUE_DEPTHS: Mapping[VirtualController, int] = {"lsi_logic": 32, "pvscsi": 64}
+"""I/Os that a guest's driver gives one disk of a virtual controller, unless told otherwise (VMware KB 2053145)."""
 
 SCENARIO_FOLDER = Path(__file__).with_name("scenarios")
 
@@ -46,10 +51,11 @@ class Load(_Part):
 
 
 class GuestDisk(_Part):
-    """The disk as the guest sees it; `queue_depth` is what its adapter admits."""
+    """The disk as the guest sees it; `queue_depth` is what its adapter admits, by default that of `controller`."""
 
     name: str
-    queue_depth: int = Field(gt=0)
+    controller: VirtualController = "lsi_logic"
+    queue_depth: int = Field(default_factory=lambda given: DISK_QUEUE_DEPTHS[given["controller"]], gt=0)
 
 
 class FcPort(_Part):
@@ -69,12 +75,14 @@ class FcPort(_Part):
 class Host(_Part):
     """A server. `lun_queue_depth` is what the driver sends to one LUN at a time.
 
+    `path_policy`: Round Robin takes turns over all paths, Most Recently Used keeps to the first.
     `submit_seconds`: from the driver's decision to send a command to its arrival at the switch.
     """
 
     name: str
     lun_queue_depth: int = Field(gt=0)
     hbas: tuple[FcPort, ...] = Field(min_length=1)
+    path_policy: PathPolicy = "round_robin"
     submit_seconds: float = 1.2e-5
 
 
@@ -119,7 +127,11 @@ class ServiceTime(_Part):
 
 
 class Array(_Part):
-    """An array: a command processor a port in front of parallel servers that share one queue."""
+    """An array: a command processor a port in front of parallel servers that share one queue.
+
+    `parallel_media`: how many I/Os its media serve at a time, None: as many as there are servers. To the array, the
+    wait for a server is queue time, and the wait of an I/O that a server has taken for the media is service time.
+    """
 
     name: str
     id: str
@@ -128,30 +140,45 @@ class Array(_Part):
     ports: tuple[FcPort, ...] = Field(min_length=1)
     command_seconds: float = Field(gt=0)
     parallel_servers: int = Field(gt=0)
+    parallel_media: int | None = Field(default=None, gt=0)
     read: ServiceTime
     write: ServiceTime
 
 
 class Volume(_Part):
-    """The volume behind the guest's disk."""
+    """The volume behind the guest's disk. QoS limits in bytes/s and operations/s, None: there is none."""
 
     name: str
     id: str
     serial: str = Field(pattern=r"^[0-9A-F]{24}$")
     provisioned_bytes: int = Field(gt=0)
     lun: int
+    bandwidth_limit: int | None = Field(default=None, gt=0)
+    iops_limit: int | None = Field(default=None, gt=0)
 
     @property
     def naa(self) -> str:
         """The identifier SCSI inquiry gives: vendor prefix and serial."""
         return f"naa.624a9370{self.serial.lower()}"
 
+    @property
+    def limited(self) -> bool:
+        """Whether it has a QoS limit."""
+        return self.bandwidth_limit is not None or self.iops_limit is not None
+
 
 class IoPath(_Part):
-    """A way from an initiator port to a target port that carries I/O."""
+    """A way from an initiator port to a target port that can carry I/O."""
 
     hba: str
     target: str
+
+
+class Vcenter(_Part):
+    """A vCenter that manages the host under test; `datastore`: what it calls the file system on the volume."""
+
+    name: str = "vc1"
+    datastore: str = "DS1"
 
 
 class Neighbour(_Part):
@@ -195,7 +222,8 @@ class Truth(_Part):
 class Scenario(_Part):
     """The whole lab. Loading raises pydantic.ValidationError when the data do not hold together.
 
-    `burst_frames`: how many frames move together; more are cheaper to simulate.
+    `burst_frames`: how many frames move together; more are cheaper to simulate. `vcenter` None: no hypervisor
+    is read.
     """
 
     name: str
@@ -212,12 +240,18 @@ class Scenario(_Part):
     volume: Volume
     paths: tuple[IoPath, ...] = Field(min_length=1)
     ios_per_path: int = Field(default=1, gt=0)
+    vcenter: Vcenter | None = None
     truth: Truth
 
     @property
     def initiators(self) -> dict[str, str]:
         """WWPN of every initiator port and the name of its host."""
         return {hba.wwpn: self.host.name for hba in self.host.hbas} | {n.hba.wwpn: n.name for n in self.neighbours}
+
+    @property
+    def volumes(self) -> dict[str, Volume]:
+        """Name of every host and its volume."""
+        return {self.host.name: self.volume} | {n.name: n.volume for n in self.neighbours}
 
     @property
     def devices(self) -> tuple[FcPort, ...]:

@@ -8,13 +8,15 @@ import os
 import secrets
 import shlex
 import signal
+import ssl
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from sanpath_lab.certificate import server_context
 from sanpath_lab.flasharray_server import FlashArrayServer
@@ -22,17 +24,22 @@ from sanpath_lab.load_control import LoadControl
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.site_config import site_config, write_config, write_secret
+from sanpath_lab.site_config import site_config, vcenter_source, write_config, write_secret
 from sanpath_lab.snmp_agent import SnmpAgent
 from sanpath_lab.switch_mib import switch_objects
 
+CONFIGS: Mapping[str, Literal[1, 2]] = {"sanpath.yaml": 2, "sanpath-rest1.yaml": 1}
+"""File name of a configuration and the interface over which it reads the array."""
 SLICE_SECONDS = 0.02
 STDIN = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is being served. `load` is the command that starts the load."""
+    """A lab that is being served. `load` is the command that starts the load.
+
+    `config` reads the array over REST 2; sanpath-rest1.yaml beside it is the same over REST 1.
+    """
 
     config: Path
     load: tuple[str, ...]
@@ -42,6 +49,23 @@ async def _keep_pace(catch_up: Callable[[], None]) -> None:
     while True:
         catch_up()
         await asyncio.sleep(SLICE_SECONDS)
+
+
+async def _serve_vcenter(
+    simulation: Simulation, catch_up: Callable[[], object], tls: ssl.SSLContext, ca_file: Path, ends: AsyncExitStack
+) -> list[Mapping[str, object]]:
+    """Serve the scenario's vCenter until `ends` does; returns its source, nothing when there is none."""
+    if (vcenter := simulation.scenario.vcenter) is None:
+        return []
+    # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
+    from sanpath_lab.vcenter_server import USER, VcenterServer
+
+    password = secrets.token_urlsafe(24)
+    server = VcenterServer(simulation, password, catch_up)
+    ends.push_async_callback(server.stop)
+    await server.start(tls)
+    reference = write_secret(ca_file.parent / "secrets" / f"{vcenter.name}-password", password)
+    return [vcenter_source(vcenter, server.address, USER, reference, ca_file.name)]
 
 
 @asynccontextmanager
@@ -62,23 +86,23 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
     }
     array = FlashArrayServer(SimulatedArrayState(scenario, simulation.array, catch_up), api_token)
     control = LoadControl(simulation, catch_up)
+    ends = AsyncExitStack()
     pace = asyncio.create_task(_keep_pace(catch_up))
     try:
         ca_file = folder / "ca.pem"
-        await array.start(server_context(ca_file))
+        tls = server_context(ca_file)
+        await array.start(tls)
         await control.start()
-        config = site_config(
-            scenario,
-            {name: agent.address for name, agent in agents.items()},
-            {
-                name: write_secret(folder / "secrets" / f"{name}-community", community)
-                for name, community in communities.items()
-            },
-            array.address,
-            write_secret(folder / "secrets" / f"{scenario.array.name}-token", api_token),
-            ca_file.name,
-        )
-        write_config(config, folder / "sanpath.yaml")
+        references = {
+            name: write_secret(folder / "secrets" / f"{name}-community", community)
+            for name, community in communities.items()
+        }
+        token = write_secret(folder / "secrets" / f"{scenario.array.name}-token", api_token)
+        addresses = {name: agent.address for name, agent in agents.items()}
+        vcenters = await _serve_vcenter(simulation, catch_up, tls, ca_file, ends)
+        for name, rest in CONFIGS.items():
+            config = site_config(scenario, addresses, references, array.address, token, ca_file.name, rest, vcenters)
+            write_config(config, folder / name)
         host, port = control.address
         load = (sys.executable, "-P", "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
         yield Lab((folder / "sanpath.yaml").resolve(), load)
@@ -87,6 +111,7 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
         with suppress(asyncio.CancelledError):
             await pace
         await control.stop()
+        await ends.aclose()
         await array.stop()
         for agent in agents.values():
             agent.close()

@@ -36,6 +36,7 @@ def _direction_sample(during: Totals) -> DirectionSample:
         service_usec=during.service_seconds / during.ops * 1e6,
         queue_usec=during.queue_seconds / during.ops * 1e6,
         san_usec=during.san_seconds / during.ops * 1e6,
+        qos_rate_limit_usec=during.qos_limit_seconds / during.ops * 1e6,
     )
 
 
@@ -75,7 +76,10 @@ class SimulatedArrayState:
             ArrayHost(name, wwns=tuple(hba.wwpn.replace(":", "").upper() for hba in hbas), personality="esxi")
             for name, hbas, _ in owned
         ]
-        self.volumes = [ArrayVolume(v.name, v.id, v.serial, v.provisioned_bytes) for _, _, v in owned]
+        self.volumes = [
+            ArrayVolume(v.name, v.id, v.serial, v.provisioned_bytes, v.bandwidth_limit, v.iops_limit)
+            for _, _, v in owned
+        ]
         self.connections = [ArrayConnection(name, volume.name, volume.lun) for name, _, volume in owned]
         started_ms = array.snapshots[0].second * 1000
         self.controllers = [

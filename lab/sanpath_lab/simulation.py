@@ -8,6 +8,7 @@ from sanpath_lab.fabric import Fabric
 from sanpath_lab.host_model import SimulatedHost, SimulatedNeighbour
 from sanpath_lab.load_model import LoadRun
 from sanpath_lab.scenario import Scenario
+from sanpath_lab.vcenter_counters import HypervisorCounters
 
 
 class Simulation:
@@ -22,7 +23,8 @@ class Simulation:
         self._events = EventQueue()
         self.fabric = Fabric(scenario, self._events)
         self.array = SimulatedArray(scenario, self._events, self.fabric, epoch_seconds)
-        self.host = SimulatedHost(scenario, self._events, self.fabric, self.array)
+        hypervisor = None if scenario.vcenter is None else HypervisorCounters(self._events, epoch_seconds)
+        self.host = SimulatedHost(scenario, self._events, self.fabric, self.array, hypervisor)
         for neighbour, route in zip(scenario.neighbours, self.fabric.neighbour_routes, strict=True):
             SimulatedNeighbour(neighbour, route, self.fabric, self.array)
         self.load: LoadRun | None = None

@@ -1,17 +1,21 @@
-"""The configuration file with which sanpath reads the lab, and the secrets it refers to."""
+"""The configuration files with which sanpath reads the lab, and the secrets they refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Scenario, Vcenter
 
 SWITCH_POLL_SECONDS = 1
 ARRAY_POLL_SECONDS = 2
+VCENTER_POLL_SECONDS = 5
+"""The host samples itself every 20 s; a short test wants what there is soon."""
+REST1_POLL_SECONDS = 1
+"""REST 1 tells the most recent second alone."""
 
 
 def write_secret(file: Path, value: str) -> str:
@@ -29,8 +33,14 @@ def site_config(
     array_address: tuple[str, int],
     api_token: str,
     ca_file: str,
+    rest: Literal[1, 2] = 2,
+    vcenters: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """The configuration; addresses and communities are by name of the switch, communities and token references."""
+    """The configuration; addresses and communities are by name of the switch, communities and token references.
+
+    `rest`: over which of its interfaces the array is read. `vcenters`: sources as they are.
+    """
+    every_seconds = ARRAY_POLL_SECONDS if rest == 2 else REST1_POLL_SECONDS
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
     lun = f"lun:{virtual_machine}/{scenario.guest_disk.name}"
     hbas = {f"hba:{host.name}/{hba.name}": hba for hba in host.hbas}
@@ -49,14 +59,15 @@ def site_config(
             ),
             {
                 "name": scenario.array.name,
-                "collector": "flasharray",
+                "collector": "flasharray" if rest == 2 else "flasharray_rest1",
                 "host": f"{array_address[0]}:{array_address[1]}",
                 "api_token": api_token,
                 "ca_file": ca_file,
-                "every_seconds": ARRAY_POLL_SECONDS,
-                # Only then is the array's own, finer sample not that of the one volume.
-                **({"detail_every_seconds": ARRAY_POLL_SECONDS} if scenario.neighbours else {}),
+                "every_seconds": every_seconds,
+                # Only then does the volume tell what the array's own, finer sample does not.
+                **({"detail_every_seconds": every_seconds} if scenario.neighbours or scenario.volume.limited else {}),
             },
+            *map(dict, vcenters),
         ],
         "topology": {
             "things": {
@@ -73,6 +84,21 @@ def site_config(
                 f"{lun} attached_to vm:{virtual_machine}",
             ],
         },
+    }
+
+
+def vcenter_source(
+    vcenter: Vcenter, address: tuple[str, int], user: str, password: str, ca_file: str
+) -> Mapping[str, object]:
+    """The vCenter as a source; `password` is a reference."""
+    return {
+        "name": vcenter.name,
+        "collector": "vsphere",
+        "host": f"{address[0]}:{address[1]}",
+        "user": user,
+        "password": password,
+        "ca_file": ca_file,
+        "every_seconds": VCENTER_POLL_SECONDS,
     }
 
 

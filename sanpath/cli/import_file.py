@@ -20,7 +20,7 @@ class _FileFirst(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command before its arguments. `Any`: typer keeps its copy of click private."""
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in self.commands:
             args = ["file", *args]
         return super().parse_args(ctx, args)
 

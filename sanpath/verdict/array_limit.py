@@ -1,4 +1,4 @@
-"""The array as what limits: saturated, or holding back for a QoS limit."""
+"""The array as what limits: saturated, at its front end or behind it, or holding back for a QoS limit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.model import Layer
+from sanpath.topology.paths import targets_of
 from sanpath.verdict.budget import below_queue, device_of
 from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.units import duration
+from sanpath.verdict.units import bandwidth, duration, iops
+
+_REACHED = 0.9
+"""Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
+_FRONT = 2.0
+"""Queue over service time from which on I/Os clearly wait for the controllers and not for the media, as long as"""
+_SAME = 1.5
+"""service time is below this many times that at the other loads: media that are full make it grow with the load."""
 
 
 def configured_cap(facts: Facts, load: LoadFacts, array: FactRow, windows: int) -> Judgement:
-    """A QoS limit of the array is reached."""
-    entity = str(array["entity"])
+    """A QoS limit of the array is reached; of which volume is said where that volume stands at its limit."""
+    entity, limit = _reached_limit(facts, load) or (str(array["entity"]), "a QoS limit")
     waited = f"{duration(number(array, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
-    because = (f"an I/O waits {waited} in {entity} because a QoS limit is reached there",)
+    because = (f"an I/O waits {waited} in {entity} because {limit} is reached there",)
     bottleneck = Bottleneck(
         entity=entity,
         kind=entity.partition(":")[0],
@@ -41,8 +50,10 @@ def array_bottleneck(
     inside, below = number(array, "array_seconds"), below_queue(load, device_of(facts, load))
     unseen = not_seen(facts, load, links, array)
     flat = flat_throughput(facts, load)
+    layer = _layer(facts, load, array)
     because = (
         *_grown(array),
+        *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if flat else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
         *(f"{what} could not be seen" for what in unseen),
@@ -50,7 +61,7 @@ def array_bottleneck(
     bottleneck = Bottleneck(
         entity=entity,
         kind=entity.partition(":")[0],
-        layer="array_back",
+        layer=layer,
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
@@ -64,6 +75,30 @@ def array_bottleneck(
     )
     grade = graded("B", windows) if flat and not unseen else "C"
     return Judgement(load, "bottleneck", grade, (bottleneck,), because, None, windows)
+
+
+def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str] | None:
+    """The volume that stands at its QoS limit, reads and writes together, and the limit. None: none, or several."""
+    found = []
+    for volume in sorted(targets_of(facts.topology, *load.roots)[1]):
+        rows = facts.tables["volume"].select(step=load.step, entity=volume)
+        limits = facts.topology.entities[volume].attributes
+        for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
+            limit = limits.get(f"qos_{fact}")
+            if isinstance(limit, int | float) and sum(number(row, fact) for row in rows) >= _REACHED * limit > 0:
+                found.append((volume, f"its QoS limit of {say(limit)}"))
+    return found[0] if len(found) == 1 else None
+
+
+def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
+    """The front end where I/Os wait to be served and service takes no longer than at other loads, else the back."""
+    if not queues_inside(array, _FRONT):
+        return "array_back"
+    entity = str(array["entity"])
+    rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
+    others = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
+    served = [number(row, "service_seconds") for row in rows if row["step"] in others and row["service_seconds"]]
+    return "array_front" if served and number(array, "service_seconds") < _SAME * min(served) else "array_back"
 
 
 def _grown(array: FactRow) -> tuple[str, ...]:

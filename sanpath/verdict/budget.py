@@ -34,7 +34,10 @@ def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> Latenc
     if device is not None:
         waited = max(0.0, load.latency_seconds - below)
         layer = load_layer(facts, load)
-        what = f"waits in the {layer}'s queue above {device['entity']}"
+        # Less than one I/O there is no queue: it is the way through system calls, file system and interrupts.
+        queued = load.in_flight_measured - number(device, "in_flight_measured") >= 1
+        where = f"waits in the {layer}'s queue above" if queued else f"passes in the {layer} above"
+        what = f"{where} {device['entity']}"
         parts.append(_part("load", layer, str(device["entity"]), waited, limiter, what, "difference"))
     inside = _array_parts(array, limiter) if array is not None else []
     parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter), *inside]

@@ -28,7 +28,11 @@ def knee(diagnosis: Diagnosis) -> str:
     verdict = diagnosis.verdict
     said = words.knee_text(diagnosis)
     if said is None:
-        return "Knee: none was found, nothing was full."
+        judged = [step for step in diagnosis.steps if step.directions]
+        if not judged:
+            return "Knee: none was found, no step was judged."
+        most = max(step.in_flight.configured or 0 for step in judged)
+        return f"Knee: none was found up to {count(most)} in flight."
     calm = ""
     if verdict.r0.seconds is not None and verdict.r0.from_step:
         calm = f" ({duration(verdict.r0.seconds)} without a queue, told from step {verdict.r0.from_step})"

@@ -50,6 +50,8 @@ def test_what_a_truth_names_is_in_its_scenario() -> None:
     for scenario in builtin_scenarios():
         there_are = {f"switch_port:{port}" for switch in scenario.switches for port in switch.ports}
         there_are |= {f"array:{scenario.array.name}"}
+        there_are |= {f"volume:{scenario.array.name}/{volume.name}" for volume in scenario.volumes.values()}
+        there_are |= {f"lun:{scenario.host.name}/{scenario.volume.naa}"}
         there_are |= {f"hba:{device.wwpn.replace(':', '')}" for device in scenario.devices}
         truth = scenario.truth
         named = {*truth.bottlenecks, *truth.victims, *truth.cleared, *([truth.culprit] if truth.culprit else [])}

@@ -103,6 +103,17 @@ def test_the_configuration_names_every_source_and_no_secret(lab: ServedLab) -> N
         assert secret_file.read_text().strip() not in text + command_line + " ".join(lab.ready["load"])
 
 
+def test_the_array_can_be_read_over_rest_1_with_the_same_secret(lab: ServedLab) -> None:
+    newer, older = (
+        yaml.safe_load((lab.folder / name).read_text()) for name in ("sanpath.yaml", "sanpath-rest1.yaml")
+    )
+    (_, over_rest2), (_, over_rest1) = newer["sources"], older["sources"]
+    assert (over_rest2["collector"], over_rest1["collector"]) == ("flasharray", "flasharray_rest1")
+    for key in ("name", "host", "api_token", "ca_file"):
+        assert over_rest1[key] == over_rest2[key]
+    assert older["topology"] == newer["topology"]
+
+
 def test_the_load_prints_a_document_an_interval_and_the_final_one(lab: ServedLab) -> None:
     out, err = lab.load("--output-format=json", "--status-interval=500ms", "--bs=64k").communicate(
         timeout=PATIENCE_SECONDS
@@ -199,6 +210,9 @@ def test_list_names_the_scenarios_and_what_is_true_of_them() -> None:
     listed = command("list")
     assert "four-gigabit-switch: " in listed.stdout
     assert "truth: bottleneck in the fabric, read: switch_port:sw1/0/3; culprit hba:21000024ff000009" in listed.stdout
+    assert "truth: configured_cap in the array_front, read: volume:fa1/vol01" in listed.stdout
+    for layer in ("array_front", "array_back"):
+        assert f"truth: bottleneck in the {layer}, read: array:fa1" in listed.stdout
 
 
 def test_the_list_as_data_has_name_title_and_truth() -> None:

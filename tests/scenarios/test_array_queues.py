@@ -41,7 +41,7 @@ def test_an_array_that_waits_seven_times_as_long_as_it_serves_is_the_bottleneck(
     verdict = found.verdict
     (bottleneck,) = verdict.bottlenecks
     assert (verdict.kind, verdict.grade, verdict.from_step) == ("bottleneck", "B", "q800")
-    assert (bottleneck.entity, bottleneck.kind, bottleneck.layer) == ("array:fa1", "array", "array_back")
+    assert (bottleneck.entity, bottleneck.kind, bottleneck.layer) == ("array:fa1", "array", "array_front")
     assert bottleneck.explains == pytest.approx(1 - 1.11 / 8.77, rel=1e-3)
     assert bottleneck.wait_at == "lun:sqlvm1/sda"
     assert "I/Os wait 7.66 ms in the array to be served for 1.11 ms" in bottleneck.because
@@ -55,6 +55,7 @@ def test_of_one_step_alone_it_is_thin_evidence(tmp_path: Path) -> None:
     found = behind_a_full_queue(tmp_path, 0.00111, 0.00766, in_flight=(512,))
     (bottleneck,) = found.verdict.bottlenecks
     assert (found.verdict.kind, found.verdict.grade, bottleneck.entity) == ("bottleneck", "C", "array:fa1")
+    assert bottleneck.layer == "array_back", "whether its service time has grown is not known"
     assert "throughput does not grow with the load" not in bottleneck.because
     assert not any(c.entity == "array:fa1" for c in found.cleared)
 

@@ -1,0 +1,13 @@
+"""pyVmomi for the simulated vCenter: it has no annotations, so that everything of it is Any here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyVmomi
+
+_untyped: Any = pyVmomi
+vim: Any = _untyped.vim
+vmodl: Any = _untyped.vmodl
+SoapAdapter: Any = _untyped.SoapAdapter
+VmomiSupport: Any = _untyped.VmomiSupport

@@ -1,0 +1,138 @@
+"""A simulated vCenter beside switches and array: a path policy and what its remedy gains, and waits in the kernel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath.cli.child import environment
+
+pytestmark = pytest.mark.slow
+
+LUN = "naa.624a93705f1c0b7e6a1d4c5500011001"
+FULL_LINK = "link:esx7/vmhba2--sw1/fc1/7"
+OTHER_LINK = "link:esx7/vmhba3--sw2/fc1/7"
+REMEDY = f"esxcli storage nmp device set -d {LUN} --psp VMW_PSP_RR"
+
+
+def sanpath(folder: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "sanpath", *arguments, "--format", "json"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("vsphere-lab")
+
+
+@pytest.fixture(scope="module")
+def mru(folder: Path) -> dict[str, Any]:
+    return sanpath(folder, "demo", "--scenario", "mru-active-active")
+
+
+@pytest.fixture(scope="module")
+def comparison(folder: Path, mru: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - it comes before the change
+    sanpath(folder, "demo", "--scenario", "round-robin-active-active")
+    return sanpath(folder, "compare", "demo.sanpath", "demo-2.sanpath")
+
+
+def finding(diagnosis: dict[str, Any], rule: str) -> dict[str, Any]:
+    (found,) = [one for one in diagnosis["findings"] if one["rule"] == rule and one["outcome"] == "hit"]
+    return dict(found)
+
+
+def commands(found: dict[str, Any]) -> list[str]:
+    return [command for fix in found["fix"] for command in fix["commands"]]
+
+
+def test_the_loaded_link_is_the_bottleneck_and_the_idle_one_is_not(mru: dict[str, Any]) -> None:
+    verdict = mru["verdict"]
+    (bottleneck,) = verdict["bottlenecks"]
+    assert (verdict["kind"], verdict["grade"]) == ("bottleneck", "A")
+    assert (bottleneck["entity"], bottleneck["coincident"]) == (FULL_LINK, [])
+    assert 0.97 <= bottleneck["utilisation"] <= 0.99
+
+
+def test_the_path_policy_is_the_finding(mru: dict[str, Any]) -> None:
+    found = finding(mru, "single-path-in-use")
+    assert (found["title"], found["entity"]) == ("MRU path policy", "load:fio")
+    assert (found["evidence"]["usable_links"], round(found["evidence"]["busiest_link_share"], 2)) == (2, 1.0)
+    assert any("esxcli storage nmp device set" in line and "VMW_PSP_RR" in line for line in commands(found))
+
+
+def test_the_lun_of_the_host_is_named_with_the_line_that_changes_it(mru: dict[str, Any]) -> None:
+    found = finding(mru, "policy-uses-one-path")
+    assert found["entity"] == f"lun:esx7/{LUN}"
+    assert found["evidence"]["usable_paths"] == 4
+    assert REMEDY in commands(found)
+
+
+def test_more_paths_come_before_faster_hardware(mru: dict[str, Any]) -> None:
+    assert REMEDY in finding(mru, "link-full")["fix"][0]["commands"]
+
+
+def test_no_source_failed(mru: dict[str, Any]) -> None:
+    assert {source["name"] for source in mru["sources"]} == {"sw1", "sw2", "fa1", "vc1", "fio"}
+    assert all(source["failures"] == 0 for source in mru["sources"])
+
+
+def test_after_the_change_the_gain_is_measured(comparison: dict[str, Any]) -> None:
+    assert comparison["outcome"] == "BETTER"
+    most = next(pair for pair in comparison["pairs"] if pair["in_flight"] == 64)
+    assert most["throughput_change"] == pytest.approx(1.0, abs=0.05)
+    assert most["latency_change"] == pytest.approx(-0.5, abs=0.05)
+
+
+def test_after_the_change_both_links_are_full_and_no_path_is_alone(folder: Path, comparison: dict[str, Any]) -> None:
+    assert comparison["pairs"]
+    after = sanpath(folder, "diagnose", "demo-2.sanpath")
+    (bottleneck,) = after["verdict"]["bottlenecks"]
+    assert {bottleneck["entity"], *bottleneck["coincident"]} == {FULL_LINK, OTHER_LINK}
+    hits = {one["rule"] for one in after["findings"] if one["outcome"] == "hit"}
+    assert not hits & {"single-path-in-use", "policy-uses-one-path"}
+
+
+@pytest.fixture(scope="module")
+def queued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Two runs at once, of one step longer than an ESXi host's sampling interval each."""
+    scenarios = ("lun-queue-full", "lun-queue-above-full-link")
+
+    def diagnosed(scenario: str) -> dict[str, Any]:
+        return sanpath(tmp_path_factory.mktemp(scenario), "demo", "--scenario", scenario)
+
+    with ThreadPoolExecutor(len(scenarios)) as threads:
+        return dict(zip(scenarios, threads.map(diagnosed, scenarios), strict=True))
+
+
+@pytest.mark.parametrize(("scenario", "seconds"), [("lun-queue-full", 0.019), ("lun-queue-above-full-link", 0.015)])
+def test_a_wait_in_the_kernel_of_the_host_is_found(
+    queued: dict[str, dict[str, Any]], scenario: str, seconds: float
+) -> None:
+    found = finding(queued[scenario], "kernel-latency")
+    assert (found["entity"], found["steps"]) == (f"lun:esx7/{LUN}", ["t16"])
+    assert found["evidence"]["kernel_seconds"] == pytest.approx(seconds)
+
+
+def test_the_array_is_not_blamed_for_a_wait_in_the_kernel(queued: dict[str, dict[str, Any]]) -> None:
+    for diagnosis in queued.values():
+        assert "array:fa1" not in {bottleneck["entity"] for bottleneck in diagnosis["verdict"]["bottlenecks"]}
+    assert not any(
+        one["entity"].startswith("array:") and one["role"] == "cause" and one["outcome"] == "hit"
+        for one in queued["lun-queue-full"]["findings"]
+    )
+
+
+def test_a_full_link_below_the_queue_of_the_host_is_what_limits(queued: dict[str, dict[str, Any]]) -> None:
+    verdict = queued["lun-queue-above-full-link"]["verdict"]
+    (bottleneck,) = verdict["bottlenecks"]
+    assert {bottleneck["entity"], *bottleneck["coincident"]} == {FULL_LINK, "link:sw1/fc1/1--fa1/CT0.FC0"}
+    assert bottleneck["layer"] == "fabric"

@@ -1,0 +1,122 @@
+"""Which part of an array limits: its controllers, its media, or the QoS limit of a volume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from sanpath.model import Scalar
+from sanpath.verdict.model import Diagnosis
+from tests.support.recording import RecordingBuilder
+from tests.support.san import KIB, NAA, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
+
+IOPS = 3333.0
+LIMIT = 200e6
+"""Bytes a second: 64 KiB reads at 3,052 IOPS, 202.8 MB/s counted, 11.9 % of the 1,700 of a 16GFC link."""
+
+
+class LimitedSan(San):
+    """Its array tells the QoS limits of the volume."""
+
+    limits: Mapping[str, Scalar]
+
+    def _array(self, out: RecordingBuilder, last: float) -> None:
+        super()._array(out, last)
+        out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
+
+
+def loaded(folder: Path, steps: Sequence[tuple[int, float, float, float]]) -> Diagnosis:
+    """8 KiB reads; a step is I/Os in flight, IOPS, service and queue time of the array in seconds."""
+    san = San(folder)
+    san.ports = [fast(port) for port in san.ports]
+    for n, ops, service, queue in steps:
+        flow, counted = Flow(ops, n / ops), ops * (4 * 2076 + 52)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=flow,
+            ports={port.name: (counted, NOTHING) for port in san.ports},
+            disk={"read": flow},
+            array={"read": AtArray(service, san=2e-5, queue=queue)},
+        )
+    return judged(san.write())
+
+
+def capped(folder: Path, limits: Mapping[str, Scalar], ops: float = LIMIT / (64 * KIB)) -> Diagnosis:
+    """64 KiB reads that wait for a QoS limit: 16 / 3,052 = 5.24 ms, 64 / 3,052 = 21.0 ms, 0.39 of them not for it."""
+    san = LimitedSan(folder)
+    san.limits = limits
+    san.ports = [fast(port) for port in san.ports]
+    for n in (16, 64):
+        flow = Flow(ops, n / ops)
+        san.step(
+            f"q{n}",
+            n,
+            read=flow,
+            ports={port.name: (ops * 32 * 2076, NOTHING) for port in san.ports},
+            disk={"read": flow},
+            array={"read": AtArray(0.00035, san=4e-5, qos=n / ops - 0.00039)},
+        )
+    return judged(san.write())
+
+
+def test_waiting_for_an_array_that_serves_as_fast_as_ever_is_waiting_for_its_controllers(tmp_path: Path) -> None:
+    """64 / 3,333 = 19.2 ms, 18.5 of them waiting to be served for 0.64, which is what 2 in flight took."""
+    steps = ((2, 2900.0, 6.4e-4, 3e-5), (16, IOPS, 6.4e-4, 4.1e-3), (64, IOPS, 6.4e-4, 1.85e-2))
+    verdict = loaded(tmp_path, steps).verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", "array:fa1", "array_front")
+    assert "I/Os wait 18.5 ms in the array to be served for 0.64 ms" in bottleneck.because
+    assert "the array serves an I/O as fast as at the other loads" in bottleneck.because
+
+
+@pytest.mark.parametrize(
+    ("service", "queue"),
+    [
+        pytest.param(1.9e-2, 1e-4, id="service alone has grown"),
+        pytest.param(5e-3, 1.4e-2, id="service has grown as well as the queue"),
+        pytest.param(9e-3, 1e-2, id="they are about as long"),
+    ],
+)
+def test_an_array_that_serves_more_slowly_than_before_is_limited_behind_its_controllers(
+    tmp_path: Path, service: float, queue: float
+) -> None:
+    """64 / 3,333 = 19.2 ms, of which more than the 0.64 of a small load are service."""
+    steps = ((2, 2900.0, 6.4e-4, 0.0), (16, IOPS, 6.4e-4, 4.1e-3), (64, IOPS, service, queue))
+    verdict = loaded(tmp_path, steps).verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (verdict.kind, verdict.from_step) == ("bottleneck", "q64")
+    assert (bottleneck.entity, bottleneck.layer) == ("array:fa1", "array_back")
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"qos_bytes_per_second": LIMIT}, "200.0 MB/s"),
+        ({"qos_bytes_per_second": 10 * LIMIT, "qos_ops_per_second": 3050.0}, "3,050 IOPS"),
+    ],
+)
+def test_the_volume_that_stands_at_its_limit_is_named_with_it(
+    tmp_path: Path, limits: Mapping[str, Scalar], said: str
+) -> None:
+    found = capped(tmp_path, limits)
+    (cap,) = found.verdict.bottlenecks
+    assert (found.verdict.kind, cap.entity, cap.kind) == ("configured_cap", "volume:fa1/vol01", "volume")
+    assert cap.layer == "array_front"
+    assert f"in volume:fa1/vol01 because its QoS limit of {said} is reached there" in found.verdict.headline
+    causes = {f.rule for f in found.findings if f.outcome == "hit" and f.role == "cause"}
+    assert "configured-cap" in causes
+    assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
+
+
+@pytest.mark.parametrize("limits", [{}, {"qos_bytes_per_second": 2 * LIMIT}], ids=["not told", "far above"])
+def test_a_wait_for_a_limit_that_is_not_the_volumes_is_a_wait_in_the_array(
+    tmp_path: Path, limits: Mapping[str, Scalar]
+) -> None:
+    """Its group or its host may have one."""
+    (cap,) = capped(tmp_path, limits).verdict.bottlenecks
+    assert (cap.entity, cap.layer) == ("array:fa1", "array_front")
