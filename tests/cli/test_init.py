@@ -93,7 +93,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.parametrize(("name", "said"), [("snmp_swich", "did you mean snmp_switch"), ("fio", "needs no configuration")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("snmp_swich", "did you mean snmp_switch"), ("fio", "needs no configuration")]
+)
 def test_a_collector_that_is_no_source_is_a_wrong_use(tmp_path: Path, name: str, said: str) -> None:
     result = run("--into", str(tmp_path / "x.yaml"), "--collector", name)
     assert isinstance(result.exception, UsageError)

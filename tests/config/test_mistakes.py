@@ -34,7 +34,12 @@ MISTAKES = {
         "sources.0.collector",
         ["no collector is called 'snmp-switch'", "did you mean snmp_switch?", "flasharray"],
     ),
-    "no collector": ("sources:\n- name: sw1\n", 2, "sources.0.collector", ["no collector is called None", "snmp_switch"]),
+    "no collector": (
+        "sources:\n- name: sw1\n",
+        2,
+        "sources.0.collector",
+        ["no collector is called None", "snmp_switch"],
+    ),
     "a collector of loads": ("sources:\n- {name: f, collector: fio}\n", 2, "sources.0.collector", ["sanpath run --"]),
     "unknown key": (
         SWITCH + "  comunity: x\n",
