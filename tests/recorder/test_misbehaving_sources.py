@@ -91,7 +91,7 @@ def test_each_is_named_with_its_failures(said: dict[str, Any]) -> None:
 def test_third_party_collectors_are_listed_beside_ours(tmp_path: Path) -> None:
     listed = sanpath("collectors", "list", cwd=tmp_path, env=installed(PLUGIN)).stdout
     assert "healthy, for a test" in listed
-    assert "fio, started by sanpath" in listed
+    assert "fio: live from its status output" in listed
 
 
 def test_a_broken_one_is_named_and_stops_nobody(tmp_path: Path) -> None:
