@@ -29,19 +29,14 @@ class ReaderProcess:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
         self._process: asyncio.subprocess.Process | None = None
+        # Whoever ends the reader while it is being started waits until there is something to end.
+        self._starting = asyncio.Lock()
 
     async def look(self) -> Look:
         """A new look at the recording; a reader that has died is a look with a failure."""
-        if self._process is None:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,  # It would write over the screen.
-                env=self._environment,
-                start_new_session=True,
-            )
-        asked, answers = self._process.stdin, self._process.stdout
+        async with self._starting:
+            process = self._process = self._process or await self._started()
+        asked, answers = process.stdin, process.stdout
         if asked is None or answers is None:
             raise RuntimeError("the reader was started without pipes")
         try:
@@ -54,9 +49,20 @@ class ReaderProcess:
             return Look(time.time(), None, "the process that reads the recording has died; it is started again")
         return found
 
+    async def _started(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,  # It would write over the screen.
+            env=self._environment,
+            start_new_session=True,
+        )
+
     async def close(self) -> None:
         """End the reader, whatever it is doing."""
-        process, self._process = self._process, None
+        async with self._starting:
+            process, self._process = self._process, None
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
