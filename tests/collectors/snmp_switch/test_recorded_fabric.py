@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_the_path_from_host_to_array_is_whole(topology: dict[str, Any]) -> None:
         *("switch_port:sns2124/0/22", "switch:sns2124", "switch_port:sns2124/0/8"),
         f"array_port:{TARGET}",
     ]
-    for near, far in zip(path, path[1:], strict=False):
+    for near, far in pairwise(path):
         assert frozenset((near, far)) in ties, f"{near} and {far}"
     assert frozenset(("switch_port:ds5100b/0/22", "switch_port:sns2124/0/23")) in ties
 
