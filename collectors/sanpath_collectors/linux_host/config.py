@@ -1,4 +1,4 @@
-"""What the user says about a host."""
+"""What the user says about a Linux machine, and about one that is a host."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
 _TIMEOUT_SECONDS = 5.0
 
 
-class LinuxHostConfig(SourceConfig):
-    """A Linux host: the one that sanpath runs on, or one over SSH when it has an address."""
+class MachineConfig(SourceConfig):
+    """A Linux machine: the one that sanpath runs on, or one over SSH when it has an address."""
 
     address: str | None = Field(
         default=None,
@@ -33,23 +33,10 @@ class LinuxHostConfig(SourceConfig):
     known_hosts: Path | None = Field(
         default=None, description="file with the host's public key; default: ~/.ssh/known_hosts and the system's"
     )
-    sudo: bool = Field(
-        default=False, description="put `sudo -n` before dmsetup and multipathd, for an account that may run them so"
-    )
-    host: str | None = Field(
-        default=None,
-        min_length=1,
-        description="what people call this host, as in the topology; default: its host name unless that is localhost",
-    )
-    devices: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description="devices to read, as sda, dm-3 or mpatha; default: all but partitions, loop, RAM and CD devices",
-    )
     every_seconds: float = Field(default=1.0, gt=0, description="seconds between polls")
 
     @model_validator(mode="after")
-    def _ssh_needs_an_address(self) -> LinuxHostConfig:
+    def _ssh_needs_an_address(self) -> MachineConfig:
         given = [key for key in _SSH_KEYS if getattr(self, key) is not None]
         if given and self.address is None:
             raise PydanticCustomError(
@@ -70,3 +57,21 @@ class LinuxHostConfig(SourceConfig):
             self.known_hosts,
             max(_TIMEOUT_SECONDS, self.budget_seconds),
         )
+
+
+class LinuxHostConfig(MachineConfig):
+    """A Linux host: the one that sanpath runs on, or one over SSH when it has an address."""
+
+    sudo: bool = Field(
+        default=False, description="put `sudo -n` before dmsetup and multipathd, for an account that may run them so"
+    )
+    host: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what people call this host, as in the topology; default: its host name unless that is localhost",
+    )
+    devices: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="devices to read, as sda, dm-3 or mpatha; default: all but partitions, loop, RAM and CD devices",
+    )

@@ -2,51 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
-
-from sanpath.plugin import SecretStr, SourceConfig, SshTarget
-
-_SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
-_TIMEOUT_SECONDS = 5.0
+from sanpath_collectors.linux_host.config import MachineConfig
 
 
-class LinuxTargetConfig(SourceConfig):
+class LinuxTargetConfig(MachineConfig):
     """A storage server: the machine that sanpath runs on, or one over SSH when it has an address."""
-
-    address: str | None = Field(
-        default=None,
-        min_length=1,
-        description="host name or IP address for SSH, or an alias of ~/.ssh/config; default: this machine",
-        examples=["stor1.example.com"],
-    )
-    port: int | None = Field(default=None, ge=1, le=65535, description="TCP port of SSH; default: 22")
-    user: str | None = Field(
-        default=None, min_length=1, description="account for SSH; default: as ssh itself chooses"
-    )
-    key_file: Path | None = Field(
-        default=None, description="private key for SSH; default: those of the SSH agent and of ~/.ssh"
-    )
-    password: SecretStr | None = Field(default=None, description="the account's password, where keys are not used")
-    known_hosts: Path | None = Field(
-        default=None, description="file with the host's public key; default: ~/.ssh/known_hosts and the system's"
-    )
-    every_seconds: float = Field(default=1.0, gt=0, description="seconds between polls")
-
-    @model_validator(mode="after")
-    def _ssh_needs_an_address(self) -> LinuxTargetConfig:
-        given = [key for key in _SSH_KEYS if getattr(self, key) is not None]
-        if given and self.address is None:
-            raise PydanticCustomError(
-                "ssh_address", "{keys} is for SSH: give address as well", {"keys": ", ".join(given)}
-            )
-        return self
-
-    def ssh(self) -> SshTarget | None:
-        """How to log in; None: the machine that sanpath runs on."""
-        if self.address is None:
-            return None
-        wait = max(_TIMEOUT_SECONDS, self.budget_seconds)
-        return SshTarget(self.address, self.port, self.user, self.key_file, self.password, self.known_hosts, wait)
