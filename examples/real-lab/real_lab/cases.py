@@ -72,8 +72,8 @@ _FAST_FABRIC = Fabric(SwitchPort("p-host"), SwitchPort("p-array"))
 _UNSATURATED_ARRAY = Array(filters=("delay",), parameters=("rdelay=2ms",))
 
 
-def _slow_host_port(name: str) -> SwitchPort:
-    return SwitchPort(name, speed_megabits_per_second=_SLOW_MEGABITS, rate_megabits_per_second=_SLOW_MEGABITS)
+def _slow_host_port(name: str, megabits: int = _SLOW_MEGABITS) -> SwitchPort:
+    return SwitchPort(name, speed_megabits_per_second=megabits, rate_megabits_per_second=megabits)
 
 
 CASES = {
@@ -83,6 +83,14 @@ CASES = {
             name="slow-port",
             fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
             array=_UNSATURATED_ARRAY,
+            load=Load(),
+            counter_cache_seconds=1,
+        ),
+        Case(
+            # Half the rate and twice the delay: as much in flight fills it, with half the work for the machine.
+            name="slower-port",
+            fabrics=(Fabric(_slow_host_port("p-host", _SLOW_MEGABITS // 2), SwitchPort("p-array")),),
+            array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
             load=Load(),
             counter_cache_seconds=1,
         ),
