@@ -16,7 +16,7 @@ from sanpath import registry
 from sanpath.catalogue import load as catalogue
 
 ROOT = Path(__file__).parents[1]
-CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/sanpath_lab")
+CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/sanpath_lab", "lab/sanpath_testbed")
 
 # A part may import itself and what stands to the left of it.
 LAYERS = (
@@ -91,9 +91,22 @@ def test_only_the_recording_opens_duckdb() -> None:
 
 def test_lab_and_analysis_share_nothing() -> None:
     for path in modules("lab/sanpath_lab", "examples/real-lab"):
-        assert not any(name.split(".")[0].startswith("sanpath") and "lab" not in name for name in imports(path)), path
-    for path in modules("sanpath", "collectors/sanpath_collectors"):
-        assert not any(name.startswith("sanpath_lab") for name in imports(path)), path
+        packages = {name.split(".")[0] for name in imports(path)}
+        assert not {p for p in packages if p.startswith("sanpath")} - {"sanpath_lab"}, path
+    for path in modules("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules"):
+        assert not any(name.startswith(("sanpath_lab", "sanpath_testbed")) for name in imports(path)), path
+
+
+def test_the_test_bed_stands_between_and_is_used_by_nobody() -> None:
+    """It may ask the collectors and read a diagnosis; what the analysis computes in between is not its business."""
+    allowed = re.compile(
+        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|verdict\.model)\b|$)"
+        r"|sanpath_(lab|testbed)\b"
+    )
+    for path in modules("lab/sanpath_testbed"):
+        for name in imports(path):
+            if name.startswith("sanpath"):
+                assert allowed.match(name), f"{path.relative_to(ROOT)} imports {name}"
 
 
 def test_collectors_import_only_what_they_may() -> None:

@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_its_top_level_names_are_ours(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     info = {top for top in tops if top.endswith(".dist-info")}
-    assert tops - info == {"sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab"}
+    assert tops - info == {"sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed"}
 
 
 def test_it_holds_the_data_files(wheel: zipfile.ZipFile) -> None:

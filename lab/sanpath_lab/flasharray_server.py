@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from hmac import compare_digest
 
 from aiohttp import web
@@ -28,6 +28,23 @@ NEWEST: Version = (2, 27)
 
 PAGE_ITEMS = 1000
 ONE_SECOND_MS = "1000"
+
+RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
+    "arrays": inventory.arrays,
+    "controllers": inventory.controllers,
+    "hardware": inventory.hardware,
+    "volumes": inventory.volumes,
+    "volumes/performance": performance.volumes_performance,
+    "hosts": inventory.hosts,
+    "hosts/performance": performance.hosts_performance,
+    "hosts/performance/balance": performance.hosts_performance_balance,
+    "ports": inventory.ports,
+    "network-interfaces": inventory.network_interfaces,
+    "network-interfaces/performance": performance.network_interfaces_performance,
+    "connections": inventory.connections,
+    "alerts": lambda _: [],
+}
+"""What answers a resource, all of its items; arrays/performance takes times beside."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -56,21 +73,6 @@ class FlashArrayServer:
         self._versions = [] if newest is None else offered(newest)
         self._sessions: set[str] = set()
         self._runner: web.AppRunner | None = None
-        self._answers: dict[str, Callable[[ArrayState], list[Item]]] = {
-            "arrays": inventory.arrays,
-            "controllers": inventory.controllers,
-            "hardware": inventory.hardware,
-            "volumes": inventory.volumes,
-            "volumes/performance": performance.volumes_performance,
-            "hosts": inventory.hosts,
-            "hosts/performance": performance.hosts_performance,
-            "hosts/performance/balance": performance.hosts_performance_balance,
-            "ports": inventory.ports,
-            "network-interfaces": inventory.network_interfaces,
-            "network-interfaces/performance": performance.network_interfaces_performance,
-            "connections": inventory.connections,
-            "alerts": lambda _: [],
-        }
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
@@ -143,7 +145,7 @@ class FlashArrayServer:
 
     async def _resource(self, request: web.Request) -> web.Response:
         resource = request.match_info["resource"]
-        answer = self._answers.get(resource)
+        answer = RESOURCES.get(resource)
         if answer is None:
             return _error(404, "Not found.", resource)
         if "resolution" in request.query:

@@ -21,6 +21,17 @@ class ObjectTree:
         getter = self._getters.get(oid)
         return getter() if getter else None
 
+    def column(self, entry: Oid) -> list[tuple[Oid, Getter]]:
+        """(index, getter) of every instance below `entry`, in order."""
+        first = bisect_right(self._order, entry)
+        length = len(entry)
+        found = []
+        for oid in self._order[first:]:
+            if oid[:length] != entry:
+                break
+            found.append((oid[length:], self._getters[oid]))
+        return found
+
     def next(self, oid: Oid) -> tuple[Oid, object] | None:
         """The first instance behind `oid`, None at the end."""
         position = bisect_right(self._order, oid)

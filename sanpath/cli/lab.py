@@ -1,4 +1,4 @@
-"""`sanpath lab`: the simulated SAN. It runs as a process of its own: judge and judged share nothing."""
+"""`sanpath lab`: the simulated SAN and its test bed, processes of their own: judge and judged share nothing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,27 @@ def serve(
     raise typer.Exit(_lab("serve", scenario, "--folder", str(folder)))
 
 
+@app.command("record")
+def record(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
+    seed: Annotated[int | None, typer.Option("--seed", help="Of its random numbers; its own by default.")] = None,
+) -> None:
+    """Record a scenario in simulated time: no sockets and no waiting, the same facts as a run against `serve`."""
+    seeded = ["--seed", str(seed)] if seed is not None else []
+    raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
+
+
 def _lab(*arguments: str) -> int:
+    return _process("sanpath_lab", *arguments)
+
+
+def _process(module: str, *arguments: str) -> int:
     import subprocess
 
     from sanpath.cli.child import environment, python
 
     try:
-        return subprocess.run(python("sanpath_lab", *arguments), env=environment(), check=False).returncode  # noqa: S603
+        return subprocess.run(python(module, *arguments), env=environment(), check=False).returncode  # noqa: S603
     except KeyboardInterrupt:
         return 0

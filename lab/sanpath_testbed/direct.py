@@ -1,0 +1,171 @@
+"""The lab's answers without a socket: an SNMP agent and an array's REST server, asked inside the process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from pyasn1.type.univ import Integer, ObjectIdentifier, OctetString
+
+from sanpath.plugin import (
+    ClientCertificate,
+    Clock,
+    Cost,
+    Files,
+    Http,
+    HttpReply,
+    Machine,
+    Snmp,
+    SnmpCredentials,
+    SnmpValue,
+    SshTarget,
+)
+from sanpath_lab import flasharray_performance as performance
+from sanpath_lab.array_state import ArrayState
+from sanpath_lab.flasharray_server import NEWEST, RESOURCES
+from sanpath_lab.flasharray_versions import as_of
+from sanpath_lab.object_tree import Getter, ObjectTree
+
+_VERSION = ".".join(map(str, NEWEST))
+
+
+class DirectContext:
+    """`plugin.Context` of one source; `snmp` and `http` None: the source has no such device."""
+
+    def __init__(self, clock: Clock, tree: ObjectTree | None = None, array: ArrayState | None = None) -> None:
+        self._clock, self._tree, self._array = clock, tree, array
+        self.cost = Cost()
+
+    @property
+    def clock(self) -> Clock:
+        """The simulated one."""
+        return self._clock
+
+    def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - there is one agent
+        """The agent."""
+        assert self._tree is not None, "no agent was given"  # noqa: S101
+        return DirectSnmp(self._tree, self._clock, self.cost)
+
+    def http(
+        self,
+        base_url: str,  # noqa: ARG002 - there is one server
+        ca_file: Path | None = None,  # noqa: ARG002
+        verify_tls: bool = True,  # noqa: ARG002
+        timeout_seconds: float = 5.0,  # noqa: ARG002
+        pinned_certificate: Path | None = None,  # noqa: ARG002
+        client: ClientCertificate | None = None,  # noqa: ARG002
+    ) -> Http:
+        """The array's server."""
+        assert self._array is not None, "no array was given"  # noqa: S101
+        return DirectHttp(self._array, self.cost)
+
+    def machine(self, ssh: SshTarget | None = None) -> Machine:
+        """There is none."""
+        return self._none(ssh)
+
+    @property
+    def files(self) -> Files:
+        """There are none."""
+        return self._none(None)
+
+    def _none(self, _asked: object) -> NoReturn:
+        raise NotImplementedError("the lab has no machine to log in to")
+
+
+class DirectSnmp:
+    """`plugin.Snmp` over the objects of a simulated agent: all of a poll at one instant."""
+
+    def __init__(self, tree: ObjectTree, clock: Clock, cost: Cost) -> None:
+        self._tree, self._clock, self._cost = tree, clock, cost
+        self._columns: dict[str, list[tuple[str, Getter]]] = {}
+
+    async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
+        """Scalars of now."""
+        self._cost.requests += 1
+        return {oid: _plain(self._tree.get(_numbers(oid))) for oid in oids}
+
+    async def columns(
+        self,
+        oids: Sequence[str],
+        max_rows: int = 20_000,
+        beside: str | None = None,
+    ) -> dict[str, dict[str, SnmpValue]]:
+        """Columns of now."""
+        now = self._clock.now_us()
+        stamp: dict[str, SnmpValue] = {"seen": now}
+        if beside is not None:
+            stamp["beside"] = (await self.get([beside]))[beside]
+        rows: dict[str, dict[str, SnmpValue]] = {}
+        for oid in oids:
+            for index, getter in self._instances(oid):
+                rows.setdefault(index, dict(stamp))[oid] = _plain(getter())
+        self._cost.requests += 1 + len(rows)
+        return dict(list(rows.items())[:max_rows])
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+    def _instances(self, oid: str) -> list[tuple[str, Getter]]:
+        if oid not in self._columns:
+            found = self._tree.column(_numbers(oid))
+            self._columns[oid] = [(".".join(map(str, index)), getter) for index, getter in found]
+        return self._columns[oid]
+
+
+class DirectHttp:
+    """`plugin.Http` over what a simulated array shows: whoever asks is let in, and every answer is one page."""
+
+    def __init__(self, array: ArrayState, cost: Cost) -> None:
+        self._array, self._cost = array, cost
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "DELETE"],
+        path: str,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,  # noqa: ARG002 - no session is kept
+        body: bytes | None = None,  # noqa: ARG002 - nothing is written
+    ) -> HttpReply:
+        """The answer of now."""
+        self._cost.requests += 1
+        if path == "/api/api_version":
+            return _reply({"version": [_VERSION]})
+        resource = path.removeprefix(f"/api/{_VERSION}/")
+        if method != "GET":
+            return _reply({"items": []}, {"x-auth-token": "direct"})
+        asked = params or {}
+        if resource == "arrays/performance":
+            since, until = (int(asked[key]) if key in asked else None for key in ("start_time", "end_time"))
+            items = performance.arrays_performance(self._array, since, until)
+        elif (answer := RESOURCES.get(resource)) is not None and "resolution" not in asked:
+            items = answer(self._array)
+        else:
+            return HttpReply(404, {}, b'{"errors": [{"message": "Not found."}]}')
+        reply = _reply({"items": [as_of(NEWEST, item) for item in items], "more_items_remaining": False})
+        self._cost.bytes_in += len(reply.body)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+def _reply(document: object, headers: Mapping[str, str] | None = None) -> HttpReply:
+    return HttpReply(200, headers or {}, json.dumps(document).encode())
+
+
+def _numbers(oid: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in oid.strip(".").split("."))
+
+
+def _plain(value: object) -> SnmpValue:
+    """An SNMP value as `plugin.Snmp` gives it."""
+    match value:
+        case Integer():
+            return int(value)
+        case ObjectIdentifier():
+            return ".".join(map(str, value))
+        case OctetString():
+            return bytes(value)
+    return None
