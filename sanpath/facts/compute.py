@@ -18,11 +18,11 @@ from sanpath.facts.hosts import busy_part, host_loads
 from sanpath.facts.links import link_rows
 from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
-from sanpath.facts.luns import lun_rows
 from sanpath.facts.machines import host_rows, initiator_rows
 from sanpath.facts.neighbourhood import among_neighbours
 from sanpath.facts.pairs import path_pair_rows
 from sanpath.facts.paths import multipath_rows
+from sanpath.facts.planes import plane_rows
 from sanpath.facts.said import Histogram, Told, histograms
 from sanpath.facts.sources import source_rows
 from sanpath.facts.steps import load_steps
@@ -81,8 +81,9 @@ def compute(recording: Recording) -> Facts:
     loads = loads or list(host_loads(topology, samples.get("lun", ())))
     by_hand = figures_by_hand(topology, steps, loads, samples, events)
     samples = {**samples, **by_hand.samples}
+    clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
     tables = {
-        "lun": FactTable("lun", tuple(lun_rows(topology, samples.get("lun", ())))),
+        "plane": FactTable("plane", tuple(plane_rows(topology, samples, clocks))),
         "link": FactTable("link", tuple(among_neighbours(link_rows(topology, steps, loads, samples)))),
     }
     for kind in ("array", "volume"):

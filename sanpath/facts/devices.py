@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.table import FactRow, FactValue
-from sanpath.facts.under_test import UnderTest, both, figure, gauge, in_flight, platform, rate, text, truth
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.table import FactRow
+from sanpath.facts.under_test import UnderTest, both, figure, gauge, in_flight, names, platform, rate, text, truth
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _KIB = 1024
@@ -21,13 +23,15 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 continue
             depth = gauge(samples, "queue_depth") or figure(about.get("queue_depth"))
             flying = in_flight(samples)
+            if flying is None:
+                flying = _below_the_queue(samples)
             yield {
                 "entity": lun,
                 "step": step.load.step,
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
-                **_names(topology, lun),
+                **names(topology, lun),
                 "queue_depth": depth,
                 "in_flight": flying,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
@@ -51,11 +55,23 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             }
 
 
-def _names(topology: Topology, lun: str) -> dict[str, FactValue]:
-    """What the commands of each platform call a device."""
-    ids = topology.entities[lun].ids
-    device = [name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
-    return {"naa": next(iter(ids.get("naa", ())), None), "device": next(iter(device), None)}
+def _below_the_queue(samples: Sequence[StepSamples]) -> float | None:
+    """Mean number in flight below a hypervisor's queue: operations times DAVG (Little's law). None: not told.
+
+    A mean that is cut off lies half of what is cut off higher, on average.
+    """
+    found = []
+    for direction in DIRECTIONS:
+        operations = rate(samples, f"ops_{direction}_total")
+        for name in (f"device_seconds_mean_{direction}", "device_seconds_mean"):
+            if operations and (seconds := gauge(samples, name)) is not None:
+                cut_off = max(sample.resolutions.get(name, 0.0) for sample in samples)
+                found.append(operations * (seconds + cut_off / 2))
+                break
+        else:
+            if operations:
+                return None
+    return sum(found) if found else None
 
 
 def _machines(topology: Topology, lun: str) -> float | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.loads import LoadFacts, flat_beyond, flat_over_load
-from sanpath.facts.luns import device_of
-from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.facts.planes import path_of, planes_of
+from sanpath.facts.table import FactRow, FactTable, FactValue, number
+from sanpath.facts.under_test import names, platform
 from sanpath.facts.validity import validity_facts
 from sanpath.topology.identity import Topology
 
@@ -17,7 +18,7 @@ _HELD_BACK = 0.5
 
 
 def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]) -> Iterator[FactRow]:
-    """One row a load, step and direction with I/O. `tables`: those of links and LUNs."""
+    """One row a load, step and direction with I/O. `tables`: those of links and planes."""
     for load in loads:
         here = {"step": load.step, "direction": load.direction}
         links = [row for row in tables["link"].select(**here) if row["on_loaded_path"]]
@@ -36,7 +37,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
             "latency_ratio": load.latency_seconds / calm.latency_seconds,
-            "held_back": _held_back(topology, load, tables["lun"]),
+            "held_back": _held_back(topology, load, tables["plane"]),
             "busiest_utilisation": _busiest(links),
             "usable_links": float(len(host)) if host else None,
             "busiest_link_share": max((number(row, "share") for row in host), default=None),
@@ -47,13 +48,23 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "follows_load": not (flat_over_load(loads, load) or flat_beyond(loads, load)),
             "cpu_ratio": load.cpu_ratio,
             "operation_bytes": load.operation_bytes,
+            **_lun(topology, load, tables["plane"]),
             **validity_facts(topology, load),
         }
 
 
-def _held_back(topology: Topology, load: LoadFacts, luns: FactTable) -> bool:
-    device = device_of(topology, load, luns)
-    return device is not None and number(device, "in_flight_measured") < _HELD_BACK * load.in_flight_measured
+def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str, FactValue]:
+    """What the host that has the paths calls the LUN of the load. Nothing: it is not known, or there are several."""
+    seen = [str(row["entity"]) for row in planes_of(topology, load, planes)]
+    luns = [entity for entity in seen or path_of(topology, load) if entity.startswith("lun:")]
+    if not seen and len(luns) > 1:
+        luns = []
+    return {"platform": platform(topology, luns[-1]), **names(topology, luns[-1])} if luns else {}
+
+
+def _held_back(topology: Topology, load: LoadFacts, planes: FactTable) -> bool:
+    below = planes_of(topology, load, planes)
+    return any(number(row, "in_flight_measured") < _HELD_BACK * load.in_flight_measured for row in below)
 
 
 def _busiest(links: Sequence[FactRow]) -> float | None:

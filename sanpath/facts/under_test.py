@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactTable, number
+from sanpath.facts.table import FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import host_of, machine_of
@@ -84,6 +84,13 @@ def platform(topology: Topology, entity: str) -> str | None:
             if part in system:
                 return name
     return None
+
+
+def names(topology: Topology, lun: str) -> dict[str, FactValue]:
+    """What the commands of each platform call a device."""
+    ids = topology.entities[lun].ids
+    device = [name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
+    return {"naa": next(iter(ids.get("naa", ())), None), "device": next(iter(device), None)}
 
 
 def text(value: Scalar) -> str | None:

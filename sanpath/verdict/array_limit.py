@@ -9,10 +9,10 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.budget import below_queue, device_of
 from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.queues import below_queues
 from sanpath.verdict.units import bandwidth, duration, iops
 
 _REACHED = 0.9
@@ -47,7 +47,7 @@ def array_bottleneck(
 ) -> Judgement:
     """The array is saturated: no link is near its limit, and most of the time passes in it, waiting."""
     entity = str(array["entity"])
-    inside, below = number(array, "array_seconds"), below_queue(load, device_of(facts, load))
+    inside, below = number(array, "array_seconds"), below_queues(facts, load)
     unseen = not_seen(facts, load, links, array)
     flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)

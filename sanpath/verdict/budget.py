@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
-from sanpath.facts import luns
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import machine_of
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
+from sanpath.verdict.queues import HostQueue, below_queues, host_queues
 
 _HELD_UP = 2.0
 """A transfer that takes this many times what the wire needs waits for something."""
@@ -27,37 +26,20 @@ _HELD_UP = 2.0
 
 def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> LatencyBudget:
     """The budget of one step and direction. `limiter`: the saturated element, whose waits are booked to it."""
-    device = device_of(facts, load)
+    queues = host_queues(facts, load)
     array = array_time(load, array_side(facts.topology, load, facts.tables))
-    parts: list[BudgetPart] = []
-    below = below_queue(load, device)
-    if device is not None:
-        waited = max(0.0, load.latency_seconds - below)
-        layer = load_layer(facts, load)
-        # Less than one I/O there is no queue: it is the way through system calls, file system and interrupts.
-        queued = load.in_flight_measured - number(device, "in_flight_measured") >= 1
-        where = f"waits in the {layer}'s queue above" if queued else f"passes in the {layer} above"
-        what = f"{where} {device['entity']}"
-        parts.append(_part("load", layer, str(device["entity"]), waited, limiter, what, "difference"))
+    parts: list[BudgetPart] = [_waited(queue, limiter) for queue in queues]
+    below = below_queues(facts, load)
     inside = _array_parts(array, limiter) if array is not None else []
     parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter), *inside]
     # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
     rest = load.latency_seconds - _sum(parts)
-    lun = str(device["entity"]) if device is not None else str(array["entity"]) if array is not None else load.entity
+    lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
     low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
     off = max(load.latency_seconds - low, high - load.latency_seconds)
+    off += queues[-1].resolution_seconds if queues else 0.0
     unexplained = rest - off, rest + off
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
-
-
-def below_queue(load: LoadFacts, device: FactRow | None) -> float:
-    """Latency below the queue of the operating system; that of the load where no block device is observed."""
-    return number(device, "latency_seconds") if device is not None else load.latency_seconds
-
-
-def device_of(facts: Facts, load: LoadFacts) -> FactRow | None:
-    """The block device that carries the load's I/O. None: no source observes it, or several share the I/O."""
-    return luns.device_of(facts.topology, load, facts.tables["lun"])
 
 
 def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
@@ -121,10 +103,14 @@ def _fabric_parts(
     return parts
 
 
-def load_layer(facts: Facts, load: LoadFacts) -> str:
-    """The layer that a load's own block device belongs to."""
-    machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-    return "guest" if machine is not None and facts.topology.entities[machine].kind == "vm" else "host"
+def _waited(queue: HostQueue, limiter: str | None) -> BudgetPart:
+    # Less than one I/O there is no queue: it is the way through system calls, file system and interrupts.
+    waits = queue.offered - queue.admitted >= 1 and queue.seconds > queue.off_seconds
+    where = f"waits in the {queue.layer}'s queue above" if waits else f"passes in the {queue.layer} above"
+    part = _part(
+        queue.above, queue.layer, queue.entity, queue.seconds, limiter, f"{where} {queue.entity}", "difference"
+    )
+    return replace(part, seconds=(queue.seconds - queue.off_seconds, queue.seconds + queue.off_seconds))
 
 
 def _part(

@@ -11,7 +11,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.budget import below_queue, device_of
+from sanpath.verdict.queues import below_queues
 from sanpath.verdict.units import percent
 
 FULL_WINDOWS = 0.9
@@ -115,7 +115,8 @@ def capped(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:
     """Whether a QoS limit of the array is what limits: the wait for it is most of the latency below the queue of the
     operating system. A link may be nearly full at the same time; it is not what I/Os wait for."""
     row = array_time(load, array)
-    return row is not None and number(row, "qos_limit_seconds") >= below_queue(load, device_of(facts, load)) / 2
+    held = number(row, "qos_limit_seconds") if row is not None else 0.0
+    return held > 0 and held >= below_queues(facts, load) / 2
 
 
 def array_growth(array: FactRow | None) -> str:
@@ -137,4 +138,4 @@ def array_calm(load: LoadFacts, array: FactRow | None) -> bool:
 def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     """Whether the array's own time is at least half of the latency below the queue of the operating system. What is
     less is no proof against it: most of the time passes where nobody looked."""
-    return number(array, "array_seconds") >= below_queue(load, device_of(facts, load)) / 2
+    return number(array, "array_seconds") >= below_queues(facts, load) / 2

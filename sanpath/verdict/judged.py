@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import number
-from sanpath.verdict.budget import device_of
 from sanpath.verdict.model import Bottleneck, Grade, Kind, Next
+from sanpath.verdict.queues import throttle
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""
@@ -42,15 +41,7 @@ def graded(best: Grade, windows: int) -> Grade:
     return best if windows >= WINDOWS else "C"
 
 
-def throttle(facts: Facts, load: LoadFacts) -> tuple[str, float] | None:
-    """The block device whose queue holds most of the I/Os back, and how many it lets through; None: there is none."""
-    device = device_of(facts, load)
-    if device is None or number(device, "in_flight_measured") >= load.in_flight_measured / 2:
-        return None
-    return str(device["entity"]), number(device, "in_flight_measured")
-
-
 def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:
-    """Where most of the wait is held: above the block device when the load keeps more in flight than it admits."""
+    """Where most of the wait is held: above a queue of guest or host, when that holds most of the I/Os back."""
     held = throttle(facts, load)
-    return held[0] if held is not None else limiter
+    return held.entity if held is not None else limiter

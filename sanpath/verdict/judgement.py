@@ -41,5 +41,5 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
         return path_bottleneck(facts, load, used, windows)
     queue = limiting_queue(facts, load)
     if queue is not None and all_seen and all(number(row, "utilisation") < BUSY for row in links):
-        return queue_bottleneck(facts, load, queue, windows)
+        return queue_bottleneck(load, queue, windows)
     return without_bottleneck(facts, load, links, array, windows)

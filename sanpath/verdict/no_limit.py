@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.budget import below_queue, device_of, wire_seconds
+from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import BUSY, array_growth, flat_throughput, not_seen
-from sanpath.verdict.judged import Judgement, graded, throttle
+from sanpath.verdict.judged import Judgement, graded
+from sanpath.verdict.queues import below_queues, throttle
 from sanpath.verdict.units import count, duration, percent
 
 FILLED = 0.95
@@ -50,7 +51,7 @@ def without_bottleneck(
         decide = "the time without transmit credit on the switch ports: a device that drains slowly would show there"
         return _cannot_tell(load, f"{slow}, and {busy}", decide, windows)
     if (held := throttle(facts, load)) is not None:
-        entity, slots = held
+        entity, slots = held.entity, held.admitted
         why = f"{entity} lets {count(slots)} of {count(total)} I/Os through, {busy}, and {array_growth(array)}"
         decide = f"a deeper queue at {entity}, or a step with fewer than {count(slots / 2)} I/Os in flight"
         return _cannot_tell(load, why, decide, windows)
@@ -73,7 +74,7 @@ def slow_transfer(facts: Facts, load: LoadFacts, array: FactRow | None) -> str |
     if array is None or array["san_seconds"] is None or not wire:
         return None
     san = number(array, "san_seconds")
-    if san < SLOW_TRANSFER * wire or san < below_queue(load, device_of(facts, load)) / 2:
+    if san < SLOW_TRANSFER * wire or san < below_queues(facts, load) / 2:
         return None
     return f"the array takes {duration(san)} to transfer what the wire carries in {duration(wire)}"
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.budget import load_layer
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.queues import FullQueue
@@ -20,7 +19,7 @@ _ONE_LINK = (0.9, 1.25)
 links with a Round Robin batch larger than what is in flight)."""
 
 
-def queue_bottleneck(facts: Facts, load: LoadFacts, queue: FullQueue, windows: int) -> Judgement:
+def queue_bottleneck(load: LoadFacts, queue: FullQueue, windows: int) -> Judgement:
     """The queue of the block device lets too few I/Os through."""
     alone = f"{duration(queue.r0_seconds)} with {count(queue.r0_in_flight)} in flight"
     because = (
@@ -30,8 +29,8 @@ def queue_bottleneck(facts: Facts, load: LoadFacts, queue: FullQueue, windows: i
     ceiling = queue.slots / queue.r0_seconds
     bottleneck = Bottleneck(
         entity=queue.entity,
-        kind="lun",
-        layer=load_layer(facts, load),
+        kind=queue.entity.partition(":")[0],
+        layer=queue.layer,
         direction=load.direction,
         ceiling_bytes_per_second=ceiling * load.operation_bytes if load.operation_bytes else None,
         ceiling_ops_per_second=ceiling,

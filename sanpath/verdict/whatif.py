@@ -14,8 +14,8 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import wire_seconds
-from sanpath.verdict.judged import throttle
 from sanpath.verdict.model import Next
+from sanpath.verdict.queues import throttle
 from sanpath.verdict.units import count
 
 
@@ -30,7 +30,8 @@ def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Nex
     slots = throttle(facts, load)
     if (floor := _floor(facts, load, relieved)) is not None:
         if slots is not None:
-            limits.append((slots[1] / floor, slots[0], f"with the {count(slots[1])} I/Os it lets through"))
+            through = f"with the {count(slots.admitted)} I/Os it lets through"
+            limits.append((slots.admitted / floor, slots.entity, through))
         else:
             limits.append((load.in_flight_measured / floor, load.entity, "with what it keeps in flight"))
     limits += _data_sheets(facts, load, size)

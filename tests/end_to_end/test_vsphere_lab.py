@@ -131,8 +131,26 @@ def test_the_array_is_not_blamed_for_a_wait_in_the_kernel(queued: dict[str, dict
     )
 
 
+def test_a_queue_of_the_host_above_idle_links_is_what_limits(queued: dict[str, dict[str, Any]]) -> None:
+    verdict = queued["lun-queue-full"]["verdict"]
+    (bottleneck,) = verdict["bottlenecks"]
+    assert (verdict["kind"], verdict["from_step"]) == ("bottleneck", "t16")
+    assert (bottleneck["entity"], bottleneck["layer"]) == (f"lun:esx7/{LUN}", "host")
+    assert bottleneck["wait_at"] == f"lun:esx7/{LUN}"
+
+
+@pytest.mark.parametrize("scenario", ["lun-queue-full", "lun-queue-above-full-link"])
+def test_the_wait_in_the_kernel_is_the_host_s_part_of_the_latency(
+    queued: dict[str, dict[str, Any]], scenario: str
+) -> None:
+    (budget,) = [one for one in queued[scenario]["latency_budget"] if one["step"] == "t16"]
+    in_kernel = [part for part in budget["parts"] if (part["plane"], part["layer"]) == ("kernel", "host")]
+    assert [part["entity"] for part in in_kernel] == [f"lun:esx7/{LUN}"]
+    assert sum(in_kernel[0]["seconds"]) / 2 > budget["total_seconds"] / 2
+
+
 def test_a_full_link_below_the_queue_of_the_host_is_what_limits(queued: dict[str, dict[str, Any]]) -> None:
     verdict = queued["lun-queue-above-full-link"]["verdict"]
     (bottleneck,) = verdict["bottlenecks"]
     assert {bottleneck["entity"], *bottleneck["coincident"]} == {FULL_LINK, "link:sw1/fc1/1--fa1/CT0.FC0"}
-    assert bottleneck["layer"] == "fabric"
+    assert (bottleneck["layer"], bottleneck["wait_at"]) == ("fabric", f"lun:esx7/{LUN}")

@@ -81,7 +81,7 @@ def test_bytes_that_the_load_does_not_count_follow_from_its_block_size(tmp_path:
 
 
 def test_the_guest_s_disk_shows_what_it_admits() -> None:
-    (row,) = computed("published").tables["lun"].select(step="t800", direction="read")
+    (row,) = computed("published").tables["plane"].select(step="t800", direction="read")
     assert row["entity"] == "lun:sqlvm1/sda"
     assert row["in_flight_measured"] == pytest.approx(32, rel=1e-3)
     assert row["latency_seconds"] == pytest.approx(32 / 6250, rel=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -136,7 +137,7 @@ class RecordingBuilder:
 
 
 def _table(table: Table) -> dict[str, object]:
-    columns = [{"metric": c.metric, "bits": c.bits, "scale": c.scale} for c in table.columns]
+    columns = [asdict(column) for column in table.columns]
     return {"kind": table.kind, "rollup": table.rollup, "plane": table.plane, "columns": columns}
 
 

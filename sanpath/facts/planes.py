@@ -1,0 +1,110 @@
+"""Facts of the planes of guest and host: latency wherever a clock was read between the load and the fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
+
+from sanpath.catalogue.load import planes as catalogue_planes
+from sanpath.facts.deltas import StepSamples
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.model import DIRECTIONS, Direction
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import machine_of
+
+_SAME = 0.05
+"""A device carries the load's I/O when their rates agree within this."""
+_ALL = 0.99
+"""Share of a device's I/Os in one direction from which a mean over both directions is that direction's."""
+
+
+def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
+    """The planes on the path of the load's I/O that were observed, from the load down; one row a plane.
+
+    Only what carries the load's bytes (its operations, where bytes are not counted: they may be split on the way) is
+    on its path; a device that several loads share tells of none.
+    """
+    path = path_of(topology, load)
+    order = catalogue_planes()
+    found: dict[str, FactRow] = {}
+    for row in planes.select(step=load.step, direction=load.direction):
+        if row["entity"] in path and _carries(row, load):
+            found.setdefault(str(row["plane"]), row)
+    return [found[name] for name in sorted(found, key=lambda name: order[name].order)]
+
+
+def plane_rows(
+    topology: Topology, samples: Mapping[str, Sequence[StepSamples]], clocks: Mapping[str, Mapping[str, str | None]]
+) -> Iterator[FactRow]:
+    """One row a block device or virtual disk, plane, step and direction with I/O. `clocks`: entity kind → source →
+    plane of its latencies."""
+    for kind in ("lun", "vdisk"):
+        for sample in samples.get(kind, ()):
+            entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
+            for direction in DIRECTIONS:
+                operations = sample.rate(f"ops_{direction}_total")
+                if not operations:
+                    continue
+                for plane, seconds, resolution in _latencies(sample, direction, clocks[kind].get(sample.source)):
+                    yield {
+                        "entity": entity,
+                        "step": sample.step,
+                        "direction": direction,
+                        "windows": sample.windows,
+                        "plane": plane,
+                        "ops_per_second": operations,
+                        "bytes_per_second": sample.rate(f"bytes_{direction}_total"),
+                        "latency_seconds": seconds,
+                        "resolution_seconds": resolution,
+                        "in_flight_measured": operations * seconds,
+                        "queue_depth": sample.means.get("queue_depth") if plane == "device" else None,
+                    }
+
+
+def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, float, float]]:
+    """(plane, mean latency, by how much it may be off either way) of what one source tells of one device."""
+    operations = sample.rate(f"ops_{direction}_total")
+    waited = sample.rate(f"latency_seconds_{direction}_total")
+    if operations and waited is not None:
+        yield plane or "guest_block", waited / operations, 0.0
+    elif (own := _mean(sample, "latency", direction)) is not None:
+        yield plane or "guest_block", *own
+    below = _mean(sample, "device", direction)
+    if below is not None:
+        yield "device", *below
+        held = _mean(sample, "kernel", direction)
+        if held is not None:
+            yield "kernel", below[0] + held[0], below[1] + held[1]
+
+
+def _mean(sample: StepSamples, part: str, direction: Direction) -> tuple[float, float] | None:
+    """A mean that the source gives as such: the middle of where it may lie, and half that range. None: not told."""
+    for name in (f"{part}_seconds_mean_{direction}", f"{part}_seconds_mean"):
+        seconds = sample.means.get(name)
+        if seconds is not None and (name.endswith(direction) or _one_way(sample, direction)):
+            half = sample.resolutions.get(name, 0.0) / 2
+            return seconds + half, half
+    return None
+
+
+def _one_way(sample: StepSamples, direction: Direction) -> bool:
+    rates = {d: sample.rate(f"ops_{d}_total") or 0.0 for d in DIRECTIONS}
+    return rates[direction] >= _ALL * sum(rates.values())
+
+
+def path_of(topology: Topology, load: LoadFacts) -> set[str]:
+    """Block devices and virtual disks that the load's I/O may pass."""
+    found: set[str] = set()
+    for root in load.roots:
+        found |= set(topology.related(root, "attached_to" if root.startswith("host:") else "targets", "lun"))
+        machine = machine_of(topology, root)
+        disks = topology.related(machine, "attached_to", "vdisk") if machine is not None else []
+        found |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
+    return found
+
+
+def _carries(row: FactRow, load: LoadFacts) -> bool:
+    if row["bytes_per_second"] and load.bytes_per_second:
+        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=_SAME)
+    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_SAME)
