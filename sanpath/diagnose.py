@@ -61,7 +61,7 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         cleared=tuple(cleared),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
-        sources=accounts(recording, polls, facts.clock_offset_seconds),
+        sources=accounts(recording, polls, facts.clocks),
     )
 
 

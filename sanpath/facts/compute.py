@@ -9,10 +9,12 @@ import duckdb
 
 from sanpath.facts.array_ports import array_port_rows, front_end_rows
 from sanpath.facts.arrays import array_rows
+from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.clusters import media_rows, node_rows
 from sanpath.facts.controllers import controller_rows
-from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.facts.devices import device_rows
+from sanpath.facts.edges import Unplaced
 from sanpath.facts.figures import ByHand, figures_by_hand
 from sanpath.facts.hosts import busy_part, host_loads
 from sanpath.facts.links import link_rows
@@ -22,6 +24,7 @@ from sanpath.facts.machines import host_rows, initiator_rows
 from sanpath.facts.neighbourhood import among_neighbours
 from sanpath.facts.pairs import path_pair_rows
 from sanpath.facts.paths import multipath_rows
+from sanpath.facts.placing import placed
 from sanpath.facts.planes import plane_rows
 from sanpath.facts.said import Histogram, Told, histograms
 from sanpath.facts.sources import source_rows
@@ -43,7 +46,8 @@ Samples = Mapping[str, Sequence[StepSamples]]
 class Facts:
     """What a recording says, ready to be judged.
 
-    `loads` are the totals of each step, both directions; `clock_offset_seconds`: source → its clock minus ours.
+    `loads` are the totals of each step, both directions; `clocks`: source → its offset, where one is known;
+    `unplaced`: imported files whose time could not be checked.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
     `by_hand`: figures that a person read.
     """
@@ -52,7 +56,8 @@ class Facts:
     topology: Topology
     tables: Mapping[str, FactTable]
     loads: Sequence[LoadFacts]
-    clock_offset_seconds: Mapping[str, float]
+    clocks: Mapping[str, ClockOffset]
+    unplaced: Sequence[Unplaced]
     histograms: Mapping[tuple[str, str], Histogram]
     events: Told
     by_hand: ByHand
@@ -67,14 +72,14 @@ def compute(recording: Recording) -> Facts:
     topology = resolve(recording.inventory())
     connection = connect()
     try:
-        events = recording.events()
+        known = placed(recording, connection)
+        events = known.events
         steps = load_steps(events, *_span(recording, connection))
         if "load" not in recording.sample_kinds() and "lun" in recording.sample_kinds():
             luns = step_samples(recording, connection, "lun", steps)
             steps = [busy_part(step, topology, luns) for step in steps]
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
         summaries = _summaries(recording, connection, steps)
-        offsets = clock_offsets(recording, connection)
     finally:
         connection.close()
     loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
@@ -98,7 +103,7 @@ def compute(recording: Recording) -> Facts:
         "array_port": FactTable("array_port", tuple(array_port_rows(topology, samples.get("array_port", ())))),
         "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
         "controller": FactTable("controller", tuple(controller_rows(topology, events))),
-        "source": FactTable("source", tuple(source_rows(recording, steps, samples, offsets, events))),
+        "source": FactTable("source", tuple(source_rows(recording, steps, samples, known.clocks, events))),
     }
     at_host = under_test(topology, loads, samples, tables["link"])
     tables |= {
@@ -110,7 +115,8 @@ def compute(recording: Recording) -> Facts:
         "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, at_host))),
         "media": FactTable("media", tuple(media_rows(topology, at_host))),
     }
-    return Facts(tuple(steps), topology, tables, loads, offsets, histograms(steps, events), events, by_hand)
+    distributions = histograms(steps, events)
+    return Facts(tuple(steps), topology, tables, loads, known.clocks, known.unplaced, distributions, events, by_hand)
 
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from sanpath.facts.clocks import ClockOffset, clock_offsets
 from sanpath.model import Column, Step
 from sanpath.recording.read import Recording
 
@@ -64,12 +65,11 @@ def step_samples(
     recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, steps: Sequence[Step]
 ) -> list[StepSamples]:
     """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out."""
-    metrics = recording.view(connection, kind)
+    metrics = timed_view(recording, connection, kind)
     if not metrics or not steps:
         return []
     declared = recording.columns(kind)
     _step_table(connection, steps)
-    _clock_view(recording, connection, kind)
     found: dict[tuple[str, str, str], StepSamples] = {}
     for source, columns in declared.items():
         here = {name: column for name, column in columns.items() if name in metrics}
@@ -82,46 +82,42 @@ def step_samples(
     return list(found.values())
 
 
-def clock_offsets(recording: Recording, connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
-    """Source → its clock minus the recorder's, seconds, for sources with a clock of their own.
+def place(
+    connection: duckdb.DuckDBPyConnection, offsets: Mapping[str, ClockOffset], late: Mapping[str, float] | None = None
+) -> None:
+    """Say where samples belong in time. `offsets`: of the sources that date their samples themselves; `late`: source
+    → seconds by which all that it says was placed too late."""
+    connection.execute("CREATE OR REPLACE TEMP TABLE clock_offsets (of VARCHAR, behind BIGINT, late BIGINT)")
+    for source in {*offsets, *(late or {})}:
+        behind = offsets[source].seconds if source in offsets else 0.0
+        told = (source, round(behind * 1e6), round((late or {}).get(source, 0.0) * 1e6))
+        connection.execute("INSERT INTO clock_offsets VALUES (?, ?, ?)", told)
 
-    The newest sample of an answer cannot be from the future, so the smallest difference over all polls comes nearest.
+
+def timed_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
+    """Make the view `timed_<kind>`: the samples of a kind with the `moment` at which they were true, the device's own
+    time where it has one, brought to the recorder's clock. Returns its metrics, [] without samples.
+
+    The offset is that of the source: samples that come late, as a minute's worth of averages, would tell a wrong one.
     """
-    offsets: dict[str, float] = {}
-    for kind in recording.sample_kinds():
-        if not recording.view(connection, kind):
-            continue
-        rows = connection.execute(
-            f'SELECT source, max(device_time - seen) / 1e6 FROM "samples_{kind}" '  # noqa: S608 - a kind of ours
-            "WHERE device_time IS NOT NULL GROUP BY source"
-        ).fetchall()
-        for source, offset in rows:
-            offsets[source] = max(offset, offsets.get(source, offset))
-    return offsets
+    metrics = recording.view(connection, kind)
+    if not metrics:
+        return []
+    known = connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'clock_offsets'").fetchone()
+    if known is None:  # Once a connection: they are of all kinds.
+        place(connection, clock_offsets(recording, connection))
+        recording.view(connection, kind)
+    connection.execute(
+        f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
+        f"SELECT * EXCLUDE (of, behind, late), coalesce(device_time - behind, seen) - coalesce(late, 0) AS moment "
+        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of'
+    )
+    return metrics
 
 
 def _step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
     connection.execute('CREATE OR REPLACE TEMP TABLE steps (name VARCHAR, "from" BIGINT, "to" BIGINT)')
     connection.executemany("INSERT INTO steps VALUES (?, ?, ?)", [(s.name, s.start, s.end) for s in steps])
-
-
-def _clock_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> None:
-    """`moment`: the device's own time of a sample where it has one, brought to the recorder's clock.
-
-    The offset is that of the source: samples that come late, as a minute's worth of averages, would tell a wrong one.
-    """
-    known = connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'clock_offsets'").fetchone()
-    if known is None:  # Once a connection: they are of all kinds.
-        told = [(source, round(seconds * 1e6)) for source, seconds in clock_offsets(recording, connection).items()]
-        connection.execute("CREATE TEMP TABLE clock_offsets (of VARCHAR, behind BIGINT)")
-        if told:
-            connection.executemany("INSERT INTO clock_offsets VALUES (?, ?)", told)
-    connection.execute(
-        f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
-        f"SELECT * EXCLUDE (of, behind), "
-        f"CASE WHEN device_time IS NULL THEN seen ELSE device_time - behind END AS moment "
-        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of'
-    )
 
 
 def _add_rates(

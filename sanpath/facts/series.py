@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.deltas import StepSamples, clock_offsets, step_samples
+from sanpath.facts.deltas import StepSamples, step_samples, timed_view
+from sanpath.facts.placing import ALWAYS, placed
 from sanpath.facts.steps import load_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.duck import connect
@@ -35,7 +36,6 @@ _IDLE = 0.01
 _KNOWN = 0.5
 """Of an interval of which a smaller part is known nothing is said."""
 _KINDS = ("load", "lun", "volume", "array", "switch_port")
-_ALWAYS = Step("run", 0, 2**62, "whole run", (), None)
 _GAUGES = {"lun": ("device_seconds_mean",), "volume": ("service_seconds", "queue_seconds")}
 _GAUGES["array"] = _GAUGES["volume"]
 """Kind → gauges, without their direction, whose sum is the mean time of an I/O from there on."""
@@ -113,6 +113,7 @@ def series(recording: Recording, topology: Topology) -> Series:
     """The lines of a recording, finished or still growing; without lines where it has no samples over time."""
     connection = connect()
     try:
+        known = placed(recording, connection)
         whole = {kind: _whole(recording, connection, kind) for kind in _KINDS}
         windows = [w for samples in whole.values() for s in samples for w in zip(s.ended, s.seconds, strict=True)]
         if not windows:
@@ -120,7 +121,7 @@ def series(recording: Recording, topology: Topology) -> Series:
         first, last = min(ended - 1e6 * seconds for ended, seconds in windows), max(ended for ended, _ in windows)
         points = max(2, min(_POINTS, int((last - first) / 1e6 / _SHORTEST)))
         grid = _Grid(np.linspace(first, last, points + 1))
-        steps = load_steps(recording.events(), round(first), last)
+        steps = load_steps(known.events, round(first), last)
         loads = [s for s in whole["load"] if _is_named(s, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, whole)]
         lines += _busiest(_link_lines(topology, grid, whole["switch_port"]))
@@ -136,7 +137,7 @@ def series(recording: Recording, topology: Topology) -> Series:
 
 
 def _whole(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:
-    return step_samples(recording, connection, kind, [_ALWAYS]) if kind in recording.sample_kinds() else []
+    return step_samples(recording, connection, kind, [ALWAYS]) if kind in recording.sample_kinds() else []
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
@@ -199,8 +200,7 @@ def _gauges(
     recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str
 ) -> dict[tuple[str, str, Direction], list[Window]]:
     """(source, its own id, direction) → mean time of an I/O, where the device tells a mean; idle time left out."""
-    offsets = clock_offsets(recording, connection)
-    there = recording.view(connection, kind)
+    there = timed_view(recording, connection, kind)
     found: dict[tuple[str, str, Direction], list[Window]] = {}
     for source, columns in recording.columns(kind).items():
         for direction in DIRECTIONS:
@@ -211,12 +211,10 @@ def _gauges(
             total = " + ".join(f'coalesce("{name}", 0) * {columns[name].scale}' for name in names)
             query = f"""
                 SELECT entity, moment, coalesce(covers_seconds, (moment - lag(moment) OVER one) / 1e6, 1), {total}
-                FROM (SELECT *, coalesce(device_time - $offset, seen) AS moment FROM "samples_{kind}"
-                      WHERE source = $source AND "{names[0]}" IS NOT NULL)
+                FROM "timed_{kind}" WHERE source = $source AND "{names[0]}" IS NOT NULL
                 WINDOW one AS (PARTITION BY entity ORDER BY moment)
             """  # noqa: S608 - names of the catalogue, quoted
-            told = {"source": source, "offset": round(1e6 * offsets.get(source, 0.0))}
-            for entity, moment, seconds, value in connection.execute(query, told).fetchall():
+            for entity, moment, seconds, value in connection.execute(query, {"source": source}).fetchall():
                 if value:
                     found.setdefault((source, entity, direction), []).append((moment, seconds, value))
     return found

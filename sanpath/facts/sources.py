@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.said import Told
 from sanpath.facts.table import FactRow
@@ -21,7 +22,7 @@ def source_rows(
     recording: Recording,
     steps: Sequence[Step],
     samples: Mapping[str, Sequence[StepSamples]],
-    offsets: Mapping[str, float],
+    clocks: Mapping[str, ClockOffset],
     events: Told,
 ) -> Iterator[FactRow]:
     """One row a source, of the whole run."""
@@ -29,6 +30,7 @@ def source_rows(
     for declaration in recording.declarations:
         own = [poll for poll in polls if poll.source == declaration.name]
         done = [poll for poll in own if poll.outcome != "skipped"]
+        clock = clocks.get(declaration.name)
         said = Counter(event.name for source, event in events if source == declaration.name)
         yield {
             "entity": f"source:{declaration.name}",
@@ -42,7 +44,8 @@ def source_rows(
             "poll_seconds": sum(p.ended - p.started for p in done) / 1e6 / len(done) if done else None,
             "every_seconds": declaration.every_seconds,
             "longest_gap_seconds": _longest_gap(done),
-            "clock_offset_seconds": offsets.get(declaration.name),
+            "clock_offset_seconds": clock.seconds if clock is not None else None,
+            "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
             "fewest_windows": _fewest_windows(declaration.name, steps, samples),
             **{fact: float(said[name]) for fact, name in _EVENTS.items()},
         }

@@ -57,6 +57,7 @@ from sanpath.plugin.load import (
     histogram,
 )
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
+from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "CommandReply",
     "Context",
     "Cost",
+    "DatedHttp",
     "Decoder",
     "Event",
     "Failure",
@@ -94,6 +96,7 @@ __all__ = [
     "Right",
     "Rows",
     "SecretStr",
+    "ServerClock",
     "Snmp",
     "SnmpCredentials",
     "SnmpUser",

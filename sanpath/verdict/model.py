@@ -227,7 +227,9 @@ class Unobserved:
 @dataclass(frozen=True, slots=True)
 class SourceAccount:
     """What reading a source came to. `gaps`: polls that were left out. `cost_seconds`: time spent on its polls.
-    `last_answer`: when it last gave something, None: never."""
+    `last_answer`: when it last gave something, None: never. `clock_offset_seconds`: its clock minus the recorder's,
+    `clock_uncertainty_seconds` either way, told by `clock_told_by`: the clocks were compared in its protocol, its
+    newest sample, or the edges of the load (imported files); all None: none of its own, or not known."""
 
     name: str
     kind: str
@@ -240,6 +242,8 @@ class SourceAccount:
     last_failure: str
     every_seconds: float
     last_answer: str | None
+    clock_uncertainty_seconds: float | None = None
+    clock_told_by: Literal["protocol", "newest_sample", "load_edges"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

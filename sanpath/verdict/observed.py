@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.compute import Facts
 from sanpath.facts.said import warnings
 from sanpath.facts.table import number
@@ -19,7 +20,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     """Sources that gave nothing or too little, joins that were not found, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
     odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
-    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts), *odd]
+    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts), *_unplaced(facts), *odd]
 
 
 def iso(microseconds: int) -> str:
@@ -27,12 +28,15 @@ def iso(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def accounts(recording: Recording, polls: Sequence[Poll], offsets: Mapping[str, float]) -> tuple[SourceAccount, ...]:
-    """One for each source. `offsets`: source → its clock minus ours, seconds."""
+def accounts(
+    recording: Recording, polls: Sequence[Poll], clocks: Mapping[str, ClockOffset]
+) -> tuple[SourceAccount, ...]:
+    """One for each source. `clocks`: source → its offset, where one is known."""
     found = []
     for declaration in recording.declarations:
         own = [p for p in polls if p.source == declaration.name]
         done = [p for p in own if p.outcome != "skipped"]
+        clock = clocks.get(declaration.name)
         failed = [p for p in done if p.outcome in ("failed", "partial")]
         found.append(
             SourceAccount(
@@ -41,12 +45,14 @@ def accounts(recording: Recording, polls: Sequence[Poll], offsets: Mapping[str, 
                 len(done),
                 len(failed),
                 len(own) - len(done),
-                offsets.get(declaration.name),
+                clock.seconds if clock is not None else None,
                 sum(p.ended - p.started for p in done) / 1e6,
                 sum(p.requests for p in done),
                 failed[-1].message if failed else "",
                 declaration.every_seconds,
                 iso(max(p.ended for p in done if p.rows)) if any(p.rows for p in done) else None,
+                clock.uncertainty_seconds if clock is not None else None,
+                clock.told_by if clock is not None else None,
             )
         )
     return tuple(found)
@@ -84,6 +90,12 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
 
 def _unjoined(topology: Topology) -> list[Unobserved]:
     return [Unobserved(u.what, u.why, "its traffic is not attributed to anything") for u in topology.unjoined]
+
+
+def _unplaced(facts: Facts) -> list[Unobserved]:
+    """Imported files that the edges of the load cannot place."""
+    consequence = "where it lies in time is as its file says: it may belong to another step"
+    return [Unobserved(f"the clock of {one.source}", one.why, consequence) for one in facts.unplaced]
 
 
 def _blind(facts: Facts) -> list[Unobserved]:

@@ -102,7 +102,7 @@ def _sources(diagnosis: Diagnosis) -> Iterator[str]:
             str(s.polls),
             str(s.failures),
             str(s.gaps),
-            "-" if s.clock_offset_seconds is None else f"{s.clock_offset_seconds:+.1f} s",
+            words.clock(s),
             f"{s.cost_seconds:.1f} s",
             s.last_failure or "-",
         ]

@@ -136,14 +136,13 @@ def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
         "source", "collector", "polls", "failed", "gaps", "clock", "time in polls", box=None, header_style="bold"
     )
     for source in diagnosis.sources:
-        offset = source.clock_offset_seconds
         table.add_row(
             Text(words.printable(source.name)),
             source.kind,
             str(source.polls),
             str(source.failures),
             str(source.gaps),
-            "-" if offset is None else f"{offset:+.1f} s",
+            words.clock(source),
             f"{source.cost_seconds:.1f} s",
         )
     return [Text("\nSources", style="bold"), table] if diagnosis.sources else []

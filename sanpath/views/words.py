@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.rulebook.model import SEVERITIES, Finding
-from sanpath.verdict.model import BudgetPart, Cleared, Diagnosis, LatencyBudget, StepResult
+from sanpath.verdict.model import BudgetPart, Cleared, Diagnosis, LatencyBudget, SourceAccount, StepResult
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 KINDS = {
@@ -25,6 +25,12 @@ LAYERS = {
     "fabric": "fabric",
     "array_front": "array front end",
     "array_back": "array back end",
+}
+
+CLOCKS = {
+    "protocol": "clocks compared",
+    "newest_sample": "by its newest sample",
+    "load_edges": "by the load's edges",
 }
 
 TOLD_FROM = "the highest throughput, and among equals the most in flight"
@@ -220,3 +226,12 @@ def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
     also = f" The same holds for {', '.join(short(other.entity) for other in others)}." if others else ""
     gain = f" Mending it: {finding.gain}." if finding.gain else ""
     return f"{printable(finding.summary)}.{also}{gain}"
+
+
+def clock(source: SourceAccount) -> str:
+    """By how much a source's clock is off, either way, and how that is known; "-": it dates nothing itself."""
+    if source.clock_offset_seconds is None:
+        return "-"
+    within = source.clock_uncertainty_seconds
+    known = "" if source.clock_told_by is None else f", {CLOCKS[source.clock_told_by]}"
+    return f"{source.clock_offset_seconds:+.1f}{'' if within is None else f' ± {within:.1f}'} s{known}"

@@ -24,9 +24,13 @@ def microseconds(seconds: float) -> int:
 
 
 class RecordingBuilder:
-    """A recording in the making; `write` ends it. Values are raw: what the device said, before a column's scale."""
+    """A recording in the making; `write` ends it. Values are raw: what the device said, before a column's scale.
 
-    def __init__(self, folder: Path, writer: str = "test.1") -> None:
+    `imported`: source → by how many seconds its file was placed too late; such a source has no clock of its own.
+    """
+
+    def __init__(self, folder: Path, writer: str = "test.1", imported: Mapping[str, float] | None = None) -> None:
+        self._imported = imported or {}
         self._manifest = layout.create(folder)
         self._folder = folder
         self._writer = Writer(folder, writer)
@@ -64,7 +68,8 @@ class RecordingBuilder:
 
     def event(self, source: str, at: float, name: str, **detail: Scalar) -> None:
         """Something that happened."""
-        self._writer.event(source, Event(microseconds(at), name, detail))
+        late = self._imported.get(source, 0.0)
+        self._writer.event(source, Event(microseconds(at + late), name, detail))
 
     def poll(
         self,
@@ -88,6 +93,8 @@ class RecordingBuilder:
         covers: float | None = None,
     ) -> None:
         """Samples of one poll, entity → metric → value. `device_at`: the device's own clock."""
+        if source in self._imported:
+            at, device_at = at + self._imported[source], None
         entities = list(values)
         metrics = dict.fromkeys(metric for sample in values.values() for metric in sample)
         count = len(entities)
@@ -111,6 +118,8 @@ class RecordingBuilder:
 
     def write(self, ended: bool = True, exit_code: int | None = 0) -> Recording:
         """End the recording. `ended` False: as if the recorder had been killed after its last flush."""
+        for source in self._imported:
+            self.event(source, self._last, "imported", file=f"{source}.csv")
         declared = [
             {
                 "name": name,

@@ -93,8 +93,9 @@ class San:
 
     `leave_out`: any of switch, array, array_samples, disk, load, steps (all marks), last_end (as if killed).
     `switch_cache`: how often the switch refreshes its counters, seconds. `clock`: source → its clock minus the
-    recorder's, seconds. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port fc1/31 each;
-    it is read where a step names the bytes of "sw1/fc1/31".
+    recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
+    asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
+    fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
     """
 
@@ -105,6 +106,7 @@ class San:
     switch_every: float = 1.0
     switch_cache: float | None = None
     clock: Mapping[str, float] = field(default_factory=dict)
+    imported: Mapping[str, float] = field(default_factory=dict)
     counts_bytes: bool = True
     inter_switch_link: bool = False
     isl_speed: float = 8
@@ -112,6 +114,7 @@ class San:
     cache_bytes: float | None = None
     memory_bytes: float | None = None
     steps: list[_Step] = field(default_factory=list)
+    _delay: Mapping[str, float] = field(default_factory=dict)
 
     def step(
         self,
@@ -140,9 +143,17 @@ class San:
         more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {}, counted or {})
         self.steps.append(_Step(name, begin, begin + seconds, in_flight, block, flows, *more))
 
-    def write(self, ended: bool = True) -> Recording:
-        """Write everything down, as three collectors and the configuration would have."""
-        out = RecordingBuilder(self.folder)
+    def write(
+        self,
+        ended: bool = True,
+        delay: Mapping[str, float] | None = None,
+        compared: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Recording:
+        """Write everything down, as three collectors and the configuration would have. `delay`: source → seconds from
+        the end of an average to its being told; `compared`: source → offset of its clock and its uncertainty, as its
+        collector found them."""
+        self._delay = delay or {}
+        out = RecordingBuilder(self.folder, imported=self.imported)
         out.source("fio", "fio", LOAD, LUN)
         last = (self.steps[-1].end if self.steps else 30.0) + (0.0 if "last_end" in self.leave_out else 2.0)
         self._configuration(out)
@@ -156,6 +167,8 @@ class San:
         if "array" not in self.leave_out:
             out.source("fa1", "flasharray", ARRAY, VOLUME, PATH)
             self._array(out, last)
+        for source, (offset, within) in (compared or {}).items():
+            out.event(source, 1.0, "clock", offset_seconds=offset, uncertainty_seconds=within)
         return out.write(ended)
 
     def _configuration(self, out: RecordingBuilder) -> None:
@@ -278,18 +291,18 @@ class San:
                 out.tie("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
         out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)})
         out.tie("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
-        shift = self.clock.get("fa1", 0.0)
+        shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
         for at in _every(1.0, 0.0, last):
-            out.poll("fa1", at + 0.1)
+            out.poll("fa1", at + wait)
             step = next((s for s in self.steps if s.begin <= at - 1 and at <= s.end), None)
             if "array_samples" not in self.leave_out:
                 values = {"fa1": _performance(step, whole=True)}
-                out.samples("fa1", ARRAY, at + 0.1, values, device_at=at + shift, covers=1.0)
+                out.samples("fa1", ARRAY, at + wait, values, device_at=at + shift, covers=1.0)
                 values = {"vol01": _performance(step, whole=False)}
-                out.samples("fa1", VOLUME, at + 0.1, values, device_at=at + shift, covers=1.0)
+                out.samples("fa1", VOLUME, at + wait, values, device_at=at + shift, covers=1.0)
             if step is not None and step.pairs:
                 counts: dict[str, dict[str, Number]] = {pair: {"ops_count": n} for pair, n in step.pairs.items()}
-                out.samples("fa1", PATH, at + 0.1, counts, device_at=at + shift)
+                out.samples("fa1", PATH, at + wait, counts, device_at=at + shift)
 
 
 def _performance(step: _Step | None, whole: bool) -> dict[str, Number]:

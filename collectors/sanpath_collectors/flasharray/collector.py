@@ -10,11 +10,13 @@ from sanpath.plugin import (
     Collector,
     CollectorError,
     Context,
+    DatedHttp,
     Event,
     Failure,
     Http,
     Item,
     Rows,
+    ServerClock,
     Table,
     Thing,
     Tie,
@@ -30,6 +32,7 @@ from sanpath_collectors.flasharray.watch import Watch
 
 _FIRST_MILLISECONDS = 5_000  # how far the first poll reaches back
 _GAP_MILLISECONDS = 2_000  # samples further apart than this have one missing between them
+_OLDEST_US = 30_000_000  # a newest sample that is older than this, or of the future, is dated by another clock
 
 
 class FlashArray(Collector[FlashArrayConfig]):
@@ -49,6 +52,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._connected: set[str] = set()
         self._space: dict[str, dict[str, tuple[int | float | None, ...]]] = {}
         self._watch = Watch()
+        self._clock = ServerClock()
         self._pending: list[Event] = []
         self._closed: dict[str, str] = {}
         self._newest: int | None = None  # milliseconds on the array's clock
@@ -60,7 +64,8 @@ class FlashArray(Collector[FlashArrayConfig]):
         await self.close()
         if (wait := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait / 1e6:.0f} s")
-        self._http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        plain = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        self._http = DatedHttp(plain, ctx.clock, self._clock)
         self._session = self._new_session(self._http)
         try:
             await self._session.login()
@@ -144,9 +149,18 @@ class FlashArray(Collector[FlashArrayConfig]):
             self._detail_due = now + int(max(0.0, wait) * 1e6)
             async for item in self._details(ctx):
                 yield item
+        if (compared := self._compared(ctx.clock.now_us())) is not None:
+            yield compared
         pending, self._pending = self._pending, []
         for event in pending:
             yield event
+
+    def _compared(self, seen: int) -> Event | None:
+        """The array's clock beside ours, by the dates of its answers, where its samples are dated by the same one."""
+        ahead = self._clock.ahead_us
+        if self._newest is None or ahead is None or not -1e6 <= seen + ahead - self._newest * 1000 <= _OLDEST_US:
+            return None
+        return self._clock.event(seen)
 
     async def close(self) -> None:
         """Log out."""

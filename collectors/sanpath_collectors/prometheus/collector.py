@@ -13,6 +13,7 @@ from sanpath.plugin import (
     Failure,
     Item,
     Kept,
+    ServerClock,
     Thing,
     Tie,
 )
@@ -69,6 +70,7 @@ class Prometheus(Collector[PrometheusConfig]):
         self._api: Api | None = None
         self._exporters: list[_Exporter] = []
         self._ahead_us = 0
+        self._clock = ServerClock()
         self._answered_us: int | None = None
 
     async def open(self, ctx: Context) -> None:
@@ -126,6 +128,8 @@ class Prometheus(Collector[PrometheusConfig]):
             for event in exporter.doubts.events(ctx.clock.now_us()):
                 yield event
         self._answered_us = now
+        if (compared := self._clock.event(now)) is not None:
+            yield compared
 
     async def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[Kept]:  # noqa: ARG002 - KeepsHistory
         """What the server keeps of a time; each switch and array under its own name."""
@@ -220,7 +224,9 @@ class Prometheus(Collector[PrometheusConfig]):
     async def _compare_clocks(self, ctx: Context) -> None:
         before = ctx.clock.now_us()
         server = await self._server.now_us()
-        self._ahead_us = server - (before + ctx.clock.now_us()) // 2
+        after = ctx.clock.now_us()
+        self._ahead_us = server - (before + after) // 2
+        self._clock.told(server, before, after)
 
     def _now(self, ctx: Context) -> int:
         """The server's clock now."""

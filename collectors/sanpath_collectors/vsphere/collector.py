@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from sanpath.model import Scalar
-from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, Thing, Tie
+from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, Thing, Tie
 from sanpath_collectors.vsphere import checking, details, states
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.counters import Plan, plan
@@ -40,6 +40,7 @@ class Vsphere(Collector[VsphereConfig]):
         self._states_due = 0
         self._quiet: set[str] = set()
         self._late = False
+        self._clock = ServerClock()
         self._said: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
@@ -82,6 +83,9 @@ class Vsphere(Collector[VsphereConfig]):
         """New samples of hosts and virtual machines, changes of state, and details of a host or more, in turn."""
         began = ctx.clock.now_us()
         now = await self._session.now_us()
+        self._clock.told(now, began, ctx.clock.now_us())
+        if (compared := self._clock.event(began)) is not None:
+            yield compared
         for event in self._say(began):
             yield event
         hosts = {moid: self._found.hosts[moid] for moid in self._found.connected()}

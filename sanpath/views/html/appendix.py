@@ -11,6 +11,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis, SourceAccount
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.views import words
 
 _MOST = 400
 """Rows of a table in the appendix; a reader of more wants `sanpath topology --format json`."""
@@ -93,7 +94,6 @@ def _scalar(name: str, value: Scalar) -> str:
 
 
 def _source(source: SourceAccount) -> Sequence[str]:
-    offset = source.clock_offset_seconds
     return (
         source.name,
         source.kind,
@@ -102,7 +102,7 @@ def _source(source: SourceAccount) -> Sequence[str]:
         str(source.failures),
         str(source.gaps),
         source.last_answer or "never",
-        "no clock of its own" if offset is None else f"{offset:+.1f} s",
+        "no clock of its own" if source.clock_offset_seconds is None else words.clock(source),
         f"{source.cost_seconds:.1f} s",
         str(source.requests),
         source.last_failure or "-",

@@ -1,0 +1,176 @@
+"""Where an imported file belongs in time, by the edges of the load: when its throughput begins, pauses and ends.
+
+What a file counts is laid beside what the load did, shifted by every offset up to ten minutes; the one that fits best
+(least squares) is its offset, the others that fit nearly as well its uncertainty. A plateau has no edges and equal
+pauses fit in several places: then nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sanpath.facts.clocks import ClockOffset
+from sanpath.facts.deltas import StepSamples
+
+_FURTHEST_SECONDS = 600.0
+"""A file that is further off was placed by a wrong time zone or day, which its import has said."""
+_STEP_SECONDS, _FINE_SECONDS = 0.5, 0.05
+_FIT = 0.8
+"""Correlation from which on a file is taken to count the same work as the load."""
+_NEARLY = 0.01
+"""Of the variance that may be left unexplained beside twice that of the best offset, for another to fit as well."""
+_TRUSTED_SECONDS = 1.0
+"""An offset within this, or within its own uncertainty, moves nothing."""
+_PAUSE = 0.5
+"""Throughput has an edge where it falls below this share of its highest."""
+_MOST_WINDOWS = 2000
+_MOST_LIMITS = 20_000
+_FEWEST_WINDOWS = 4
+_COUNTED = (("bytes", ("switch_port", "hba", "array_port")), ("ops", ("lun", "volume", "vdisk", "array", "path")))
+"""What tells work best, and the kinds that count it, in the order in which they are looked at."""
+
+_Numbers = npt.NDArray[np.float64]
+Samples = Callable[[str], Sequence[StepSamples]]
+"""Entity kind → what was sampled of it over the whole recording, one window after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A file whose clock could not be checked, and why."""
+
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Work done until each limit of a series of windows; seconds after the start of the recording."""
+
+    limits: _Numbers
+    until: _Numbers
+
+    def rates(self, limits: _Numbers) -> _Numbers:
+        """Mean rate between each two limits; before the first window and after the last one nothing is done."""
+        return np.asarray(np.diff(np.interp(limits, self.limits, self.until)) / np.diff(limits))
+
+
+def edge_offsets(
+    imported: Sequence[str], samples: Samples, kinds: Sequence[str]
+) -> tuple[Mapping[str, ClockOffset], Sequence[Unplaced]]:
+    """The offsets of imported sources, and those that cannot be told. Where something below the load was read while
+    it ran, an imported load is the one that is moved; else what was imported beside the load."""
+    loads = [s for s in samples("load") if s.seconds] if "load" in kinds else []
+    sources = dict.fromkeys(s.source for s in loads)
+    foreign = [source for source in sources if source in imported]
+    found: dict[str, ClockOffset] = {}
+    unplaced: list[Unplaced] = []
+    work = _work(loads, ("bytes", "ops"))
+    if work is None:
+        return found, unplaced
+    below = [
+        (s, w) for s in _sources(samples, kinds) if s not in sources and (w := _of(s, samples, kinds)) is not None
+    ]
+    read = [w for s, w in below if s not in imported]
+    if len(foreign) == len(sources) == 1 and read:
+        # Seen from the load everything that was read is late by as much as the load is early.
+        told = offset(work, max(read, key=lambda w: len(w.limits)))
+        if isinstance(told, ClockOffset):
+            found[foreign[0]] = ClockOffset(-told.seconds, told.uncertainty_seconds, "load_edges")
+            if moves(told):
+                work = _Work(work.limits + told.seconds, work.until)
+        else:
+            unplaced.append(Unplaced(foreign[0], told))
+    for source, there in below:
+        if source in imported:
+            told = offset(work, there)
+            if isinstance(told, ClockOffset):
+                found[source] = told
+            else:
+                unplaced.append(Unplaced(source, told))
+    return found, unplaced
+
+
+def moves(told: ClockOffset) -> bool:
+    """Whether an offset is beyond what may be none."""
+    return abs(told.seconds) > max(_TRUSTED_SECONDS, told.uncertainty_seconds)
+
+
+def offset(load: _Work, other: _Work) -> ClockOffset | str:
+    """By how much the other's clock is ahead of the load's; why it cannot be told."""
+    step = max(1, (len(other.limits) - 1) // _MOST_WINDOWS)
+    limits = other.limits[::step]
+    if len(limits) <= _FEWEST_WINDOWS:
+        return "it has too few windows"
+    seen = other.rates(limits)
+    if seen.min() > _PAUSE * seen.max() or not seen.any():
+        return "its throughput has no edge: a plateau fits anywhere"
+    shifts = np.arange(-_FURTHEST_SECONDS, _FURTHEST_SECONDS + _STEP_SECONDS, _STEP_SECONDS)
+    left = _unexplained(load, limits, seen, shifts)
+    best = int(np.argmin(left))
+    if left[best] > 1 - _FIT**2:
+        return "it does not rise and fall with the load"
+    near = np.flatnonzero(left <= 2 * left[best] + _NEARLY)
+    if np.any(np.diff(near) > 1):
+        return "its throughput fits the load's at several times: steps and pauses are all of one length"
+    if near[0] == 0 or near[-1] == len(shifts) - 1:
+        return "its throughput fits the load's only at the end of what was tried, ten minutes"
+    within = max(shifts[best] - shifts[near[0]], shifts[near[-1]] - shifts[best]) + _STEP_SECONDS / 2
+    closer = shifts[best] + np.arange(-_STEP_SECONDS, _STEP_SECONDS + _FINE_SECONDS, _FINE_SECONDS)
+    exact = closer[np.argmin(_unexplained(load, limits, seen, closer))]
+    return ClockOffset(round(float(exact), 3), float(within), "load_edges")
+
+
+def _unexplained(load: _Work, limits: _Numbers, seen: _Numbers, shifts: _Numbers) -> _Numbers:
+    """Share of the variance of what was seen that the load, shifted, leaves unexplained."""
+    fits = [max(0.0, _correlation(load.rates(limits - shift), seen)) for shift in shifts]
+    return np.asarray(1 - np.square(fits))
+
+
+def _correlation(first: _Numbers, second: _Numbers) -> float:
+    deviations = first - first.mean(), second - second.mean()
+    spread = float(np.sqrt(np.square(deviations[0]).sum() * np.square(deviations[1]).sum()))
+    return float((deviations[0] * deviations[1]).sum()) / spread if spread else 0.0
+
+
+def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
+    there = [kind for _, some in _COUNTED for kind in some if kind in kinds]
+    return list(dict.fromkeys(s.source for kind in there for s in samples(kind)))
+
+
+def _of(source: str, samples: Samples, kinds: Sequence[str]) -> _Work | None:
+    """The work of a source, by the first kind that counts any. None: it counts none."""
+    for what, some in _COUNTED:
+        for kind in (kind for kind in some if kind in kinds):
+            own = [s for s in samples(kind) if s.source == source and s.seconds]
+            if own and (work := _work(own, (what,))) is not None:
+                return work
+    return None
+
+
+def _work(samples: Sequence[StepSamples], counted: Sequence[str]) -> _Work | None:
+    """What all entities together have done until each window's end of the one with the most windows."""
+    for what in counted:
+        told = [w for s in samples if (w := _one(s, what)) is not None]
+        if told:
+            limits = np.unique(np.concatenate([one.limits for one in told]))
+            limits = np.append(limits[: -1 : 1 + len(limits) // _MOST_LIMITS], limits[-1])
+            return _Work(limits, sum((np.interp(limits, w.limits, w.until) for w in told), np.zeros_like(limits)))
+    return None
+
+
+def _one(sample: StepSamples, what: str) -> _Work | None:
+    counters = [name for name in sample.rates if name.startswith(f"{what}_") and name.endswith("_total")]
+    rates = np.sum(
+        [[rate or 0.0 for rate in sample.rates[name]] for name in counters if len(sample.rates[name])], axis=0
+    )
+    if not counters or not np.any(rates):
+        return None
+    ended, seconds = np.array(sample.ended) / 1e6, np.array(sample.seconds)
+    began = np.maximum(ended - seconds, np.concatenate(([-np.inf], ended[:-1])))
+    limits = np.column_stack((began, ended)).ravel()
+    done = np.column_stack((np.zeros_like(rates), rates * (ended - began))).ravel()
+    return _Work(limits, np.asarray(np.cumsum(done)))

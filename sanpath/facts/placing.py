@@ -1,0 +1,72 @@
+"""What a recording says, with everything in its place in time: events moved, samples ready to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import duckdb
+
+from sanpath.facts.clocks import ClockOffset, clock_offsets
+from sanpath.facts.deltas import StepSamples, place, step_samples, timed_view
+from sanpath.facts.edges import Unplaced, edge_offsets, moves
+from sanpath.facts.said import Told
+from sanpath.model import Step
+from sanpath.recording.read import Recording
+
+ALWAYS = Step("run", 0, 2**62, "whole run", (), None)
+"""All of a recording as one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """`events`: everything that sources said has happened, by the recorder's clock; `clocks`: source → its offset,
+    where one is known; `unplaced`: files whose time could not be checked."""
+
+    events: Told
+    clocks: Mapping[str, ClockOffset]
+    unplaced: Sequence[Unplaced] = ()
+
+
+def placed(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Placed:
+    """Bring what sources dated to the recorder's clock, and imported files to where the load's edges say."""
+    events = recording.events()
+    clocks = clock_offsets(recording, connection, events)
+    place(connection, clocks)
+    imported = list(dict.fromkeys(source for source, event in events if event.name == "imported"))
+    if not imported:
+        return Placed(events, clocks)
+
+    @cache
+    def samples(kind: str) -> Sequence[StepSamples]:
+        counted = step_samples(recording, connection, kind, [ALWAYS])
+        return [*counted, *_told(recording, connection, kind)]
+
+    edges, unplaced = edge_offsets(imported, samples, recording.sample_kinds())
+    late = {source: told.seconds for source, told in edges.items() if moves(told)}
+    place(connection, clocks, late)
+    shifts = {source: round(1e6 * seconds) for source, seconds in late.items()}
+    moved = [(source, replace(event, seen=event.seen - shifts.get(source, 0))) for source, event in events]
+    return Placed(sorted(moved, key=lambda told: told[1].seen), {**clocks, **edges}, unplaced)
+
+
+def _told(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:
+    """Operations a second of what tells its own averages, as if it had counted them."""
+    found: dict[tuple[str, str], StepSamples] = {}
+    there = [name for name in timed_view(recording, connection, kind) if name.startswith("ops_per_second_")]
+    for source, columns in recording.columns(kind).items():
+        names = [name for name in there if name in columns]
+        if not names:
+            continue
+        total = " + ".join(f'coalesce("{name}", 0) * {columns[name].scale}' for name in names)
+        query = f"""
+            SELECT entity, moment, covers_seconds, {total} FROM "timed_{kind}"
+            WHERE source = $source AND covers_seconds > 0 ORDER BY moment
+        """  # noqa: S608 - names of the catalogue, quoted
+        for entity, moment, seconds, operations in connection.execute(query, {"source": source}).fetchall():
+            sample = found.setdefault((source, entity), StepSamples(source, entity, ALWAYS.name))
+            sample.ended.append(int(moment))
+            sample.seconds.append(seconds)
+            sample.rates.setdefault("ops_read_total", []).append(operations)
+    return list(found.values())
