@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sanpath.cli.metrics import MetricsOption
 from sanpath.cli.options import Format, FormatOption, PlainOption
 
 SCENARIO = "four-gigabit-switch"
@@ -16,6 +17,7 @@ def demo(
     form: FormatOption = Format.text,
     scenario: Annotated[str, typer.Option("--scenario", help="See `sanpath lab list`.")] = SCENARIO,
     plain: PlainOption = False,
+    metrics: MetricsOption = "",
 ) -> None:
     """Run a load test against a simulated SAN, into demo.sanpath here, and report on it."""
     import tempfile
@@ -28,7 +30,7 @@ def demo(
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
     with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
         request = RunRequest(folder=_free(Path.cwd()), config=lab.config, load=lab.load, load_reader="fio")
-        code = Session(request, form, FailOn.never, None, plain).run()
+        code = Session(request, form, FailOn.never, None, plain, metrics).run()
     raise typer.Exit(code)
 
 

@@ -19,6 +19,7 @@ class Format(StrEnum):
     json = "json"
     html = "html"
     junit = "junit"
+    prometheus = "prometheus"
 
     @property
     def for_people(self) -> bool:

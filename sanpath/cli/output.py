@@ -41,6 +41,10 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
         from sanpath.views.junit import render as as_junit
 
         return as_junit(diagnosis)
+    if form is Format.prometheus:
+        from sanpath.views.prometheus.exposition import render as as_prometheus
+
+        return as_prometheus(diagnosis)
     if form is Format.json:
         from sanpath.views.json import render as as_json
 

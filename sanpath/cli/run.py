@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sanpath.cli.metrics import MetricsOption
 from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption, names
 from sanpath.recording.store import location
 
@@ -39,6 +40,7 @@ def run(
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
     plain: PlainOption = False,
+    metrics: MetricsOption = "",
 ) -> None:
     """Poll every source while a load test runs, then say where its bottleneck is, why, and what to do."""
     import time
@@ -61,4 +63,4 @@ def run(
         only_sources=names(only_sources),
         on=names(on),
     )
-    raise typer.Exit(Session(request, form, fail_on, rules, plain).run())
+    raise typer.Exit(Session(request, form, fail_on, rules, plain, metrics).run())

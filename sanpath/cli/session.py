@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sanpath.cli.metrics import served
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import diagnosis_of, exit_code, rendered
 from sanpath.cli.recorder import Screen, record
@@ -20,12 +21,22 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md and .html."""
+    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md and .html.
+
+    `metrics`: where it is served to Prometheus meanwhile, "" nowhere.
+    """
 
     def __init__(
-        self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None, plain: bool = False
+        self,
+        request: RunRequest,
+        form: Format,
+        fail_on: FailOn,
+        rules: Path | None,
+        plain: bool = False,
+        metrics: str = "",
     ) -> None:
         self._request, self._form, self._fail_on, self._rules, self._plain = request, form, fail_on, rules, plain
+        self._metrics = metrics
 
     @property
     def report_file(self) -> Path:
@@ -38,6 +49,10 @@ class Session:
     def run(self) -> int:
         """Record and report. Raises UsageError before anything is started or written."""
         self._check()
+        with served(self._metrics, self._request.folder, self._rules):
+            return self._recorded()
+
+    def _recorded(self) -> int:
         code, interrupted = record(self._request, self._progress, self._screen())
         if code == UsageError.exit_code:
             return code  # The recorder has said what to change.

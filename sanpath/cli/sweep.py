@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sanpath.cli.metrics import MetricsOption
 from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption, names
 from sanpath.recording.store import location
 
@@ -35,6 +36,7 @@ def sweep(
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
     plain: PlainOption = False,
+    metrics: MetricsOption = "",
 ) -> None:
     """Run every combination of a matrix, one step after the other, and say what bound each and where the knee is."""
     import time
@@ -57,7 +59,7 @@ def sweep(
         only_sources=names(only_sources),
         sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(before.done), cut=tuple(before.cut)),
     )
-    raise typer.Exit(SweepSession(request, form, fail_on, rules, plain).run())
+    raise typer.Exit(SweepSession(request, form, fail_on, rules, plain, metrics).run())
 
 
 def _command_lines(plan: Plan) -> Iterator[str]:

@@ -47,9 +47,15 @@ class SweepSession(Session):
     """Records and reports a sweep; the report ends with the curve of throughput and latency, and the knee."""
 
     def __init__(
-        self, request: RunRequest, form: Format, fail_on: FailOn, rules: Path | None, plain: bool = False
+        self,
+        request: RunRequest,
+        form: Format,
+        fail_on: FailOn,
+        rules: Path | None,
+        plain: bool = False,
+        metrics: str = "",
     ) -> None:
-        super().__init__(request, form, fail_on, rules, plain)
+        super().__init__(request, form, fail_on, rules, plain, metrics)
         if request.sweep is None:
             raise ValueError("a request without a sweep")
         self._plan, self._file = request.sweep.plan, request.sweep.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sanpath.papers import catalogue_pages, cli_page, collector_readme, schema_page
+from sanpath.papers import catalogue_pages, cli_page, collector_readme, prometheus_page, schema_page
 from sanpath.rulebook import pages
 from sanpath.rulebook.load import load_rulebook
 
@@ -17,6 +17,7 @@ def generated() -> dict[str, str]:
     return {
         **catalogue_pages.documents(),
         **cli_page.documents(),
+        **prometheus_page.documents(),
         **schema_page.documents(),
         **pages.documents(load_rulebook()),
     }

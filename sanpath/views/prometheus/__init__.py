@@ -1,0 +1,1 @@
+"""The diagnosis for Prometheus and whatever reads its text format or OpenMetrics."""

@@ -1,0 +1,270 @@
+"""Every exported metric: its name, labels and meaning, and which part of the diagnosis it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sanpath.verdict.model import Diagnosis, DirectionResult, ElementUse, SourceAccount, StepResult
+from sanpath.views import words
+
+Shown = Iterable[tuple[tuple[str | None, ...], float | None]]
+"""Values of the labels, and the value: None where it is not known, which makes no series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric. `name` without `sanpath_`; an info metric has the value 1, and says what it says in its labels."""
+
+    name: str
+    kind: Literal["gauge", "counter", "info"]
+    labels: tuple[str, ...]
+    meaning: str
+    read: Callable[[Diagnosis], Shown]
+
+
+def current(diagnosis: Diagnosis) -> StepResult | None:
+    """The newest step in which there was I/O: what is shown of a step is of this one. None: none yet."""
+    return next((step for step in reversed(diagnosis.steps) if step.directions), None)
+
+
+def _one(value: Callable[[Diagnosis], float | None]) -> Callable[[Diagnosis], Shown]:
+    return lambda diagnosis: [((), value(diagnosis))]
+
+
+def _step(value: Callable[[StepResult], float | None]) -> Callable[[Diagnosis], Shown]:
+    return lambda diagnosis: [((), value(step))] if (step := current(diagnosis)) is not None else []
+
+
+def _load(value: Callable[[DirectionResult], float | None]) -> Callable[[Diagnosis], Shown]:
+    def read(diagnosis: Diagnosis) -> Shown:
+        step = current(diagnosis)
+        return [((direction,), value(result)) for direction, result in step.directions.items()] if step else []
+
+    return read
+
+
+def _percentiles(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    step = current(diagnosis)
+    for direction, result in step.directions.items() if step else ():
+        latency = result.latency_seconds
+        for percentile, seconds in (("50", latency.p50), ("95", latency.p95), ("99", latency.p99)):
+            yield (direction, percentile), seconds
+        yield (direction, "100"), latency.max
+
+
+def _element(value: Callable[[ElementUse], float | None]) -> Callable[[Diagnosis], Shown]:
+    def read(diagnosis: Diagnosis) -> Shown:
+        step = current(diagnosis)
+        used = [element for element in diagnosis.elements if step is not None and element.step == step.name]
+        # What is left out of a large fabric is what matters least.
+        used.sort(key=lambda e: (not e.on_loaded_path, -(e.utilisation or 0), e.entity))
+        loaded = {True: "yes", False: "no", None: "unknown"}
+        return [((e.entity, e.kind, e.direction, loaded[e.on_loaded_path]), value(e)) for e in used]
+
+    return read
+
+
+def _source(value: Callable[[SourceAccount], float | None]) -> Callable[[Diagnosis], Shown]:
+    return lambda diagnosis: [((s.name, s.kind), value(s)) for s in diagnosis.sources]
+
+
+def _moment(iso: str | None) -> float | None:
+    return datetime.fromisoformat(iso).timestamp() if iso else None
+
+
+def _verdict(diagnosis: Diagnosis) -> Shown:
+    return [((kind,), float(kind == diagnosis.verdict.kind)) for kind in words.KINDS]
+
+
+def _step_verdict(diagnosis: Diagnosis) -> Shown:
+    step = current(diagnosis)
+    return [((kind,), float(kind == step.verdict.kind)) for kind in words.KINDS] if step else []
+
+
+def _grade(diagnosis: Diagnosis) -> Shown:
+    return [((grade,), float(grade == diagnosis.verdict.grade)) for grade in words.GRADES]
+
+
+def _parts(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    step = current(diagnosis)
+    for budget in words.budgets_of(diagnosis, step.name) if step else ():
+        for part in budget.parts:
+            labels = budget.lun, budget.direction, part.layer, part.plane, part.entity, part.what
+            yield labels, words.middle(part.seconds)
+
+
+def _unexplained(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    step = current(diagnosis)
+    for budget in words.budgets_of(diagnosis, step.name) if step else ():
+        yield (budget.lun, budget.direction), words.middle(budget.unexplained_seconds)
+
+
+_BOTTLENECK = ("entity", "entity_kind", "layer", "direction")
+_ELEMENT = ("entity", "entity_kind", "direction", "loaded_path")
+_SOURCE = ("source", "collector")
+
+METRICS = (
+    Metric(
+        "run",
+        "info",
+        ("run_id", "tool_version", "rulebook_version"),
+        "Which recording this is, and what judged it.",
+        lambda d: [((d.run.id, d.run.tool_version, d.run.rulebook_version), 1)],
+    ),
+    Metric("run_start_timestamp_seconds", "gauge", (), "When the run began.", _one(lambda d: _moment(d.run.start))),
+    Metric("run_complete", "gauge", (), "1: every writer ended as it should.", _one(lambda d: d.run.complete)),
+    Metric("verdict", "gauge", ("kind",), "1 for the kind of the run's verdict so far, 0 for the others.", _verdict),
+    Metric("verdict_grade", "gauge", ("grade",), "1 for the grade of that verdict, 0 for the others.", _grade),
+    Metric(
+        "bottleneck",
+        "info",
+        _BOTTLENECK,
+        "What limits the run so far; an element with the same limit elsewhere on the path has a series of its own.",
+        lambda d: [((b.entity, b.kind, b.layer, b.direction), 1) for b in d.verdict.bottlenecks],
+    ),
+    Metric(
+        "bottleneck_utilisation_ratio",
+        "gauge",
+        _BOTTLENECK,
+        "How busy it was in the step that the verdict is from.",
+        lambda d: [((b.entity, b.kind, b.layer, b.direction), b.utilisation) for b in d.verdict.bottlenecks],
+    ),
+    Metric(
+        "bottleneck_explained_ratio",
+        "gauge",
+        _BOTTLENECK,
+        "Share of the latency that would go with it.",
+        lambda d: [((b.entity, b.kind, b.layer, b.direction), b.explains) for b in d.verdict.bottlenecks],
+    ),
+    Metric(
+        "knee_operations",
+        "gauge",
+        (),
+        "I/Os in flight from which on more load buys only latency.",
+        _one(lambda d: d.verdict.knee_in_flight),
+    ),
+    Metric("unloaded_latency_seconds", "gauge", (), "Latency without a queue.", _one(lambda d: d.verdict.r0.seconds)),
+    Metric(
+        "finding",
+        "info",
+        ("rule", "severity", "role", "entity", "direction"),
+        "A rule that holds, in any step.",
+        lambda d: [((f.rule, f.severity, f.role, f.entity, f.direction), 1) for f in words.hits(d)],
+    ),
+    Metric(
+        "findings_not_judged",
+        "gauge",
+        (),
+        "Rules and entities that could not be judged for want of facts.",
+        _one(lambda d: len(words.not_judged(d))),
+    ),
+    Metric("unobserved", "gauge", (), "What no source could see.", _one(lambda d: len(d.unobserved))),
+    Metric(
+        "step",
+        "info",
+        ("step",),
+        "The newest step with I/O. The metrics of load, latency and element are those of this step so far.",
+        lambda d: [((step.name,), 1)] if (step := current(d)) is not None else [],
+    ),
+    Metric("step_verdict", "gauge", ("kind",), "1 for the kind of its verdict, 0 for the others.", _step_verdict),
+    Metric("step_windows", "gauge", (), "Whole windows of its slowest source.", _step(lambda s: s.windows_used)),
+    Metric(
+        "load_operations_per_second",
+        "gauge",
+        ("direction",),
+        "Throughput, mean of the step.",
+        _load(lambda r: r.ops_per_second),
+    ),
+    Metric(
+        "load_bytes_per_second",
+        "gauge",
+        ("direction",),
+        "Payload throughput, mean of the step.",
+        _load(lambda r: r.bytes_per_second),
+    ),
+    Metric(
+        "load_latency_seconds",
+        "gauge",
+        ("direction",),
+        "Latency that the load sees, mean of the step.",
+        _load(lambda r: r.latency_seconds.mean),
+    ),
+    Metric(
+        "load_latency_percentile_seconds",
+        "gauge",
+        ("direction", "percentile"),
+        "Percentiles of it, where the load tells them: 50, 95, 99; 100 is its maximum.",
+        _percentiles,
+    ),
+    Metric(
+        "load_configured_operations",
+        "gauge",
+        (),
+        "I/Os that the load was told to keep in flight.",
+        _step(lambda s: s.in_flight.configured),
+    ),
+    Metric(
+        "load_in_flight_operations", "gauge", (), "I/Os that were in flight.", _step(lambda s: s.in_flight.measured)
+    ),
+    Metric(
+        "latency_part_seconds",
+        "gauge",
+        ("lun", "direction", "layer", "plane", "entity", "what"),
+        "Where the latency is spent: mid-point of each part.",
+        _parts,
+    ),
+    Metric(
+        "latency_unexplained_seconds",
+        "gauge",
+        ("lun", "direction"),
+        "What no part explains; negative where the parts are more than the whole.",
+        _unexplained,
+    ),
+    Metric(
+        "element_utilisation_ratio",
+        "gauge",
+        _ELEMENT,
+        "How busy an element is, over its capacity.",
+        _element(lambda e: e.utilisation),
+    ),
+    Metric(
+        "element_bytes_per_second", "gauge", _ELEMENT, "Bytes that it counts.", _element(lambda e: e.bytes_per_second)
+    ),
+    Metric(
+        "element_capacity_bytes_per_second",
+        "gauge",
+        _ELEMENT,
+        "Bytes that it can carry.",
+        _element(lambda e: e.capacity_bytes_per_second),
+    ),
+    Metric(
+        "element_foreign_bytes_per_second",
+        "gauge",
+        _ELEMENT,
+        "Bytes on it that are not the test's.",
+        _element(lambda e: e.foreign_bytes_per_second),
+    ),
+    Metric("source_polls_total", "counter", _SOURCE, "Polls that were made.", _source(lambda s: s.polls)),
+    Metric("source_failures_total", "counter", _SOURCE, "Polls that failed.", _source(lambda s: s.failures)),
+    Metric("source_gaps_total", "counter", _SOURCE, "Polls that were left out.", _source(lambda s: s.gaps)),
+    Metric("source_requests_total", "counter", _SOURCE, "Requests sent to it.", _source(lambda s: s.requests)),
+    Metric("source_poll_seconds_total", "counter", _SOURCE, "Time spent on them.", _source(lambda s: s.cost_seconds)),
+    Metric("source_interval_seconds", "gauge", _SOURCE, "Time between polls.", _source(lambda s: s.every_seconds)),
+    Metric(
+        "source_clock_offset_seconds",
+        "gauge",
+        _SOURCE,
+        "Its clock minus ours.",
+        _source(lambda s: s.clock_offset_seconds),
+    ),
+    Metric(
+        "source_last_answer_timestamp_seconds",
+        "gauge",
+        _SOURCE,
+        "When it last gave something; no series: never.",
+        _source(lambda s: _moment(s.last_answer)),
+    ),
+)

@@ -1,0 +1,78 @@
+"""`python -m sanpath.views.prometheus.exporter HOST PORT FOLDER [RULES]`: serves a recording that grows.
+
+A process of its own, which looks at the folder like any other reader: neither a scrape nor a server that hangs can
+delay a poll. A scrape gets what was judged last and starts nothing. The first line on standard output is the port, or
+why there is none. When standard input closes, the run goes on without its screen: then it ends with the recording.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from sanpath.recording.store import Location, location
+from sanpath.views.live.look import Look, look
+from sanpath.views.prometheus.exposition import families
+
+OF_THE_EXPORTER = {
+    "sanpath_up": "1: the recording could be judged; 0: there is nothing to tell yet, or no longer.",
+    "sanpath_look_timestamp_seconds": "When the recording was last looked at.",
+    "sanpath_look_duration_seconds": "What that took.",
+    "sanpath_recorder_silent": "1: nothing new for a long time; the recorder has gone.",
+}
+"""Name → meaning of what is told of the looking itself; all gauges without labels."""
+
+
+class Shown(Collector):
+    """The last look. Of a recorder that has gone, the numbers are not now: nothing but that is told."""
+
+    def __init__(self) -> None:
+        self.look = Look(time.time(), None)
+
+    def collect(self) -> Iterator[Family]:
+        """What a scrape gets."""
+        seen = self.look
+        diagnosis = None if seen.silent else seen.diagnosis
+        values = (diagnosis is not None, seen.taken, seen.cost_seconds, seen.silent)
+        for (name, meaning), value in zip(OF_THE_EXPORTER.items(), values, strict=True):
+            yield GaugeMetricFamily(name, meaning, value=float(value))
+        if diagnosis is not None:
+            yield from families(diagnosis)
+
+
+def main(host: str, port: int, folder: Location, rules: Path | None) -> None:
+    """Serve until the process is ended, or the run has ended without a screen."""
+    os.nice(10)  # Recorder and load generator go first.
+    shown, alone = Shown(), Event()
+    registry = CollectorRegistry()
+    registry.register(shown)
+    try:
+        server, _ = start_http_server(port, host, registry)
+    except OSError as error:
+        print(error.strerror or error, flush=True)
+        sys.exit(1)
+    print(server.server_port, flush=True)
+    Thread(target=_tell_end_of_input, args=(alone,), daemon=True).start()
+    while True:
+        seen = shown.look = look(folder, rules)
+        if alone.is_set() and (seen.ended or seen.silent or seen.diagnosis is None):
+            return
+        time.sleep(seen.pause_seconds)
+
+
+def _tell_end_of_input(alone: Event) -> None:
+    sys.stdin.read()
+    alone.set()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), location(sys.argv[3]), Path(sys.argv[4]) if len(sys.argv) > 4 else None)

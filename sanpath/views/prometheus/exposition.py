@@ -1,0 +1,87 @@
+"""A diagnosis as metric families of prometheus_client, which writes them as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import words
+from sanpath.views.prometheus.declared import METRICS, Metric
+
+SERIES = 2000
+"""At most so many series a metric, so that no fabric makes the server stumble."""
+LABEL_CHARACTERS = 200
+"""A longer name is cut; servers are often set to refuse the whole scrape because of one."""
+LEFT_OUT = "sanpath_series_left_out"
+
+_UNITS = ("bytes_per_second", "operations_per_second", "seconds", "ratio", "operations")
+
+
+def render(diagnosis: Diagnosis) -> str:
+    """The classic text format, as the textfile collector of node_exporter and push gateways take it."""
+    registry = CollectorRegistry()
+    registry.register(_Fixed(diagnosis))
+    return generate_latest(registry).decode()
+
+
+class _Fixed(Collector):
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self._diagnosis = diagnosis
+
+    def collect(self) -> Iterator[Family]:
+        return families(self._diagnosis)
+
+
+def families(diagnosis: Diagnosis) -> Iterator[Family]:
+    """Every metric that has series, and how many series were left out of which."""
+    left_out = GaugeMetricFamily(LEFT_OUT, f"Series beyond {SERIES} of a metric.", labels=("metric",))
+    for metric in METRICS:
+        shown = _distinct(metric, diagnosis)
+        family = _family(metric)
+        for labels, value in islice(shown.items(), SERIES):
+            _add(family, metric, labels, value)
+        if shown:
+            yield family
+        if len(shown) > SERIES:
+            left_out.add_metric((f"sanpath_{metric.name}",), len(shown) - SERIES)
+    if left_out.samples:
+        yield left_out
+
+
+def _distinct(metric: Metric, diagnosis: Diagnosis) -> dict[tuple[str, ...], float]:
+    """Labels → value of what is known. One series that comes twice makes a server refuse all: names that are the same
+    once they are harmless get a number."""
+    found: dict[tuple[str, ...], float] = {}
+    for raw, value in metric.read(diagnosis):
+        if value is None:
+            continue
+        labels = tuple(words.printable(label or "")[:LABEL_CHARACTERS] for label in raw)
+        number = 1
+        while labels in found:
+            number += 1
+            labels = (f"{labels[0].partition(' #')[0]} #{number}", *labels[1:])
+        found[labels] = value
+    return found
+
+
+def _family(metric: Metric) -> Family:
+    name = f"sanpath_{metric.name}"
+    if metric.kind == "info":
+        return InfoMetricFamily(name, metric.meaning, labels=())
+    unit = next((u for u in _UNITS if name.removesuffix("_total").endswith(f"_{u}")), "")
+    if metric.kind == "counter":
+        return CounterMetricFamily(name, metric.meaning, labels=metric.labels, unit=unit)
+    return GaugeMetricFamily(name, metric.meaning, labels=metric.labels, unit=unit)
+
+
+def _add(family: Family, metric: Metric, labels: tuple[str, ...], value: float) -> None:
+    if isinstance(family, InfoMetricFamily):
+        family.add_metric((), dict(zip(metric.labels, labels, strict=True)))
+    elif isinstance(family, CounterMetricFamily | GaugeMetricFamily):
+        family.add_metric(labels, value)
