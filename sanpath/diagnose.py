@@ -149,7 +149,9 @@ def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]
         said.append(f"too short: {windows} whole windows of the slowest source, at least 4 are needed")
     if any(load.summary for load in loads):
         said.append("whether it was steady is not known: the load gave one figure for the whole step")
-    if step.origin != "marks":
+    if step.origin == "found":
+        said.append("the load gave no marks: the step is where it paused, or where what was in flight jumped")
+    elif step.origin != "marks":
         said.append("the limits of the step are not known: the load gave no marks")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:

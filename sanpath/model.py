@@ -164,13 +164,13 @@ class Step:
 
     `loads` are the loads active in it, empty: all there are; `offered` the configured number of I/Os in flight (None:
     unknown). `rate_limited`: a load was told to stay below a rate. `origin` says what told the limits: "marks" of the
-    loads themselves, or "whole run" when there were none.
+    loads themselves; without any, "found" in what they did, or the "whole run".
     """
 
     name: str
     start: int
     end: int
-    origin: Literal["marks", "whole run"]
+    origin: Literal["marks", "found", "whole run"]
     loads: tuple[StepLoad, ...]
     offered: float | None
     block_bytes: float | None = None

@@ -16,13 +16,14 @@ from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.facts.devices import device_rows
 from sanpath.facts.edges import Unplaced
 from sanpath.facts.figures import ByHand, figures_by_hand
-from sanpath.facts.hosts import busy_part, host_loads
+from sanpath.facts.hosts import host_loads
 from sanpath.facts.links import link_rows
 from sanpath.facts.load_rows import load_rows
 from sanpath.facts.loads import LoadFacts, load_facts
 from sanpath.facts.machines import host_rows, initiator_rows
 from sanpath.facts.neighbourhood import among_neighbours
 from sanpath.facts.pairs import path_pair_rows
+from sanpath.facts.parts import unmarked
 from sanpath.facts.paths import multipath_rows
 from sanpath.facts.placing import placed
 from sanpath.facts.planes import plane_rows
@@ -75,9 +76,7 @@ def compute(recording: Recording) -> Facts:
         known = placed(recording, connection)
         events = known.events
         steps = load_steps(events, *_span(recording, connection))
-        if "load" not in recording.sample_kinds() and "lun" in recording.sample_kinds():
-            luns = step_samples(recording, connection, "lun", steps)
-            steps = [busy_part(step, topology, luns) for step in steps]
+        steps = unmarked(recording, connection, topology, steps)
         samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
         summaries = _summaries(recording, connection, steps)
     finally:

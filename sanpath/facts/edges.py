@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.deltas import StepSamples
+from sanpath.facts.work import Numbers, Work, work
 
 _FURTHEST_SECONDS = 600.0
 """A file that is further off was placed by a wrong time zone or day, which its import has said."""
@@ -28,12 +28,10 @@ _TRUSTED_SECONDS = 1.0
 _PAUSE = 0.5
 """Throughput has an edge where it falls below this share of its highest."""
 _MOST_WINDOWS = 2000
-_MOST_LIMITS = 20_000
 _FEWEST_WINDOWS = 4
 _COUNTED = (("bytes", ("switch_port", "hba", "array_port")), ("ops", ("lun", "volume", "vdisk", "array", "path")))
 """What tells work best, and the kinds that count it, in the order in which they are looked at."""
 
-_Numbers = npt.NDArray[np.float64]
 Samples = Callable[[str], Sequence[StepSamples]]
 """Entity kind → what was sampled of it over the whole recording, one window after the other."""
 
@@ -46,18 +44,6 @@ class Unplaced:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Work done until each limit of a series of windows; seconds after the start of the recording."""
-
-    limits: _Numbers
-    until: _Numbers
-
-    def rates(self, limits: _Numbers) -> _Numbers:
-        """Mean rate between each two limits; before the first window and after the last one nothing is done."""
-        return np.asarray(np.diff(np.interp(limits, self.limits, self.until)) / np.diff(limits))
-
-
 def edge_offsets(
     imported: Sequence[str], samples: Samples, kinds: Sequence[str]
 ) -> tuple[Mapping[str, ClockOffset], Sequence[Unplaced]]:
@@ -68,8 +54,8 @@ def edge_offsets(
     foreign = [source for source in sources if source in imported]
     found: dict[str, ClockOffset] = {}
     unplaced: list[Unplaced] = []
-    work = _work(loads, ("bytes", "ops"))
-    if work is None:
+    done = work(loads, "bytes") or work(loads, "ops")
+    if done is None:
         return found, unplaced
     below = [
         (s, w) for s in _sources(samples, kinds) if s not in sources and (w := _of(s, samples, kinds)) is not None
@@ -77,16 +63,16 @@ def edge_offsets(
     read = [w for s, w in below if s not in imported]
     if len(foreign) == len(sources) == 1 and read:
         # Seen from the load everything that was read is late by as much as the load is early.
-        told = offset(work, max(read, key=lambda w: len(w.limits)))
+        told = offset(done, max(read, key=lambda w: len(w.limits)))
         if isinstance(told, ClockOffset):
             found[foreign[0]] = ClockOffset(-told.seconds, told.uncertainty_seconds, "load_edges")
             if moves(told):
-                work = _Work(work.limits + told.seconds, work.until)
+                done = Work(done.limits + told.seconds, done.until)
         else:
             unplaced.append(Unplaced(foreign[0], told))
     for source, there in below:
         if source in imported:
-            told = offset(work, there)
+            told = offset(done, there)
             if isinstance(told, ClockOffset):
                 found[source] = told
             else:
@@ -99,7 +85,7 @@ def moves(told: ClockOffset) -> bool:
     return abs(told.seconds) > max(_TRUSTED_SECONDS, told.uncertainty_seconds)
 
 
-def offset(load: _Work, other: _Work) -> ClockOffset | str:
+def offset(load: Work, other: Work) -> ClockOffset | str:
     """By how much the other's clock is ahead of the load's; why it cannot be told."""
     step = max(1, (len(other.limits) - 1) // _MOST_WINDOWS)
     limits = other.limits[::step]
@@ -124,13 +110,13 @@ def offset(load: _Work, other: _Work) -> ClockOffset | str:
     return ClockOffset(round(float(exact), 3), float(within), "load_edges")
 
 
-def _unexplained(load: _Work, limits: _Numbers, seen: _Numbers, shifts: _Numbers) -> _Numbers:
+def _unexplained(load: Work, limits: Numbers, seen: Numbers, shifts: Numbers) -> Numbers:
     """Share of the variance of what was seen that the load, shifted, leaves unexplained."""
     fits = [max(0.0, _correlation(load.rates(limits - shift), seen)) for shift in shifts]
     return np.asarray(1 - np.square(fits))
 
 
-def _correlation(first: _Numbers, second: _Numbers) -> float:
+def _correlation(first: Numbers, second: Numbers) -> float:
     deviations = first - first.mean(), second - second.mean()
     spread = float(np.sqrt(np.square(deviations[0]).sum() * np.square(deviations[1]).sum()))
     return float((deviations[0] * deviations[1]).sum()) / spread if spread else 0.0
@@ -141,36 +127,11 @@ def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(s.source for kind in there for s in samples(kind)))
 
 
-def _of(source: str, samples: Samples, kinds: Sequence[str]) -> _Work | None:
+def _of(source: str, samples: Samples, kinds: Sequence[str]) -> Work | None:
     """The work of a source, by the first kind that counts any. None: it counts none."""
     for what, some in _COUNTED:
         for kind in (kind for kind in some if kind in kinds):
             own = [s for s in samples(kind) if s.source == source and s.seconds]
-            if own and (work := _work(own, (what,))) is not None:
-                return work
+            if own and (done := work(own, what)) is not None:
+                return done
     return None
-
-
-def _work(samples: Sequence[StepSamples], counted: Sequence[str]) -> _Work | None:
-    """What all entities together have done until each window's end of the one with the most windows."""
-    for what in counted:
-        told = [w for s in samples if (w := _one(s, what)) is not None]
-        if told:
-            limits = np.unique(np.concatenate([one.limits for one in told]))
-            limits = np.append(limits[: -1 : 1 + len(limits) // _MOST_LIMITS], limits[-1])
-            return _Work(limits, sum((np.interp(limits, w.limits, w.until) for w in told), np.zeros_like(limits)))
-    return None
-
-
-def _one(sample: StepSamples, what: str) -> _Work | None:
-    counters = [name for name in sample.rates if name.startswith(f"{what}_") and name.endswith("_total")]
-    rates = np.sum(
-        [[rate or 0.0 for rate in sample.rates[name]] for name in counters if len(sample.rates[name])], axis=0
-    )
-    if not counters or not np.any(rates):
-        return None
-    ended, seconds = np.array(sample.ended) / 1e6, np.array(sample.seconds)
-    began = np.maximum(ended - seconds, np.concatenate(([-np.inf], ended[:-1])))
-    limits = np.column_stack((began, ended)).ravel()
-    done = np.column_stack((np.zeros_like(rates), rates * (ended - began))).ravel()
-    return _Work(limits, np.asarray(np.cumsum(done)))

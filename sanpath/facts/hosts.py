@@ -33,10 +33,15 @@ def host_loads(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[L
                 yield LoadFacts((host,), step, direction, windows, operations, moved, mean, None, waited, None)
 
 
-def busy_part(step: Step, topology: Topology, samples: Sequence[StepSamples]) -> Step:
-    """The step without the idle time before and after the work of the busiest block device."""
-    devices = [sample for sample, _ in _topmost(topology, samples) if sample.step == step.name]
-    work = max((_work(device) for device in devices), key=lambda told: max(told.values(), default=0.0), default={})
+def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> list[StepSamples]:
+    """The block device that has done most in a window; none where there is none."""
+    devices = [sample for sample, _ in _topmost(topology, samples)]
+    return sorted(devices, key=lambda device: max(_work(device).values(), default=0.0))[-1:]
+
+
+def busy_part(step: Step, devices: Sequence[StepSamples]) -> Step:
+    """The step without the idle time before and after the work of a block device."""
+    work = _work(devices[0]) if devices else {}
     at_work = [ended for ended, rate in work.items() if rate and rate >= _BUSY * max(work.values())]
     if not at_work:
         return step

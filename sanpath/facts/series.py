@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
 from sanpath.facts.deltas import StepSamples, step_samples, timed_view
+from sanpath.facts.parts import unmarked
 from sanpath.facts.placing import ALWAYS, placed
 from sanpath.facts.steps import load_steps
 from sanpath.model import DIRECTIONS, Direction, Step
@@ -121,7 +122,7 @@ def series(recording: Recording, topology: Topology) -> Series:
         first, last = min(ended - 1e6 * seconds for ended, seconds in windows), max(ended for ended, _ in windows)
         points = max(2, min(_POINTS, int((last - first) / 1e6 / _SHORTEST)))
         grid = _Grid(np.linspace(first, last, points + 1))
-        steps = load_steps(known.events, round(first), last)
+        steps = unmarked(recording, connection, topology, load_steps(known.events, round(first), last))
         loads = [s for s in whole["load"] if _is_named(s, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, whole)]
         lines += _busiest(_link_lines(topology, grid, whole["switch_port"]))

@@ -12,7 +12,8 @@ from sanpath.model import Event, Step, StepLoad
 _RAMP_RATIO = 0.1
 _RAMP_SECONDS = 1.0
 """Left out at the start of a step whose load has no ramp of its own: a tenth, at least a second."""
-_COMMAND = "load command"
+COMMAND = "load command"
+"""The step of a load whose output nobody reads."""
 _SLIVER = 0.1
 """Loads never begin and end at the same moment: a part of a step that is shorter than this share of each of the steps
 that it belongs to is no step of its own."""
@@ -40,7 +41,7 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
         elif event.name == "step-end" and key in running:
             running.pop(key).ended = event.seen
         elif event.name == "load-started":
-            commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": _COMMAND}))
+            commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": COMMAND}))
         elif event.name == "load-ended" and source in commands:
             commands[source].ended = event.seen
         elif event.name == "step-dropped":

@@ -264,7 +264,7 @@ def test_without_marks_the_run_is_one_step_and_says_so(tmp_path: Path) -> None:
     san = San(tmp_path, leave_out={"steps"})
     found = judged(published(san, in_flight=(64,)).write())
     (step,) = found.steps
-    assert (step.name, step.origin) == ("whole run", "whole run")
+    assert (step.name, step.origin) == ("whole run", "found")
     assert any("no marks" in note for note in step.valid)
     assert step.in_flight.configured == 64
 
@@ -303,3 +303,22 @@ def test_at_the_knee_the_link_limits_before_it_is_full(tmp_path: Path) -> None:
     few, knee, many = judged(san.write()).steps
     assert few.verdict.kind == "concurrency_limited"
     assert [step.verdict.bottlenecks[0].entity for step in (knee, many)] == [HOST_LINK, HOST_LINK]
+
+
+@pytest.mark.parametrize("gap", [0.0, 20.0])
+def test_a_continuous_run_without_marks_is_cut_into_the_steps_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gap: float
+) -> None:
+    """Throughput is the same from 16 to 800 in flight: pauses tell the steps, without them the latency does."""
+    monkeypatch.setattr("tests.support.san.GAP_SECONDS", gap)
+    san = published(San(tmp_path, leave_out={"steps"}))
+    begun = [5.0 + n * (40 + gap) for n in range(len(san.steps))]
+    san.steps = [replace(s, begin=at, end=at + 40) for s, at in zip(san.steps, begun, strict=True)]
+    found = judged(san.write())
+    assert [s.origin for s in found.steps] == ["found"] * 4
+    assert [s.in_flight.measured for s in found.steps] == [pytest.approx(n, rel=0.01) for n in (16, 128, 512, 800)]
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == HOST_LINK
+    assert found.verdict.from_step == "part 4"
+    assert "800 in flight / 6,250 IOPS" in found.verdict.headline
+    assert all(any("gave no marks" in note for note in s.valid) for s in found.steps)
