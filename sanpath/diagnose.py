@@ -12,7 +12,8 @@ from sanpath.facts.compute import Facts, compute
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, operation_bytes, same_operations
 from sanpath.facts.said import warnings
-from sanpath.model import Step
+from sanpath.model import Event, Step
+from sanpath.recording.mark import MARK
 from sanpath.recording.read import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
@@ -28,6 +29,7 @@ from sanpath.verdict.model import (
     DirectionResult,
     InFlight,
     Latency,
+    Mark,
     Run,
     StepResult,
     StepVerdict,
@@ -62,6 +64,7 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
+        marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
     )
 
 
@@ -115,9 +118,19 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
 
 
 def _noted(facts: Facts, step: Step) -> list[str]:
-    """What the loads, and whoever read figures by hand, want to be known of the step."""
+    """What the loads, and whoever watched or read figures by hand, want to be known of the step."""
     doubts, _ = warnings(facts.steps, facts.events)
-    return [*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ())]
+    marked = [
+        f"telling before from after: {str(event.detail.get('text', ''))!r} was marked "
+        f"{(event.seen - step.start) / 1e6:.0f} s into it, and its figures are means of both"
+        for event in _marks(facts)
+        if step.start <= event.seen < step.end
+    ]
+    return [*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()), *marked]
+
+
+def _marks(facts: Facts) -> list[Event]:
+    return [event for _, event in facts.events if event.name == MARK]
 
 
 def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:

@@ -247,6 +247,14 @@ class SourceAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """What a person noted while the test ran, and when (ISO 8601, UTC)."""
+
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Everything sanpath has to say about a recording."""
 
@@ -259,4 +267,5 @@ class Diagnosis:
     unobserved: Sequence[Unobserved]
     elements: Sequence[ElementUse]
     sources: Sequence[SourceAccount]
+    marks: Sequence[Mark] = ()
     schema: str = field(default=SCHEMA)

@@ -50,6 +50,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     parts += _section("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     unseen = [f"{words.printable(u.what)}: {words.printable(u.why)} - {u.consequence}" for u in diagnosis.unobserved]
     parts += _section("Not seen", unseen)
+    parts += _section("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     parts += _section("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
     parts += _sources(diagnosis)
     return Group(*parts)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.rulebook.model import SEVERITIES, Finding
-from sanpath.verdict.model import BudgetPart, Cleared, Diagnosis, LatencyBudget, SourceAccount, StepResult
+from sanpath.verdict.model import (
+    BudgetPart,
+    Cleared,
+    Diagnosis,
+    ElementUse,
+    LatencyBudget,
+    SourceAccount,
+    StepResult,
+)
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 KINDS = {
@@ -53,6 +61,13 @@ DISRUPTION = {
 def printable(text: str) -> str:
     """Names come from devices: control characters would reach the reader's terminal."""
     return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def elapsed(seconds: float) -> str:
+    """1:05 after the start; 1:01:05 beyond an hour."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def plain(kind: str) -> str:
@@ -196,21 +211,27 @@ def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
     """Rows of the link table for the deciding step: links that carry anything, the loaded path first."""
     step = diagnosis.verdict.from_step
     return [
-        [
-            short(use.entity),
-            use.speed or "?",
-            use.direction,
-            "?" if use.utilisation is None else percent(use.utilisation),
-            "?" if use.bytes_per_second is None else bandwidth(use.bytes_per_second),
-            "?" if use.share is None and use.on_loaded_path is None else percent(use.share or 0.0),
-            "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
-        ]
+        element_cells_of(use)
         for use in diagnosis.elements
-        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= _WORTH_A_ROW)
+        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= WORTH_A_ROW)
     ]
 
 
-_WORTH_A_ROW = 0.001
+def element_cells_of(use: ElementUse) -> list[str]:
+    """One row of the link table."""
+    return [
+        short(use.entity),
+        use.speed or "?",
+        use.direction,
+        "?" if use.utilisation is None else percent(use.utilisation),
+        "?" if use.bytes_per_second is None else bandwidth(use.bytes_per_second),
+        "?" if use.share is None and use.on_loaded_path is None else percent(use.share or 0.0),
+        "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
+    ]
+
+
+WORTH_A_ROW = 0.001
+"""A link that is less busy carries what keeps it up, no more."""
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:

@@ -116,7 +116,7 @@ def drawing(chart: Timeline, series: Series, size: tuple[float, float] = (800.0,
         size,
         *_bands(series, across, top, bottom),
         svg.grid(across, up, _SAY[chart.unit]),
-        svg.foot(across, bottom, elapsed),
+        svg.foot(across, bottom, words.elapsed),
         *(
             svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
             + svg.element("text", what, x=across.last - 4, y=up.at(v) - 6, class_="tick right limit-label")
@@ -140,13 +140,6 @@ def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number:
         for m, v in zip(series.moments, line.values, strict=True)
     ]
     return svg.polylines(points, f"line line-{number % _STYLES}")
-
-
-def elapsed(seconds: float) -> str:
-    """1:05 after the start; 1:01:05 beyond an hour."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def data(charts: Sequence[Timeline], series: Series) -> dict[str, Any]:

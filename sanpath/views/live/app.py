@@ -11,10 +11,12 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
+from textual.widgets import Input
 
-from sanpath.views.live.cursor import Cursor, Tab, next_direction
+from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
 from sanpath.views.live.feed import Feed
 from sanpath.views.live.look import Look
+from sanpath.views.live.path import stops
 from sanpath.views.live.screenful import screenful
 from sanpath.views.live.steady import Steady, told_by
 
@@ -30,17 +32,29 @@ class LiveView(App[None]):
 
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
-    CSS = "Canvas { width: 100%; height: 100%; }"
+    AUTO_FOCUS = None  # Keys are the application's until a text is asked for.
+    CSS = """
+    Canvas { width: 100%; height: 1fr; }
+    Input { height: 1; border: none; padding: 0; display: none; }
+    Input:focus { border: none; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,ctrl+q", "quit", priority=True),
+        Binding("q", "quit"),
+        Binding("ctrl+q", "quit", priority=True),
         Binding("ctrl+c", "interrupt", priority=True),
         Binding("ctrl+z", "suspend_process"),
         Binding("p", "pause"),
+        Binding("m", "ask('mark')"),
+        Binding("slash", "ask('filter')"),
+        Binding("t", "turn_to('path')"),
         Binding("s", "turn_to('steps')"),
         Binding("f", "turn_to('findings')"),
         Binding("o", "turn_to('sources')"),
         Binding("question_mark,h", "turn_to('help')"),
         Binding("d", "direction"),
+        Binding("x", "sort"),
+        Binding("n", "step(1)"),
+        Binding("b", "step(-1)"),
         Binding("up,k", "move(-1)"),
         Binding("down,j", "move(1)"),
         Binding("pageup", "move(-10)"),
@@ -61,6 +75,7 @@ class LiveView(App[None]):
     def compose(self) -> ComposeResult:
         """One widget: a screenful is made as a whole, for the size that there is."""
         yield Canvas(lambda width, height: screenful(self._look, self._cursor, self._steady, width, height))
+        yield Asked()
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -137,13 +152,42 @@ class LiveView(App[None]):
     def action_move(self, rows: int) -> None:
         """Choose a step on their page, scroll on another."""
         if self._cursor.tab is Tab.steps:
-            self._point(replace(self._cursor, step=self._step_at(rows)))
+            self.action_step(rows)
+        elif self._cursor.tab is Tab.path and self._look is not None:
+            last = max(0, len(stops(self._look, self._cursor)) - 1)
+            self._point(replace(self._cursor, offset=max(0, min(last, self._cursor.offset + rows))))
         elif self._cursor.tab is not Tab.overview:
             self._point(replace(self._cursor, offset=max(0, self._cursor.offset + rows)))
 
     def action_newest(self) -> None:
         """Back to the overview of the newest step."""
-        self._point(replace(self._cursor, tab=Tab.overview, step=None, offset=0))
+        self._point(replace(self._cursor, tab=Tab.overview, step=None, offset=0, filter=""))
+
+    def action_step(self, steps: int) -> None:
+        """The verdict of a later or earlier step."""
+        self._point(replace(self._cursor, step=self._step_at(steps)))
+
+    def action_sort(self) -> None:
+        """Elements in another order."""
+        self._point(replace(self._cursor, order=next_order(self._cursor.order)))
+
+    def action_ask(self, what: str) -> None:
+        """Have a text typed: what to filter by, or what to note in the recording."""
+        self.query_one(Asked).ask(what)
+
+    async def on_input_submitted(self, submitted: Input.Submitted) -> None:
+        """What was typed is done. A mark waits for a look under way, and the screen for neither."""
+        asked = self.query_one(Asked)
+        what, text = asked.what, submitted.value.strip()
+        asked.leave()
+        if what == "filter":
+            self._point(replace(self._cursor, filter=text, offset=0))
+        elif text:
+            self.run_worker(self._mark(text))
+
+    async def _mark(self, text: str) -> None:
+        failure = await self._feed.mark(text)
+        self.notify(failure or f"marked: {text}", severity="error" if failure else "information", markup=False)
 
     def _step_at(self, rows: int) -> str | None:
         """The name of the step so many rows away from the one that is shown."""
@@ -153,6 +197,34 @@ class LiveView(App[None]):
         shown = self._steady.shown.step.name
         here = names.index(shown) if shown in names else len(names) - 1
         return names[max(0, min(len(names) - 1, here + rows))]
+
+
+class Asked(Input):
+    """The line in which a text is typed; not there until it is wanted. Escape leaves it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+
+    def __init__(self) -> None:
+        super().__init__(max_length=200)
+        self.what = ""
+
+    def ask(self, what: str) -> None:
+        """Appear, and take the keys."""
+        self.what, self.value = what, ""
+        self.placeholder = {"mark": "note in the recording; Esc: do not", "filter": "only rows with; Enter: all"}[
+            what
+        ]
+        self.display = True
+        self.focus()
+
+    def leave(self) -> None:
+        """Give the keys back."""
+        self.display = False
+        self.screen.set_focus(None)
+
+    def action_leave(self) -> None:
+        """Nothing is to be done."""
+        self.leave()
 
 
 class Canvas(Widget):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from sanpath.recording.mark import MARK
 from sanpath.views.live.look import Look
 from sanpath.views.live.reader import SIZE_BYTES
 
@@ -18,6 +19,9 @@ class Feed(Protocol):
 
     async def look(self) -> Look:
         """A new look at the recording."""
+
+    async def mark(self, text: str) -> str:
+        """Note something in the recording, now. Returns why that could not be done, "" when it was."""
 
     async def close(self) -> None:
         """No more looks are wanted."""
@@ -31,23 +35,35 @@ class ReaderProcess:
         self._process: asyncio.subprocess.Process | None = None
         # Whoever ends the reader while it is being started waits until there is something to end.
         self._starting = asyncio.Lock()
+        # One question after the other: answers come in the order of the questions.
+        self._asking = asyncio.Lock()
 
     async def look(self) -> Look:
         """A new look at the recording; a reader that has died is a look with a failure."""
-        async with self._starting:
-            process = self._process = self._process or await self._started()
-        asked, answers = process.stdin, process.stdout
-        if asked is None or answers is None:
-            raise RuntimeError("the reader was started without pipes")
-        try:
-            asked.write(b"look\n")
-            await asked.drain()
-            size = int.from_bytes(await answers.readexactly(SIZE_BYTES), "big")
-            found: Look = pickle.loads(await answers.readexactly(size))  # noqa: S301 - our own process wrote it
-        except (OSError, EOFError):
-            await self.close()
-            return Look(time.time(), None, "the process that reads the recording has died; it is started again")
-        return found
+        said = await self._ask("look")
+        return said if isinstance(said, Look) else Look(time.time(), None, str(said))
+
+    async def mark(self, text: str) -> str:
+        """Note something in the recording, at the moment of the call."""
+        said = await self._ask(f"{MARK} {time.time_ns() // 1000} {' '.join(text.split())}")
+        return said if isinstance(said, str) else ""
+
+    async def _ask(self, question: str) -> Look | str:
+        async with self._asking:
+            async with self._starting:
+                process = self._process = self._process or await self._started()
+            asked, answers = process.stdin, process.stdout
+            if asked is None or answers is None:
+                raise RuntimeError("the reader was started without pipes")
+            try:
+                asked.write(f"{question}\n".encode())
+                await asked.drain()
+                size = int.from_bytes(await answers.readexactly(SIZE_BYTES), "big")
+                said: Look | str = pickle.loads(await answers.readexactly(size))  # noqa: S301 - our own process wrote it
+            except (OSError, EOFError):
+                await self.close()
+                return "the process that reads the recording has died; it is started again"
+            return said
 
     async def _started(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(

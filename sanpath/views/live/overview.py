@@ -1,4 +1,4 @@
-"""The sections of the overview below the verdict: budget, elements, steps, what to do, what is not seen."""
+"""Sections of the overview below the verdict: budget, steps, sources, what to do, what is not seen."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
-from sanpath.verdict.units import bandwidth, duration, percent
+from sanpath.verdict.units import duration
 from sanpath.views import words
-from sanpath.views.live.cursor import Cursor
+from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import Section, bullet, cut, line, table, title, wrapped
 from sanpath.views.live.look import Look
 from sanpath.views.live.steady import Told
-
-_NAME = 32
-"""Columns of an element's name, where the screen has so many."""
 
 
 def budget(diagnosis: Diagnosis, told: Told, cursor: Cursor, width: int) -> Section:
@@ -38,44 +35,16 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
         limited = bool(part.limited_by)
         held = part.limited_by is not None and part.limited_by != part.entity
         what = f"held by {words.short(part.limited_by or '')}: {part.what}" if held else part.what
-        rows.append((words.LAYERS[part.layer], seconds, what, "red" if limited else "cyan"))
-    rows.append(("rest", words.middle(shown.unexplained_seconds), "not explained by any source", "dim"))
+        rows.append((words.LAYERS[part.layer], seconds, what, limited))
+    rows.append(("rest", words.middle(shown.unexplained_seconds), "not explained by any source", False))
     lines = []
-    for layer, seconds, what, style in rows:
+    for layer, seconds, what, limited in rows:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)
+        # What the limit makes wait is solid and red, what would remain without it is neither.
+        filled, style = (filled, "red") if limited else (filled.replace("█", "▒"), "cyan")
         text = line(f"{layer:<15}{duration(seconds):>8} ", (f"{filled:<{bar}} ", style), what)
         lines.append(cut(text, width))
     return lines
-
-
-def elements(diagnosis: Diagnosis, told: Told, width: int) -> Section:
-    """What is at its limit, and then what is cleared."""
-    bar = max(6, min(30, (width - 60) // 3))
-    name = max(8, min(_NAME, width // 3))
-    lines = [title("elements, busiest first", width)]
-    for b in sorted(told.bottlenecks, key=lambda b: -(b.utilisation or 0.0)):
-        busy = "?" if b.utilisation is None else percent(b.utilisation)
-        filled = words.bar(b.utilisation or 0.0, bar)
-        of = (
-            f"carries at most {bandwidth(b.ceiling_bytes_per_second)}"
-            if b.ceiling_bytes_per_second
-            else "at its limit"
-        )
-        lines.append(_element(b.entity, name, f"{b.direction:<6}{busy:>7} ", (f"{filled:<{bar}} ", "red"), of))
-        for other in b.coincident:
-            full = ("full too ", "red")
-            lines.append(_element(other, name, f"{b.direction:<6}        ", full, "relieve both or nothing moves"))
-    for cleared in diagnosis.cleared:
-        limits = words.up_to(dict(cleared.up_to))
-        up_to = f" up to {limits}: " if any(cleared.up_to.values()) else " "
-        lines.append(_element(cleared.entity, name, ("cleared", "green"), f"{up_to}{cleared.because}"))
-    return Section(4, 3, [cut(text, width) for text in lines] if len(lines) > 1 else ())
-
-
-def _element(entity: str, width: int, *parts: str | tuple[str, str]) -> Text:
-    text = cut(line(words.short(entity)), width)
-    text.append(" " * (width - text.cell_len + 1))
-    return text.append_text(line(*parts))
 
 
 def steps(shown_steps: Sequence[StepResult], told: Told | None, cursor: Cursor, width: int) -> Section:
@@ -85,12 +54,14 @@ def steps(shown_steps: Sequence[StepResult], told: Told | None, cursor: Cursor, 
     for step in shown_steps:
         mark = "►" if told is not None and step.name == told.step.name else " "
         shown = [row for row in words.step_cells(step) if cursor.direction in (None, row[1]) or row[1] == "-"]
+        if cursor.tab is Tab.steps:
+            shown = [row for row in shown if cursor.wants(row[0], row[-1])]
         cells += [[mark, *row] for row in shown]
     if width < 90:  # N/X is said in words above.
         header, cells = _without(header, 7), [_without(row, 7) for row in cells]
     lines = [cut(text, width) for text in table([header, *cells], right=range(3, len(header) - 1))]
     lines[0].stylize("underline")
-    return Section(5, 3, lines, newest=True)
+    return Section(8, 3, lines, newest=True)
 
 
 def _without(row: Sequence[str], number: int) -> list[str]:
@@ -139,13 +110,27 @@ def sources(look: Look, diagnosis: Diagnosis, width: int) -> Section:
         )
     lines = [cut(text, width) for text in table(rows, right=range(2, 9))]
     lines[0].stylize("underline")
-    return Section(7, 2, lines)
+    return Section(9, 2, lines)
+
+
+_NO_FACTS = "facts of any "
 
 
 def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
-    """What could not be seen."""
-    lines = [text for u in diagnosis.unobserved for text in bullet(f"{u.what}: {u.why}", width)]
+    """What could not be seen, in full; of what no source tells any facts, only what that is."""
+    told = [u for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
+    lines = [text for u in told for text in bullet(f"{u.what}: {u.why}", width)]
+    kinds = [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    lines += bullet(f"no source tells any facts of: {', '.join(kinds)}", width) if kinds else []
     return _listed("not seen", lines, width, rank)
+
+
+def blind(diagnosis: Diagnosis, width: int) -> Section:
+    """What could not be seen, in few words."""
+    told = [u.what for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
+    told += [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    said = ", ".join(told) or "nothing that was asked for"
+    return Section(6, 1, wrapped("unseen", said, width), heading=0)
 
 
 def do_next(diagnosis: Diagnosis, width: int) -> Section:

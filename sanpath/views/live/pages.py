@@ -7,22 +7,29 @@ from itertools import islice
 
 from rich.text import Text
 
+from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
 from sanpath.views.live.look import Look
 from sanpath.views.live.overview import sources, steps
+from sanpath.views.live.path import path
 from sanpath.views.live.steady import Told
 
 HELP = (
     ("q", "leave the view; a run that it shows goes on, with plain lines"),
     ("Ctrl-C", "end the run, twice: at once; `sanpath watch` only leaves"),
     ("p", "hold the screen still; the recording goes on"),
+    ("m", 'note in the recording what you just did, "changed to RR"'),
+    ("t", "the path from load to media; up and down go along it"),
     ("s f o", "every step, finding, source; the same key again: back"),
+    ("n b", "the verdict of the next step, of the step before"),
     ("d", "both directions, read only, write only"),
-    ("up down", "scroll; on the page of steps: choose the step that the overview is of"),
-    ("Esc", "back to the overview of the newest step"),
+    ("x", "sort: busiest first, along the path, by name"),
+    ("/", "only rows with a word in them; an empty word: all"),
+    ("up down", "scroll; choose a step on the page of steps, a stop on the path"),
+    ("Esc", "back to the overview of the newest step, without a filter"),
     ("", ""),
     ("grade", "A: two kinds of evidence, B: direct evidence, C: thin evidence"),
     ("windows", "whole intervals of the slowest source that lie in the step"),
@@ -35,16 +42,19 @@ HELP = (
 
 def page(look: Look, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
     """The rows of a page that are in sight."""
+    if look.diagnosis is not None and cursor.tab is Tab.path:
+        return path(look, look.diagnosis, told, cursor, width, height)
     if look.diagnosis is not None and cursor.tab is Tab.steps:
         return _steps(look.diagnosis, told, cursor, width, height)
     if look.diagnosis is not None and cursor.tab is Tab.findings:
-        body = _findings(look.diagnosis, width)
+        body = _findings(look.diagnosis, cursor, width)
     elif look.diagnosis is not None and cursor.tab is Tab.sources:
         body = _sources(look.diagnosis, look, width)
     else:
         body = _help(width)
     shown = list(islice(body, cursor.offset, cursor.offset + max(0, height - 1)))
     more = f", from row {cursor.offset + 1}" if cursor.offset else ""
+    more += f", only {cursor.filter!r}" if cursor.filter and cursor.tab is Tab.findings else ""
     return [title(f"{cursor.tab}{more}", width), *(shown or [line("nothing more here")])]
 
 
@@ -59,8 +69,11 @@ def _steps(diagnosis: Diagnosis, told: Told | None, cursor: Cursor, width: int, 
     return [title(f"{len(names)} steps: up and down choose one", width), *rows, *notes][:height]
 
 
-def _findings(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
-    for finding in words.hits(diagnosis):
+def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text]:
+    def wanted(finding: Finding) -> bool:
+        return cursor.wants(finding.rule, finding.summary, finding.role, words.short(finding.entity))
+
+    for finding in filter(wanted, words.hits(diagnosis)):
         yield from wrapped(finding.role.upper()[: LABEL - 1], f"{finding.rule}: {finding.summary}", width, "bold")
         yield from wrapped("why", finding.why, width)
         if finding.gain:
@@ -69,12 +82,14 @@ def _findings(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
             yield from wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {fix.scope}", width)
             for command in fix.commands:
                 yield from wrapped("  $", command, width)
-    for finding in words.not_judged(diagnosis):
+    for finding in filter(wanted, words.not_judged(diagnosis)):
         yield from wrapped("unknown", f"{finding.rule}: {finding.summary}", width)
 
 
 def _sources(diagnosis: Diagnosis, look: Look, width: int) -> Iterator[Text]:
     yield from sources(look, diagnosis, width).lines
+    for mark in diagnosis.marks:
+        yield from wrapped("marked", f"{mark.at}: {mark.text}", width)
     for source in diagnosis.sources:
         yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
     for u in diagnosis.unobserved:

@@ -1,7 +1,8 @@
 """`python -m sanpath.views.live.reader FOLDER [RULES]`: looks at a recording each time it is asked to.
 
 A process of its own: judging a long recording takes seconds, and the screen must answer its keys meanwhile. A line on
-standard input asks for a look, which is written to standard output (see feed.py); a closed input ends it.
+standard input asks for a look, or has something marked: `mark MICROSECONDS TEXT`. The answer, a look or why the mark
+could not be made, is written to standard output (see feed.py). A closed input ends it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import pickle
 import sys
 from pathlib import Path
 
+from sanpath.errors import SanpathError
+from sanpath.recording.mark import MARK, add_mark
 from sanpath.recording.store import Location, location
-from sanpath.views.live.look import look
+from sanpath.views.live.look import Look, look
 
 SIZE_BYTES = 8
-"""A look is preceded by its size as an integer of so many bytes, the highest first."""
+"""An answer is preceded by its size as an integer of so many bytes, the highest first."""
 
 
 def main(folder: Location, rules: Path | None) -> None:
@@ -23,10 +26,22 @@ def main(folder: Location, rules: Path | None) -> None:
     os.nice(10)  # Recorder and load generator go first.
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
-    for _ in sys.stdin:
-        answer = pickle.dumps(look(folder, rules))
+    for line in sys.stdin:
+        word, _, rest = line.rstrip("\n").partition(" ")
+        said: Look | str = _marked(folder, rest) if word == MARK else look(folder, rules)
+        answer = pickle.dumps(said)
         answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
         answers.flush()
+
+
+def _marked(folder: Location, words: str) -> str:
+    """Mark what the line says. Returns why that could not be done, "" when it was."""
+    moment, _, text = words.partition(" ")
+    try:
+        add_mark(folder, int(moment), text)
+    except (SanpathError, OSError) as error:
+        return str(error)
+    return ""
 
 
 if __name__ == "__main__":

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 
 from rich.text import Text
 
+from sanpath.model import Direction
 from sanpath.verdict.model import Diagnosis
+from sanpath.views import words
 from sanpath.views.live import overview, verdict
+from sanpath.views.live.charts import Chart, foot, over_time
 from sanpath.views.live.cursor import Cursor, Tab
+from sanpath.views.live.elements import elements
 from sanpath.views.live.layout import NARROW, Section, beside, bullet, cut, fit, line, title, wrapped
 from sanpath.views.live.look import Look
 from sanpath.views.live.pages import page
-from sanpath.views.live.steady import Steady, Told
+from sanpath.views.live.steady import JUDGED_WINDOWS, Steady, Told
 
 WIDE = 110
 """From so many columns on there is a second column."""
+WIDEST = 190
+"""And from so many a third one."""
 _SECOND = 0.36
-"""Its share of the width."""
+"""The share of the last column of two, or of three."""
+_THIRD = 0.25
 _LOW = 8
 """Below so many rows everything gives way to the verdict."""
+_HIGH = 40
+"""From so many rows on, charts are higher."""
+_HIGHER = 3
 
 
 def screenful(look: Look | None, cursor: Cursor, steady: Steady, width: int, height: int) -> list[Text]:
@@ -47,36 +58,91 @@ def _body(look: Look | None, cursor: Cursor, steady: Steady, width: int, height:
     if told is None:
         unseen = fit([overview.unseen(look.diagnosis, width)], height - 2)
         return [*_waiting("WAITING FOR I/O", "no source has seen any yet", width), *unseen]
+    shown = Shown(look, look.diagnosis, told, steady, cursor)
     if width < WIDE:
-        return fit(_narrow(look.diagnosis, told, steady, cursor, width), height)
+        return fit(_narrow(shown, width, height), height)
+    return _wide(shown, width, height) if width < WIDEST else _widest(shown, width, height)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that the overview is made of."""
+
+    look: Look
+    diagnosis: Diagnosis
+    told: Told
+    steady: Steady
+    cursor: Cursor
+
+
+def _narrow(shown: Shown, width: int, height: int) -> list[Section]:
+    said, fix, overturned, *rest = _judged(shown, width)
+    blind = overview.blind(shown.diagnosis, width)
+    steps = overview.steps(shown.diagnosis.steps, shown.told, shown.cursor, width)
+    return [said, *rest[:1], fix, overturned, *rest[1:], *_measured(shown, width, height), steps, blind]
+
+
+def _wide(shown: Shown, width: int, height: int) -> list[Text]:
     right = round(width * _SECOND)
     left = width - right - 3
-    sections = [
-        *_first_column(look.diagnosis, told, steady, cursor, left),
-        overview.sources(look, look.diagnosis, left),
+    said, _, overturned, *rest = _judged(shown, left)
+    first = [said, *rest[:1], overturned, *rest[1:], *_measured(shown, left, height)]
+    first += [
+        overview.steps(shown.diagnosis.steps, shown.told, shown.cursor, left),
+        overview.sources(shown.look, shown.diagnosis, left),
     ]
-    first = fit(sections, height)
-    return beside(first, fit(_second_column(look.diagnosis, right), height), left)
+    return beside(fit(first, height), fit(_to_do(shown.diagnosis, right), height), left)
 
 
-def _narrow(diagnosis: Diagnosis, told: Told, steady: Steady, cursor: Cursor, width: int) -> list[Section]:
-    verdict_and_reasons, *others = _first_column(diagnosis, told, steady, cursor, width)
-    fix = Section(7, 1, verdict.remedy(diagnosis, width), heading=0)
-    return [verdict_and_reasons, fix, *others, overview.unseen(diagnosis, width)]
+def _widest(shown: Shown, width: int, height: int) -> list[Text]:
+    right = round(width * _THIRD)
+    left = (width - right - 6) * 48 // 100
+    middle = width - right - 6 - left
+    said, _, overturned, *rest = _judged(shown, left)
+    first = [said, *rest[:1], overturned, *rest[1:], *_charts(shown, left, height)]
+    second = [
+        elements(shown.look, shown.diagnosis, shown.told, shown.cursor, middle),
+        overview.steps(shown.diagnosis.steps, shown.told, shown.cursor, middle),
+        overview.sources(shown.look, shown.diagnosis, middle),
+    ]
+    columns = beside(fit(first, height), fit(second, height), left)
+    return beside(columns, fit(_to_do(shown.diagnosis, right), height), left + 3 + middle)
 
 
-def _first_column(diagnosis: Diagnosis, told: Told, steady: Steady, cursor: Cursor, width: int) -> list[Section]:
-    said = [verdict.headline(steady, told, width), *verdict.reasons(told, width)]
+def _judged(shown: Shown, width: int) -> list[Section]:
+    """The verdict, what to do first, what would overturn it, the evidence, and where the latency goes."""
+    said = [verdict.headline(shown.steady, shown.told, width), *verdict.where(shown.told, width)]
+    was = verdict.changed(shown.steady, shown.told, width)
     return [
         Section(1, len(said), said),
-        Section(8, 1, verdict.overturned_by(told, width), heading=0),
-        overview.budget(diagnosis, told, cursor, width),
-        overview.elements(diagnosis, told, width),
-        overview.steps(diagnosis.steps, told, cursor, width),
+        Section(7, 1, verdict.remedy(shown.diagnosis, width), heading=0),
+        Section(9, 1, verdict.overturned_by(shown.told, width), heading=0),
+        Section(2, 1, verdict.why(shown.told, width), heading=0),
+        Section(2, len(was), was),
+        overview.budget(shown.diagnosis, shown.told, shown.cursor, width),
     ]
 
 
-def _second_column(diagnosis: Diagnosis, width: int) -> list[Section]:
+def _measured(shown: Shown, width: int, height: int) -> list[Section]:
+    return [
+        *_charts(shown, width, height),
+        elements(shown.look, shown.diagnosis, shown.told, shown.cursor, width),
+    ]
+
+
+def _charts(shown: Shown, width: int, height: int) -> list[Section]:
+    budgets = words.budgets_of(shown.diagnosis, shown.told.step.name)
+    busiest = budgets[0].direction if budgets else next(iter(shown.told.step.directions), None)
+    direction: Direction = shown.cursor.direction or ("write" if busiest == "write" else "read")
+    marks = [(_epoch(mark.at), mark.text) for mark in shown.diagnosis.marks]
+    if shown.look.series is None:
+        return []
+    rows = _HIGHER if height >= _HIGH else 1
+    chart = Chart(shown.look.series, shown.told.step, direction, marks, shown.look.ended, rows)
+    return [over_time(chart, width), foot(chart, width)]
+
+
+def _to_do(diagnosis: Diagnosis, width: int) -> list[Section]:
     return [
         overview.do_next(diagnosis, width),
         overview.next_limit(diagnosis, width),
@@ -102,7 +168,9 @@ def _header(look: Look | None, cursor: Cursor, width: int) -> Text:
     text.append_text(_state(look, look.diagnosis, cursor))
     step = next(reversed(look.diagnosis.steps), None)
     if step is not None and step.origin == "marks" and not look.ended:
-        text.append_text(line(f"  step {step.name}  {_clock(look.taken - _epoch(step.start))}"))
+        text.append_text(line(f"  step {step.name}  {words.elapsed(look.taken - _epoch(step.start))}"))
+        if step.windows_used < JUDGED_WINDOWS:
+            text.append_text(line((f"  MEASURING {step.windows_used} of {JUDGED_WINDOWS} windows", "yellow")))
     cost = f"  judged in {look.cost_seconds:.1f} s" if width >= WIDE else ""
     if look.failure:
         text.append_text(line((f"  not judged now: {look.failure}", "red")))
@@ -118,8 +186,8 @@ def _state(look: Look, diagnosis: Diagnosis, cursor: Cursor) -> Text:
     started, run = _epoch(diagnosis.run.start), diagnosis.run
     if look.ended:
         code = f", load failed with exit code {run.load_exit_code}" if run.load_exit_code else ""
-        return line(("ENDED", "bold"), f" after {_clock(_epoch(run.end) - started)}{code}")
-    elapsed = _clock(look.taken - started)
+        return line(("ENDED", "bold"), f" after {words.elapsed(_epoch(run.end) - started)}{code}")
+    elapsed = words.elapsed(look.taken - started)
     if look.silent:
         since = datetime.fromtimestamp(look.newest, UTC).isoformat(timespec="seconds")
         return line(("SILENT", "bold red"), f" since {since}: its recorder has gone")
@@ -129,26 +197,23 @@ def _state(look: Look, diagnosis: Diagnosis, cursor: Cursor) -> Text:
 
 
 def _keys(cursor: Cursor, width: int) -> Text:
-    words = (
+    keys = (
         ("q", "quit", False),
         ("p", "go on" if cursor.paused else "pause", cursor.paused),
+        ("m", "mark", False),
+        ("t", "path", cursor.tab is Tab.path),
         ("s", "steps", cursor.tab is Tab.steps),
         ("f", "findings", cursor.tab is Tab.findings),
         ("o", "sources", cursor.tab is Tab.sources),
-        ("d", f"direction: {cursor.direction or 'both'}", cursor.direction is not None),
+        ("d", cursor.direction or "both", cursor.direction is not None),
+        ("/", cursor.filter or "only", bool(cursor.filter)),
         ("?", "help", cursor.tab is Tab.help),
     )
     text = Text(no_wrap=True)
-    for key, meaning, on in words:
-        text.append(f" {key} ", "bold").append(f"{meaning} ", "reverse" if on else "dim")
+    for key, meaning, on in keys:
+        text.append(f" {key} ", "bold").append(meaning, "reverse" if on else "dim")
     return cut(text, width)
 
 
 def _epoch(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -29,11 +29,17 @@ class Told:
         )
 
 
+CONFIRMED_WINDOWS = 2
+"""Another verdict of the same step must hold over so many more windows before it is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """A verdict that changes only when two looks in a row, at new data each, say the same new thing.
+    """A verdict that changes only when looks at new data keep saying the same new thing: over two more windows of the
+    step, or in two looks where the verdict is of a newer step, which has its windows already.
 
-    `shown`: None before the first I/O. `before`: what it replaced. `doubt`: the other verdict of the last look.
+    `shown`: None before the first I/O. `before`: what it replaced. `doubt`: the other verdict, as it
+    was first said.
     """
 
     shown: Told | None = None
@@ -46,9 +52,11 @@ class Steady:
             return self
         if self.shown is None or told.says == self.shown.says:
             return replace(self, shown=told, doubt=None)
-        if self.doubt is not None and told.says == self.doubt.says:
-            return Steady(told, self.shown)
-        return replace(self, doubt=told)
+        if self.doubt is None or told.says != self.doubt.says:
+            return replace(self, doubt=told)
+        more = told.step.windows_used - self.doubt.step.windows_used
+        newer = told.step.name != self.shown.step.name
+        return Steady(told, self.shown) if newer or more >= CONFIRMED_WINDOWS else self
 
 
 def told_by(diagnosis: Diagnosis, cursor: Cursor) -> Told | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
@@ -10,7 +10,7 @@ from sanpath.verdict.model import Bottleneck, Diagnosis
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views import words
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
-from sanpath.views.live.steady import JUDGED_WINDOWS, Steady, Told
+from sanpath.views.live.steady import CONFIRMED_WINDOWS, JUDGED_WINDOWS, Steady, Told
 
 _STYLES = {"bottleneck": "bold white on red", "cannot_tell": "bold black on yellow", "healthy": "bold white on green"}
 _OTHERWISE = "bold white on blue"
@@ -28,10 +28,21 @@ def headline(steady: Steady, told: Told, width: int) -> Text:
     text = line(word, f"  step {told.step.name}, grade {verdict.grade}, {windows}")
     if steady.doubt is not None:
         text.append_text(line((f"  changing? {_other(steady.doubt, told)}", "yellow")))
-    elif steady.before is not None:
-        other = _other(steady.before, told)
-        text.append_text(line((f"  before, in step {steady.before.step.name}: {other}", "dim")))
     return cut(text, width)
+
+
+def changed(steady: Steady, told: Told, width: int) -> list[Text]:
+    """What the verdict was before it changed, and what made it change; [] where it has not."""
+    before = steady.before
+    if before is None:
+        return []
+    newer = before.step.name != told.step.name
+    why = (
+        f"step {told.step.name} has {told.step.windows_used} windows of its own"
+        if newer
+        else f"{CONFIRMED_WINDOWS} more windows of it say otherwise"
+    )
+    return wrapped("was", f"{_other(before, told)} in step {before.step.name}; {why}", width)
 
 
 def _other(other: Told, told: Told) -> str:
@@ -43,14 +54,23 @@ def _other(other: Told, told: Told) -> str:
     )
 
 
-def reasons(told: Told, width: int) -> list[Text]:
-    """Where, why, and what latency and load have to do with each other."""
-    lines = [text for bottleneck in told.bottlenecks for text in _where(bottleneck, width)]
-    lines += wrapped("R", _law(told), width)
-    because = [told.bottlenecks[0].because] if told.bottlenecks else [told.step.verdict.because]
-    for number, sentence in enumerate(because[0]):
-        lines += wrapped("why" if number == 0 else "", sentence, width)
-    return lines
+def where(told: Told, width: int) -> list[Text]:
+    """Where, and what latency and load have to do with each other."""
+    same: dict[frozenset[str], list[Bottleneck]] = {}
+    for bottleneck in told.bottlenecks:
+        same.setdefault(frozenset((bottleneck.entity, *bottleneck.coincident)), []).append(bottleneck)
+    lines = [text for together in same.values() for text in _where(together, width)]
+    return lines + wrapped("R", _law(told), width)
+
+
+def why(told: Told, width: int) -> list[Text]:
+    """The evidence, the strongest first."""
+    because = told.bottlenecks[0].because if told.bottlenecks else told.step.verdict.because
+    return [
+        text
+        for number, sentence in enumerate(because)
+        for text in wrapped("why" if number == 0 else "", sentence, width)
+    ]
 
 
 def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
@@ -68,12 +88,14 @@ def overturned_by(told: Told, width: int) -> list[Text]:
     return wrapped("flips", f"by {first[0]}", width) if first else []
 
 
-def _where(bottleneck: Bottleneck, width: int) -> Iterator[Text]:
-    together = " and ".join(words.short(entity) for entity in (bottleneck.entity, *bottleneck.coincident))
-    yield from wrapped("where", f"{together}, {bottleneck.direction}", width, "bold")
-    if bottleneck.culprit:
-        suffer = ", ".join(words.short(victim) for victim in bottleneck.victims)
-        yield from wrapped("", f"held up by {words.short(bottleneck.culprit)}; {suffer or 'others'} suffer", width)
+def _where(together: Sequence[Bottleneck], width: int) -> Iterator[Text]:
+    """One limit, which may hold in both directions."""
+    first = together[0]
+    elements = " and ".join(words.short(entity) for entity in (first.entity, *first.coincident))
+    yield from wrapped("where", f"{elements}, {' and '.join(b.direction for b in together)}", width, "bold")
+    if first.culprit:
+        suffer = ", ".join(words.short(victim) for victim in first.victims)
+        yield from wrapped("", f"held up by {words.short(first.culprit)}; {suffer or 'others'} suffer", width)
 
 
 def _law(told: Told) -> str:

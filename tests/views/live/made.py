@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.facts.series import Line, Quantity, Series
 from sanpath.rulebook.model import Finding, Fix
 from sanpath.verdict.model import (
     R0,
@@ -12,10 +13,12 @@ from sanpath.verdict.model import (
     Cleared,
     Diagnosis,
     DirectionResult,
+    ElementUse,
     InFlight,
     Kind,
     Latency,
     LatencyBudget,
+    Mark,
     Next,
     Run,
     SourceAccount,
@@ -25,9 +28,11 @@ from sanpath.verdict.model import (
     Verdict,
 )
 from sanpath.views.live.look import Freshness, Look
+from sanpath.views.live.way import Stop
 
 STARTED = 1_800_000_000.0
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
+IDLE_LINK = "link:esx9/vmhba2--sw1/fc1/9"
 MEANING = (
     "415.2 MB/s counted of 425.0 MB/s = 97.7 %",
     "16 I/Os in flight gave 6,250 IOPS, 50 times as many the same",
@@ -91,6 +96,49 @@ def budget(of: StepResult, entity: str = HOST_LINK) -> list[LatencyBudget]:
     return budgets
 
 
+def uses(of: StepResult, direction: str, entity: str) -> list[ElementUse]:
+    """Both links of the path full, and one that is nobody's but theirs."""
+    full = [ElementUse(e, "link", of.name, direction, True, "4GFC", 0.977, 415.2e6, 425e6, 1.0, 1.0, None)
+            for e in (entity, ARRAY_LINK)]  # fmt: skip
+    idle = ElementUse(IDLE_LINK, "link", of.name, direction, False, "4GFC", 0.25, 106e6, 425e6, 0.0, 0.0, 106e6)
+    return [*full, idle]
+
+
+def series() -> Series:
+    """A minute of it: two steps of 20 s with a gap between them, in which nothing is done; the array tells nothing of
+    the gap."""
+    moments = tuple(0.5 + n for n in range(60))
+    steps = (("t16", 0.0, 20.0), ("t64", 22.0, 60.0))
+
+    def line(quantity: Quantity, entity: str, first: float, second: float, between: float | None) -> Line:
+        values = (first if m < 20 else between if m < 22 else second for m in moments)
+        return Line(quantity, entity, "read", tuple(values))
+
+    lines = (
+        line("payload", "load", 409.6e6, 409.6e6, 0.0),
+        line("load_latency", "load", 0.0205, 0.0819, None),
+        line("device_latency", "lun:sqlvm1/sda", 0.00512, 0.00512, 0.00512),
+        line("array_latency", "array:fa1", 0.00035, 0.00035, None),
+        line("utilisation", HOST_LINK, 0.977, 0.977, 0.0),
+        line("utilisation", ARRAY_LINK, 0.5, 0.977, 0.0),
+    )
+    return Series(int(STARTED * 1e6), moments, steps, lines)
+
+
+WAY = (
+    Stop("load", "load:fio"),
+    Stop("vm", "vm:sqlvm1"),
+    Stop("lun", "lun:sqlvm1/sda"),
+    Stop("host", "host:esx7"),
+    Stop("hba", "hba:esx7/vmhba2"),
+    Stop("link", HOST_LINK),
+    Stop("switch", "switch:sw1"),
+    Stop("link", ARRAY_LINK),
+    Stop("array", "array:fa1"),
+    Stop("media", ""),
+)
+
+
 def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = False, source: str = "sw1") -> Diagnosis:
     shown = steps or (step("t16", 128, entity=entity), step(entity=entity))
     last = shown[-1]
@@ -127,7 +175,8 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         unobserved=(
             Unobserved("credit stall", "no source reports buffer credits", "a slow device would not be seen"),
         ),
-        elements=(),
+        elements=tuple(use for s in shown for d in s.directions for use in uses(s, d, entity)),
+        marks=(Mark("2027-01-15T08:00:30.000Z", "changed to RR"),),
         sources=(
             SourceAccount(source, "snmp_switch", 60, 0, 0, None, 2.0, 60, "", 1.0, None),
             SourceAccount("fa1", "flasharray", 20, 3, 0, -0.2, 0.5, 20, "no answer within the deadline", 2.0, None),
@@ -144,6 +193,8 @@ def look(made: Diagnosis | None = None, at: float = 60.0, ended: bool = False, s
         newest=STARTED + at - 1,
         command=("/usr/bin/fio", "job.fio"),
         freshness={source: Freshness(1.0, 1.0, False), "fa1": Freshness(2.0, 41.0, True)},
+        series=series(),
+        way=WAY,
         cost_seconds=0.0,
     )
 

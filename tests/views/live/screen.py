@@ -19,6 +19,8 @@ class Film:
     def __init__(self, looks: Sequence[Look]) -> None:
         self._looks = list(looks)
         self.given, self.closed = 0, False
+        self.marked: list[str] = []
+        self.refused = ""
         self.wanted = asyncio.Semaphore(1)
 
     async def look(self) -> Look:
@@ -27,6 +29,10 @@ class Film:
             await asyncio.Event().wait()
         self.given += 1
         return self._looks.pop(0)
+
+    async def mark(self, text: str) -> str:
+        self.marked.append(text)
+        return self.refused
 
     async def close(self) -> None:
         self.closed = True

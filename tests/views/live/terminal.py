@@ -33,9 +33,9 @@ class Terminal:
         )
         return done.stdout
 
-    def text(self, history: int = 0) -> str:
-        """What is on it, and so many lines of what has scrolled away."""
-        return self._tmux("capture-pane", "-p", "-S", str(-history))
+    def text(self, history: int = 0, escapes: bool = False) -> str:
+        """What is on it, and so many lines of what has scrolled away; with `escapes` how it is drawn as well."""
+        return self._tmux("capture-pane", *(("-e",) if escapes else ()), "-p", "-S", str(-history))
 
     def wait_for(self, *words: str, history: int = 0) -> str:
         """The screen, once all these words are on it."""

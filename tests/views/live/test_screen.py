@@ -21,7 +21,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
 
 
-def test_a_small_terminal_has_verdict_reason_law_budget_steps_sources_and_blind_spots() -> None:
+def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources_and_blind_spots() -> None:
     async def scene() -> None:
         async with showing(look()) as shown:
             text = shown.text()
@@ -32,12 +32,15 @@ def test_a_small_terminal_has_verdict_reason_law_budget_steps_sources_and_blind_
         assert "81.9 ms = 512 in flight / 6,250 IOPS" in text
         assert "415.2 MB/s counted of 425.0 MB/s = 97.7 %" in text
         assert re.search(r"guest +77\.0 ms █+ +held by esx7/vmhba2 - sw1/fc1/7", text)
-        assert re.search(r"fc1/7 +read +97\.7 % █+", text)
-        assert re.search(r"► +t64 .*6,250", text)
+        assert re.search(r"throughput +409\.6 MB/s █+▁▁█+", text)
+        assert re.search(r"load +81\.9 ms ▆+ +█+", text)
+        assert re.search(r"array fa1 +0\.35 ms ▁+ +▁+", text)
+        assert re.search(r"fc1/7 +read +97\.7 % █+ +█+ LIMITS 4GFC", text)
         assert "fa1 41 s LATE, 3 failed" in text
         assert "sw1 1 s" in text
-        assert "credit stall: no source reports buffer credits" in text
+        assert re.search(r"unseen +credit stall", text)
         assert "q quit" in text.splitlines()[-1]
+        assert "? help" in text.splitlines()[-1]
 
     play(scene)
 
@@ -71,12 +74,12 @@ def test_any_size_is_drawn_and_the_first_one_looks_the_same_again() -> None:
     async def scene() -> None:
         async with showing(look()) as shown:
             before = shown.text()
-            for keys in ((), ("s",), ("f",), ("o",), ("question_mark",)):
+            for keys in ((), ("t",), ("s",), ("f",), ("o",), ("question_mark",), ("m",)):
                 await shown.press("escape", *keys)
                 for size in ((1, 1), (10, 3), (200, 5), (5, 60), (110, 8), (109, 30), (160, 48)):
                     await shown.resize(*size)
                     assert all(cell_len(line) <= size[0] for line in shown.lines())
-            await shown.press("escape")
+            await shown.press("escape", "escape")
             assert await shown.resize(80, 24) == before
 
     play(scene)
@@ -89,7 +92,7 @@ def test_names_of_devices_cannot_change_the_layout(size: tuple[int, int]) -> Non
 
     async def scene() -> None:
         async with showing(given, size=size) as shown:
-            for key in ("escape", "s", "f", "o"):
+            for key in ("escape", "t", "s", "f", "o"):
                 text = await shown.press(key)
                 assert all(character.isprintable() or character == "\n" for character in text)
                 assert all(cell_len(line) == size[0] for line in shown.lines())
@@ -149,14 +152,14 @@ def test_one_direction_can_be_looked_at() -> None:
 
     async def scene() -> None:
         async with showing(look(both)) as shown:
-            assert "direction: both" in shown.text()
+            assert "d both" in shown.text()
             reads = await shown.press("d")
             assert "CT0.FC0, read" in reads
             assert "CT0.FC0, write" not in reads
             writes = await shown.press("d")
             assert "CT0.FC0, write" in writes
             assert "ms go: write" in writes
-            assert "direction: both" in await shown.press("d")
+            assert "d both" in await shown.press("d")
 
     play(scene)
 
@@ -172,22 +175,36 @@ def test_a_paused_screen_stands_still_until_it_goes_on() -> None:
     play(scene)
 
 
-def other_verdict(kind: str = "cannot_tell") -> Diagnosis:
+def other_verdict(kind: str = "cannot_tell", windows: int = 9) -> Diagnosis:
     assert kind in ("cannot_tell", "healthy")
-    return diagnosis(step("t16", 128), step(kind=kind))  # type: ignore[arg-type] # narrowed on the line above
+    return diagnosis(step("t16", 128), step(kind=kind, windows=windows))  # type: ignore[arg-type] # narrowed above
 
 
-def test_a_verdict_changes_only_when_two_looks_at_new_data_agree() -> None:
+def test_a_verdict_changes_only_when_two_more_windows_agree_and_says_so() -> None:
     async def scene() -> None:
-        doubts = [look(other_verdict(), at=at) for at in (62, 62, 64)]
+        doubts = [look(other_verdict(windows=w), at=at) for at, w in ((62, 10), (62, 12), (64, 11), (66, 12))]
         async with showing(look(), *doubts) as shown:
             doubtful = await shown.next()
             assert "BOTTLENECK" in doubtful
             assert "changing? cannot tell" in doubtful
             assert "BOTTLENECK" in await shown.next(), "the same data judged twice are no second witness"
+            assert "BOTTLENECK" in await shown.next(), "one window more may be chance"
             changed = await shown.next()
             assert changed.splitlines()[2].startswith("CANNOT TELL")
-            assert "before, in step t64: bottleneck" in changed
+            assert "was     bottleneck in step t64; 2 more windows of it say otherwise" in changed
+
+    play(scene)
+
+
+def test_a_newer_step_has_its_windows_already_and_needs_a_second_look_only() -> None:
+    newer = diagnosis(step("t64"), step("t100", 800, kind="healthy"))
+
+    async def scene() -> None:
+        async with showing(look(), look(newer, at=62), look(newer, at=64)) as shown:
+            assert "changing? healthy" in await shown.next()
+            changed = await shown.next()
+            assert changed.splitlines()[2].startswith("HEALTHY")
+            assert "was     bottleneck in step t64; step t100 has 9 windows of its own" in changed
 
     play(scene)
 
@@ -233,7 +250,7 @@ def test_a_step_in_its_ramp_does_not_replace_the_last_verdict() -> None:
 
     async def scene() -> None:
         async with showing(look(ramp)) as shown:
-            assert "RUNNING 1:00  step t100" in shown.text()
+            assert "RUNNING 1:00  step t100  0:40  MEASURING 2 of 4 windows" in shown.text()
             assert "BOTTLENECK  step t64" in shown.text()
 
     play(scene)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -63,6 +64,10 @@ def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_noth
     screen.resize(10, 3)
     screen.wait_for("BOTTLENECK")
     screen.resize(80, 24)
+    screen.wait_for("held by", "throughput", "array fa1")
+    screen.press("t")
+    screen.wait_for("path from load to media", "array port", "sqlvm1")
+    screen.press("Escape")
     screen.wait_for("held by")
     screen.press("q")
     screen.wait_for("exit code 0")
@@ -127,6 +132,42 @@ def test_quitting_goes_on_with_lines_and_ctrl_c_then_ends_the_run(terminal: Open
     screen.press("C-c")
     screen.wait_for("exit code 130", history=200)
     assert list((tmp_path / "r.sanpath" / "writers").glob("*.end.json"))
+
+
+def test_a_mark_is_an_event_of_the_recording_and_no_second_run(terminal: Open, tmp_path: Path) -> None:
+    screen = terminal("run", "--into", tmp_path / "r.sanpath", "--", "sleep", "500")
+    screen.wait_for("RUNNING")
+    screen.press("m")
+    screen.wait_for("note in the recording")
+    screen.press(*"to-RR", "Enter")
+    screen.wait_for("marked: to-RR")
+    screen.press("C-c")
+    screen.wait_for("interrupted", "exit code 130", history=200)
+    found = diagnose(Recording(tmp_path / "r.sanpath"))
+    assert [mark.text for mark in found.marks] == ["to-RR"]
+    assert found.run.complete
+    assert found.run.load_command == "sleep 500"
+
+
+GREYS = {*range(232, 256), 16, 59, 102, 145, 188, 231}
+"""Of the 256 colours those without a hue."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "sixteen"),
+    [(("NO_COLOR=1",), False), (("COLORTERM=", "TERM=xterm-16color"), True)],
+    ids=["none", "16"],
+)
+def test_no_colour_is_needed_to_read_it(recording: Path, settings: tuple[str, ...], sixteen: bool) -> None:
+    screen = Terminal(["env", *settings, *SANPATH, "watch", str(recording)], recording.parent, 80, 24)
+    try:
+        text = screen.wait_for("BOTTLENECK", "LIMITS", "held by", "ENDED")
+        assert "█" in text
+        drawn = screen.text(escapes=True)
+        assert {int(number) for number in re.findall(r"[34]8;5;(\d+)", drawn)} <= GREYS
+        assert bool(re.search(r"\x1b\[[349][1-6]m", drawn)) == sixteen
+    finally:
+        screen.close()
 
 
 def test_ctrl_c_on_the_screen_ends_the_run_and_reports(terminal: Open, tmp_path: Path) -> None:
