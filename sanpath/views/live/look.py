@@ -76,7 +76,7 @@ class Look:
 
 
 @cache
-def _rulebook(rules: Path | None) -> list[Rule]:
+def _rulebook(rules: Path | None) -> Sequence[Rule]:
     """Read once: parsing the rules costs as much as judging a minute of a test."""
     return load_rulebook(rules)
 
