@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check papers wheel real-lab bench pythons clean
+.PHONY: help demo test check papers stories wheel real-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -22,6 +22,9 @@ check: .venv/ready ## Style, types, and generated papers that are stale
 
 papers: .venv/ready ## Write the generated papers: README tables, docs/, rule pages
 	$(RUN) -m sanpath.papers
+
+stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
+	$(RUN) examples/stories.py
 
 wheel: .venv/ready ## Build the wheel into dist/
 	rm -rf dist

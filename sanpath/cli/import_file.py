@@ -65,13 +65,18 @@ def import_file(
         str | None, typer.Option("--host", help="The machine it is from; default: the only one of the recording.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="What to call the load; default: as its reader.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A sanpath.yaml, for what it knows of the topology.")
+    ] = None,
     reader: Annotated[
         str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not tell.")
     ] = None,
 ) -> None:
     """Put what a load generator or a host left in a file into a recording, at the time it belongs to."""
     from sanpath.cli.import_progress import Progress
+    from sanpath.config import Config, load_config
     from sanpath.errors import UsageError
+    from sanpath.model import Thing, Tie
     from sanpath.recorder.importing.importer import ImportRequest, import_file
     from sanpath.recorder.importing.place import Placement, zone
 
@@ -83,13 +88,15 @@ def import_file(
     folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
     if isinstance(folder, Path) and folder.is_file():
         raise UsageError(f"{folder}: is a file, not a recording")
+    told = load_config(config) if config is not None else Config(None)
+    known: list[Thing | Tie] = [*told.things, *told.ties]
     for file in files:
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,
             begins=_moment(at, utc_offset) if at is not None else None,
             behind_us=round(behind * 1e6),
         )
-        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), placement)
+        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), known, placement)
         with Progress(file) as progress:
             done = import_file(request, progress.read)
         typer.echo(progress.summary(done))

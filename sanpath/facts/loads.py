@@ -30,6 +30,7 @@ class LoadFacts:
     than two. `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is exact.
     `summary`: a job gave one figure for the whole step, so that its windows count for nothing. `jobs`: the loads
     proper. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
+    `whole_seconds`: the shortest time that a job's one figure is of, None: none gives one.
     """
 
     roots: tuple[str, ...]
@@ -52,11 +53,12 @@ class LoadFacts:
     jobs: tuple[str, ...] = ()
     series: tuple[tuple[float, float], ...] = ()
     latency_series: tuple[tuple[float, float], ...] = ()
+    whole_seconds: float | None = None
 
     @property
     def seconds(self) -> float | None:
-        """How long the load was observed in the step; None: not window by window."""
-        return sum(seconds for _, seconds in self.series) or None
+        """How long the load was observed in the step; None: not known."""
+        return sum(seconds for _, seconds in self.series) or self.whole_seconds
 
     @property
     def entity(self) -> str:
@@ -140,6 +142,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         len(series) < len(active),
         tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
         *_series(series, direction),
+        min(((load.whole[1] - load.whole[0]) / 1e6 for load in step.loads if load.whole is not None), default=None),
     )
 
 

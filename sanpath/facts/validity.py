@@ -37,6 +37,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "fill": _same(every("fill")),
         "preconditioned": _truth(every("preconditioned"), all),
         "rate_limited": _truth(every("rate_limited"), any),
+        "one_figure": load.summary,
         "step_seconds": load.seconds or _number(every("seconds"), min),
         "throughput_trend": trend(load.series),
         "latency_trend": trend(load.latency_series),

@@ -64,12 +64,12 @@ def _bottleneck_headline(
     if bottleneck.kind != "link":
         at = f"{load.direction} direction at {iops(load.ops_per_second)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."
-    row = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)[0]
-    said = _link_sentence(load, bottleneck, row)
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
+    said = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
     for other in beside:
         where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
         said += f"; in the {other.load.direction} direction {where} is full as well"
-    if (others := others_share(row)) > MOSTLY_OTHERS:
+    if rows and (others := others_share(rows[0])) > MOSTLY_OTHERS:
         return f"{said}; {percent(others)} of its bytes are not the test's: others fill it; {law}."
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
@@ -84,12 +84,22 @@ def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
+    return said + _coincident(bottleneck)
+
+
+def _uncounted(bottleneck: Bottleneck) -> str:
+    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
+    said = f"The link {port} is full in the {bottleneck.direction} direction, told by its speed"
+    return f"{said}{_coincident(bottleneck)}: {bottleneck.because[0]}"
+
+
+def _coincident(bottleneck: Bottleneck) -> str:
     others = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
-    if others:
-        are = "is" if len(others) == 1 else "are"
-        listed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
-        said += f", and so {are} {listed}"
-    return said
+    if not others:
+        return ""
+    are = "is" if len(others) == 1 else "are"
+    listed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+    return f", and so {are} {listed}"
 
 
 def _first(judged: Judgement) -> str:

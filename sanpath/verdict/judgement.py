@@ -19,6 +19,7 @@ from sanpath.verdict.link_limit import link_bottleneck
 from sanpath.verdict.no_limit import without_bottleneck
 from sanpath.verdict.queue_limit import path_bottleneck, queue_bottleneck, serialised
 from sanpath.verdict.queues import limiting_queue
+from sanpath.verdict.uncounted import held_at_ceiling
 
 
 def judge(facts: Facts, load: LoadFacts) -> Judgement:
@@ -36,6 +37,8 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
         return held_up
     if array is not None and array_saturated(facts, load, links, array):
         return array_bottleneck(facts, load, links, array, windows)
+    if (held := held_at_ceiling(facts, load, windows)) is not None:
+        return held
     all_seen = not not_seen(facts, load, links, array)
     if all_seen and (used := serialised(facts, load, links)):
         return path_bottleneck(facts, load, used, windows)

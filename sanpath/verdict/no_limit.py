@@ -11,6 +11,7 @@ from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import BUSY, array_growth, flat_throughput, not_seen
 from sanpath.verdict.judged import Judgement, graded
 from sanpath.verdict.queues import below_queues, throttle
+from sanpath.verdict.uncounted import at_ceiling
 from sanpath.verdict.units import count, duration, percent
 
 FILLED = 0.95
@@ -36,6 +37,11 @@ def without_bottleneck(
         of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
         because = (f"{of} in flight: the load wants no more",)
         return Judgement(load, "demand_limited", graded("B", windows), (), because, None, windows)
+    if unseen and (stands := at_ceiling(facts, load)) is not None:
+        why = f"{stands}, and neither the bytes of the links nor another load tells whether that is what holds it"
+        return _cannot_tell(
+            load, why, "the bytes of these ports, or twice as many of the same I/Os in flight", windows
+        )
     if unseen:
         why = f"nothing that was observed is full, and {' and '.join(unseen)} could not be seen"
         decide = f"read {unseen[0]}"

@@ -12,6 +12,7 @@ from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import io_paths
 from sanpath.verdict.evidence import unseen_between
 from sanpath.verdict.model import SourceAccount, Unobserved
 
@@ -105,7 +106,10 @@ def _blind(facts: Facts) -> list[Unobserved]:
         why = "no load generator was read: what its host counts is taken for the load"
         found.append(Unobserved("the load", why, "how many I/Os it was told to keep in flight is not known"))
     if not facts.tables["link"].rows:
-        found.append(Unobserved("the fabric", "no switch port is joined to the loaded path", "no link was judged"))
+        known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
+        why = "nobody counts the bytes of its links" if known else "no switch port is joined to the loaded path"
+        only = "a link is named only where throughput stands still at what it carries"
+        found.append(Unobserved("the fabric", why, only if known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
         found.append(
             Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")

@@ -34,7 +34,7 @@ _KEPT_BYTES = 64 << 20
 class ImportRequest:
     """What is asked for. `name`: what the load or source is called, None: as its collector. `host`: the machine the
     file is from, None: the only one that the recording knows. `marks`: names of the recording's steps that the file's
-    steps are. `begins_us`: when the first load of the file began."""
+    steps are. `known`: what people know of the topology, as if a source had said it."""
 
     file: Path
     folder: Location
@@ -42,6 +42,7 @@ class ImportRequest:
     name: str | None = None
     host: str | None = None
     marks: Sequence[str] = ()
+    known: Sequence[Thing | Tie] = ()
     placement: Placement = field(default_factory=Placement)
 
 
@@ -81,6 +82,8 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     _refuse_twice(file, known)
     from_host, odd = _host(request.host, known)
     task = _Import(writer, source, clock, placement, from_host, [*said, *odd])
+    for item in request.known:
+        writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
     try:
         task.run(result, file, progress)

@@ -329,3 +329,48 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path, words: tuple[
     folder = without_load(tmp_path / "a.sanpath", seconds=12)
     with pytest.raises(UsageError, match=problem):
         run(written(tmp_path, sqlio()), "--into", folder, *words)
+
+
+CABLED = """
+topology:
+  things:
+    "hba:esx7/vmhba2": {capable_bits_per_second: 8_000_000_000}
+    "switch_port:sw1/fc1/7": {technology: fibre_channel, speed_bits_per_second: 4_000_000_000}
+    "switch_port:sw1/fc1/1": {technology: fibre_channel, speed_bits_per_second: 4_000_000_000}
+    "switch:sw1":
+    "array:fa1":
+    "array_port:fa1/CT0.FC0": {capable_bits_per_second: 8_000_000_000}
+  links:
+    - load:sqlio runs_on host:esx7
+    - hba:esx7/vmhba2 attached_to host:esx7
+    - hba:esx7/vmhba2 logged_in switch_port:sw1/fc1/7
+    - array_port:fa1/CT0.FC0 logged_in switch_port:sw1/fc1/1
+    - switch_port:sw1/fc1/7 member_of switch:sw1
+    - switch_port:sw1/fc1/1 member_of switch:sw1
+    - array_port:fa1/CT0.FC0 member_of array:fa1
+"""
+
+
+def two_loads_over_known_cables(tmp_path: Path, ops: float) -> Diagnosis:
+    (tmp_path / "sanpath.yaml").write_text(CABLED)
+    (tmp_path / "result.txt").write_text(sqlio(threads=16, ops=ops) + sqlio(threads=100, ops=ops))
+    arguments = ["import", str(tmp_path / "result.txt"), "--config", str(tmp_path / "sanpath.yaml")]
+    done = CliRunner().invoke(app, [*arguments, "--into", str(tmp_path / "a.sanpath")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return diagnose(Recording(tmp_path / "a.sanpath"))
+
+
+def test_a_plateau_at_what_a_link_of_the_configuration_carries_names_it_although_nobody_counts(
+    tmp_path: Path,
+) -> None:
+    told = two_loads_over_known_cables(tmp_path, X)
+    assert (told.verdict.kind, told.verdict.grade) == ("bottleneck", "C")
+    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert told.verdict.bottlenecks[0].coincident == ("link:sw1/fc1/1--fa1/CT0.FC0",)
+    assert any("nobody counts the bytes" in unseen.why for unseen in told.unobserved)
+
+
+def test_a_plateau_below_what_the_links_carry_names_none(tmp_path: Path) -> None:
+    told = two_loads_over_known_cables(tmp_path, 0.9 * X)
+    assert told.verdict.kind == "cannot_tell"
+    assert not told.verdict.bottlenecks

@@ -1,0 +1,194 @@
+"""Links whose bytes nobody counts: a plateau at what they can carry together names them all the same.
+
+Two different limits rarely lie within a few percent of each other. Throughput that more load does not move, and that
+stands at the payload of one link of the topology, is held by that link; at that of all links side by side, by all
+of them; and where there are several and it stands at that of one, they are used one after the other. Nothing was
+counted, so it is never more than grade C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.compute import Facts
+from sanpath.facts.loads import LoadFacts
+from sanpath.model import Scalar
+from sanpath.topology.paths import Cable, io_paths
+from sanpath.verdict.evidence import flat_over_load, flat_throughput
+from sanpath.verdict.judged import Judgement, wait_at
+from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.units import bandwidth, count, iops, percent
+
+_AT_CEILING = (0.97, 1.01)
+"""Throughput over the payload of a full link that counts as standing at it; the frame model is good to 1 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Links that share the test's bytes, all of one speed. `payload`: bytes a second of one full link."""
+
+    links: Sequence[Cable]
+    speed: Capacity
+    payload: float
+
+    @property
+    def together(self) -> float:
+        return self.payload * len(self.links)
+
+    def __str__(self) -> str:
+        if len(self.links) == 1:
+            return f"one {self.speed.name} link"
+        return f"{len(self.links)} {self.speed.name} links"
+
+
+def held_at_ceiling(facts: Facts, load: LoadFacts, windows: int) -> Judgement | None:
+    """The uncounted links at whose payload throughput stands still. None: it does not, or a speed is not known."""
+    if not flat_throughput(facts, load):
+        return None
+    sides = _sides(facts, load)
+    if binding := _full_sides(load, sides):
+        return _full(facts, load, binding, windows)
+    if (side := _one_of_several(load, sides)) is not None:
+        return _one_after_the_other(facts, load, side, windows)
+    return None
+
+
+def at_ceiling(facts: Facts, load: LoadFacts) -> str | None:
+    """As a clause, which uncounted links carry about as much as the test moves, whatever other loads tell; None: none
+    does."""
+    sides = _sides(facts, load)
+    if binding := _full_sides(load, sides):
+        return f"it stands at {percent(load.bytes_per_second / binding[0].together)} of what {binding[0]} could carry"
+    if (side := _one_of_several(load, sides)) is not None:
+        at = f"it stands at {percent(load.bytes_per_second / side.payload)} of what one of {side} could carry"
+        return f"{at}: they may be used one after the other"
+    return None
+
+
+def _full_sides(load: LoadFacts, sides: Sequence[_Side]) -> list[_Side]:
+    """The sides that are full with all their links together."""
+    return [side for side in sides if _stands_at(load, side.together)]
+
+
+def _one_of_several(load: LoadFacts, sides: Sequence[_Side]) -> _Side | None:
+    return next((side for side in sides if len(side.links) > 1 and _stands_at(load, side.payload)), None)
+
+
+def _stands_at(load: LoadFacts, ceiling: float) -> bool:
+    return _AT_CEILING[0] <= load.bytes_per_second / ceiling <= _AT_CEILING[1]
+
+
+def _sides(facts: Facts, load: LoadFacts) -> list[_Side]:
+    """The links at the host and at the array that the test's I/O can cross; [] when one was counted."""
+    size = load.operation_bytes
+    paths = io_paths(facts.topology, *load.roots)
+    cables = {cable.id: cable for path in paths for cable in path.cables}
+    counted = {row["entity"] for row in facts.tables["link"].select(step=load.step, direction=load.direction)}
+    if size is None or counted & cables.keys():
+        return []
+    found = []
+    for where in ("host", "array"):
+        links = [cable for cable in cables.values() if cable.side == where]
+        speeds = {_speed(facts, cable) for cable in links}
+        if len(speeds) != 1 or (speed := speeds.pop()) is None:
+            continue
+        overhead = full_ratio(speed.technology, size) / counted_per_payload(speed.technology, size)
+        found.append(_Side(links, speed, speed.data_bytes_per_second * overhead))
+    return found
+
+
+def _speed(facts: Facts, cable: Cable) -> Capacity | None:
+    port = facts.topology.entities[cable.switch_port].attributes
+    return _capacity(port.get("technology"), port.get("speed_bits_per_second"))
+
+
+def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
+    if technology not in ("fibre_channel", "ethernet") or not isinstance(speed, int | float):
+        return None
+    return link_capacity(cast(Technology, technology), float(speed))
+
+
+def _full(facts: Facts, load: LoadFacts, binding: Sequence[_Side], windows: int) -> Judgement:
+    side = binding[0]
+    at = percent(load.bytes_per_second / side.together)
+    moved = f"{bandwidth(load.bytes_per_second)} of payload"
+    carries = "carries" if len(side.links) == 1 else "carry together"
+    because = (
+        f"{moved} = {at} of the {bandwidth(side.together)} that {side} {carries}",
+        _flat(facts, load),
+        "nobody counted the bytes of these links: it is told by where throughput stands still",
+    )
+    following = _next(facts, load, binding)
+    links = [cable.id for s in binding for cable in s.links]
+    bottleneck = Bottleneck(
+        entity=links[0],
+        kind="link",
+        layer="fabric",
+        direction=load.direction,
+        utilisation=None,
+        ceiling_bytes_per_second=side.together,
+        ceiling_ops_per_second=side.together / load.operation_bytes if load.operation_bytes else None,
+        coincident=tuple(links[1:]),
+        wait_at=wait_at(facts, load, links[0]),
+        explains=min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))
+        if following is not None
+        else None,
+        because=because,
+        overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
+    )
+    return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows, following)
+
+
+def _one_after_the_other(facts: Facts, load: LoadFacts, side: _Side, windows: int) -> Judgement:
+    moved = f"{bandwidth(load.bytes_per_second)}: {percent(load.bytes_per_second / side.payload)} of what one carries"
+    because = (
+        f"{side} could carry the test side by side, and it moves {moved}",
+        _flat(facts, load),
+        "nobody counted their bytes: either one path is used, or all of them one after the other",
+    )
+    entity = wait_at(facts, load, load.entity)
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="path_policy",
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=side.payload,
+        ceiling_ops_per_second=side.payload / load.operation_bytes if load.operation_bytes else None,
+        coincident=tuple(cable.id for cable in side.links),
+        wait_at=entity,
+        because=because,
+        overturn_if=("byte counters of both ports: each about half full names the policy, one full names that link",),
+    )
+    return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows)
+
+
+def _flat(facts: Facts, load: LoadFacts) -> str:
+    calm = flat_over_load(facts, load)
+    if calm is None:
+        return "more load brings no more throughput"
+    ratio = load.in_flight_measured / calm.in_flight_measured
+    fewer = f"{count(calm.in_flight_measured)} I/Os in flight gave {iops(calm.ops_per_second)}"
+    return f"{fewer}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load buys only latency"
+
+
+def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:
+    """The same links at the speed that the devices at their ends can do. None: not known, or not faster."""
+    side = binding[0]
+    able = [
+        facts.topology.entities[cable.device].attributes.get("capable_bits_per_second")
+        for s in binding
+        for cable in s.links
+    ]
+    speeds = [_capacity(side.speed.technology, speed) for speed in able]
+    if any(speed is None for speed in speeds) or not load.operation_bytes:
+        return None
+    slowest = min((speed for speed in speeds if speed is not None), key=lambda s: s.data_bytes_per_second)
+    gain = slowest.data_bytes_per_second / side.speed.data_bytes_per_second
+    if gain <= 1:
+        return None
+    low, high = load.ops_per_second, side.together * gain / load.operation_bytes
+    flight = load.in_flight_measured
+    return Next(side.links[0].id, f"at {slowest.name}", (low, high), (flight / high, flight / low))

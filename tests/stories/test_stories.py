@@ -1,0 +1,89 @@
+"""Five published load tests: sanpath comes to what is expected, reproduces the figures, and its report is fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from examples import stories
+
+CASES = [
+    (name, recording)
+    for name in stories.names()
+    for recording in yaml.safe_load((stories.HERE / name / "expected.yaml").read_text(encoding="utf-8"))
+]
+
+tell = cache(stories.tell)
+
+
+def expected(name: str) -> Any:
+    return yaml.safe_load((stories.HERE / name / "expected.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("name", "recording"), CASES)
+def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
+    wanted, verdict = expected(name)[recording], tell(name).diagnoses[recording]["verdict"]
+    assert (verdict["kind"], verdict["grade"]) == (wanted["kind"], wanted["grade"]), verdict["headline"]
+    named = {e: b["direction"] for b in verdict["bottlenecks"] for e in (b["entity"], *b["coincident"])}
+    assert sorted(named) == sorted(wanted.get("limits", []))
+    for words in wanted.get("headline", []):
+        assert words in verdict["headline"]
+    for words in wanted.get("decide_with", []):
+        assert words in verdict["decide_with"]
+    if (following := wanted.get("next")) is not None:
+        assert verdict["next"]["entity"] == following["entity"]
+        assert verdict["next"]["predicted_ops_per_second"] == pytest.approx(following["ops_per_second"], rel=0.01)
+
+
+@pytest.mark.parametrize(("name", "recording"), CASES)
+def test_each_step_is_judged_as_expected(name: str, recording: str) -> None:
+    steps = {step["name"]: step for step in tell(name).diagnoses[recording]["steps"]}
+    for step, wanted in expected(name)[recording].get("steps", {}).items():
+        verdict = steps[step]["verdict"]
+        assert verdict["kind"] == wanted["kind"], (step, verdict["because"])
+        assert sorted(b["direction"] for b in verdict["bottlenecks"]) == sorted(wanted.get("directions", []))
+        for words in wanted.get("because", []):
+            assert any(words in line for line in verdict["because"]), (step, verdict["because"])
+        for words in wanted.get("valid", []):
+            assert any(words in line for line in steps[step]["valid"]), (step, steps[step]["valid"])
+
+
+@pytest.mark.parametrize(("name", "recording"), CASES)
+def test_findings_and_what_was_not_seen_are_listed(name: str, recording: str) -> None:
+    wanted, diagnosis = expected(name)[recording], tell(name).diagnoses[recording]
+    hits = {finding["rule"]: finding for finding in diagnosis["findings"] if finding["outcome"] == "hit"}
+    assert not set(wanted.get("findings", {})) - hits.keys()
+    for rule, role in wanted.get("findings", {}).items():
+        assert hits[rule]["role"] == role
+    assert not set(wanted.get("no_findings", [])) & hits.keys()
+    for words in wanted["unobserved"]:
+        assert any(words in f"{u['what']}: {u['why']}" for u in diagnosis["unobserved"]), words
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_comparisons_say_what_is_expected(name: str) -> None:
+    told: Mapping[str, Any] = tell(name).story
+    for wanted, comparison in zip(told.get("compared", []), tell(name).comparisons, strict=True):
+        for words in wanted:
+            assert words in comparison["headline"]
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_published_figures_are_reproduced_within_five_percent(name: str) -> None:
+    off = {d.what: (d.published, d.reproduced) for d in tell(name).deviations if d.ratio > 0.05}
+    assert not off
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_the_report_is_what_sanpath_says_now(name: str) -> None:
+    assert not stories.is_stale(tell(name)), f"examples/{name}/report.md is stale: run `make stories`"
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_the_line_of_a_story_says_what_is_published_and_what_sanpath_says(name: str) -> None:
+    line = tell(name).line
+    assert all(f"\n  {part}: " in line for part in ("published", "sanpath", "differs", "largest deviation"))
