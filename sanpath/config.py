@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from sanpath.plugin import SourceConfig, SshTarget
 DEFAULT_NAME = "sanpath.yaml"
 _KEYS = ("sources", "topology", "hosts")
 _TOPOLOGY_KEYS = ("things", "links")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 M = TypeVar("M", bound=BaseModel)
 _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 
@@ -31,13 +33,14 @@ _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 @dataclass(frozen=True, slots=True)
 class Config:
     """A checked configuration. `things` and `ties` are what the `topology` part says, as if a source had said it;
-    `hosts`: machines on which sanpath can start a load, by name."""
+    `hosts`: machines on which sanpath can start a load, by name. `warnings`: secrets that others can read."""
 
     path: Path | None
     sources: tuple[SourceConfig, ...] = ()
     things: tuple[Thing, ...] = ()
     ties: tuple[Tie, ...] = ()
     hosts: Mapping[str, SshTarget] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class HostConfig(BaseModel):
@@ -65,9 +68,9 @@ def load_config(path: Path | None) -> Config:
     return _check(*read_document(path))
 
 
-def source_of(body: dict[str, Any]) -> SourceConfig:
-    """A source that was told on the command line, by its keys. Raises ConfigError."""
-    return _source(Document(Path("command line")), (), body)
+def source_of(body: dict[str, Any], beside: Path = Path("command line")) -> SourceConfig:
+    """A source that was told by its keys, and not in a file; paths are relative to `beside`. Raises ConfigError."""
+    return _source(Document(beside), (), body)
 
 
 def _check(document: Document, raw: Any) -> Config:
@@ -90,6 +93,7 @@ def _check(document: Document, raw: Any) -> Config:
         _things(document, topology.get("things") or {}),
         _ties(document, topology.get("links") or []),
         _hosts(document, raw.get("hosts") or {}),
+        tuple(dict.fromkeys(document.warnings)),
     )
 
 
@@ -189,7 +193,10 @@ def _secret(document: Document, where: tuple[str | int, ...], reference: Any) ->
         return os.environ[rest]
     if scheme == "file" and rest:
         try:
-            return (document.path.parent / Path(rest).expanduser()).read_text(encoding="utf-8").strip()
+            file = document.path.parent / Path(rest).expanduser()
+            if os.name == "posix" and file.stat().st_mode & _OTHERS:
+                document.warnings.append(f"{rest}: holds a secret that other users can read; chmod 600 {rest}")
+            return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError, RuntimeError) as error:
             raise document.error(where, f"the file {rest} cannot be read: {_reason(error)}") from error
     if scheme == "keyring" and "/" in rest:

@@ -16,10 +16,12 @@ from sanpath.errors import ConfigError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Where the keys of a file stand: place in the data, from the outside in → line."""
+    """Where the keys of a file stand: place in the data, from the outside in → line. `warnings`: what is no mistake,
+    and still to be mended."""
 
     path: Path
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def error(self, where: Sequence[str | int], problem: str) -> ConfigError:
         """The mistake at a key, or at the nearest key above it that stands in the text."""

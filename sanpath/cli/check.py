@@ -37,8 +37,10 @@ def check(
     configuration = load_config(config)
     if not configuration.sources:
         raise UsageError("no source to check: name some in sanpath.yaml; `sanpath init` writes an example")
-    checks = asyncio.run(check_all(configuration))
+    checks = asyncio.run(check_all(configuration.sources))
     typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
+    for warning in configuration.warnings:
+        typer.echo(f"sanpath: {warning}", err=True)
     raise typer.Exit(0 if all(found.answers for found in checks) else 1)
 
 
@@ -57,12 +59,18 @@ def as_json(checks: list[SourceCheck]) -> str:
 
 
 def as_text(checks: list[SourceCheck]) -> str:
+    """For a terminal: a block a source, and where a recording would lie."""
+    folder, free_bytes = _recordings()
+    free = f"{free_bytes / 1e9:,.1f} GB"
+    return f"{blocks(checks)}A recording would lie in {folder}, where {free} are free.\n"
+
+
+def blocks(checks: list[SourceCheck]) -> str:
     """For a terminal: a block a source. What devices say is printed without its control characters."""
     import io
     import sys
 
     from rich.console import Console
-    from rich.text import Text
 
     terminal = sys.stdout.isatty()
     stream = io.StringIO()
@@ -73,8 +81,6 @@ def as_text(checks: list[SourceCheck]) -> str:
     for found in checks:
         for line in _lines(found):
             console.print(line)
-    folder, free_bytes = _recordings()
-    console.print(Text(f"A recording would lie in {folder}, where {free_bytes / 1e9:,.1f} GB are free."))
     return stream.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""`sanpath init`: write an example configuration, with every key of every collector explained."""
+"""`sanpath init`: write a configuration by asking, or an example with every key of every collector explained."""
 
 from __future__ import annotations
 
@@ -42,11 +42,26 @@ def init(
     collector: Annotated[
         list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this one; may be repeated.")
     ] = None,
+    ask: Annotated[
+        bool | None,
+        typer.Option("--ask/--example", help="Ask for the sources and try each one, or write an example to fill in."),
+    ] = None,
 ) -> None:
-    """Write an example sanpath.yaml, to be filled in; nothing is overwritten."""
+    """Write a sanpath.yaml by asking, on a terminal, or an example to be filled in; nothing is overwritten."""
+    import sys
+
     from sanpath.errors import UsageError
 
-    text = example(collector or [])
+    if into.exists():
+        raise UsageError(f"{into} is there already; name another file with --into")
+    if ask is None:
+        ask = not collector and sys.stdin.isatty() and sys.stdout.isatty()
+    if ask:
+        from sanpath.cli.interview import Interview
+
+        text, then = Interview(into).hold(), "next: sanpath check, then sanpath run -- COMMAND"
+    else:
+        text, then = example(collector or []), "fill it in, then run sanpath check"
     try:
         with into.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -54,7 +69,7 @@ def init(
         raise UsageError(f"{into} is there already; name another file with --into") from error
     except OSError as error:
         raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
-    typer.echo(f"{into} written: fill it in, then run sanpath check")
+    typer.echo(f"{into} written; {then}")
 
 
 def example(names: list[str]) -> str:

@@ -7,14 +7,13 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sanpath import registry
-from sanpath.config import Config
 from sanpath.errors import CollectorError, Failure
-from sanpath.model import Rows
+from sanpath.model import Rows, Thing, Tie
 from sanpath.plugin import Check, Clock, Collector, Cost, SourceConfig, Spec
 from sanpath.recorder.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
 from sanpath.recording.clock import RecorderClock
@@ -73,25 +72,35 @@ class SourceCheck:
         return math.ceil(self.poll.seconds / 0.8) if self.poll else 0
 
 
-async def check_all(config: Config) -> list[SourceCheck]:
-    """Check all sources at the same time, in the order of the configuration. Raises UsageError for a wrong one."""
+Seen = list[tuple[str, int, Thing | Tie]]
+"""(source, when, thing or link) as a recording holds it."""
+
+
+async def check_all(sources: Sequence[SourceConfig], seen: Seen | None = None) -> list[SourceCheck]:
+    """Check all sources at the same time, in their order. `seen`: takes what they say there is. Raises UsageError for
+    a wrong one."""
     from sanpath.transport.context import LiveContext  # the protocol libraries
 
     clock = RecorderClock()
-    specs = [registry.spec(source.collector) for source in config.sources]
+    specs = [registry.spec(source.collector) for source in sources]
     made = [registry.collector_class(spec) for spec in specs]
     checks = (
-        check_source(source, spec, make, lambda cost: LiveContext(clock, cost), clock)
-        for source, spec, make in zip(config.sources, specs, made, strict=True)
+        check_source(source, spec, make, lambda cost: LiveContext(clock, cost), clock, seen)
+        for source, spec, make in zip(sources, specs, made, strict=True)
     )
     return list(await asyncio.gather(*checks))
 
 
 async def check_source(
-    config: SourceConfig, spec: Spec, make: type[Collector[SourceConfig]], context: NewContext, clock: Clock
+    config: SourceConfig,
+    spec: Spec,
+    make: type[Collector[SourceConfig]],
+    context: NewContext,
+    clock: Clock,
+    seen: Seen | None = None,
 ) -> SourceCheck:
     """Check one source. Its failures, and its silence, end here; one that blocks does so in a thread of its own."""
-    probe = _Probe(config, spec, make, context, clock)
+    probe = _Probe(config, spec, make, context, clock, seen if seen is not None else [])
     if make.runs_in == "loop":
         return await probe.run()
     limit = len(STAGES) * probe.limit_seconds + CLOSE_SECONDS
@@ -111,7 +120,9 @@ class _Probe:
         make: type[Collector[SourceConfig]],
         context: NewContext,
         clock: Clock,
+        seen: Seen,
     ) -> None:
+        self._seen = seen
         self._spec, self._make, self._config, self._clock = spec, make, config, clock
         self._cost = Cost()
         self._context = context(self._cost)
@@ -161,8 +172,16 @@ class _Probe:
     async def _effort(self, stage: str, items: AsyncIterator[object]) -> Effort:
         self._cost.requests = self._cost.bytes_in = 0
         started = time.monotonic()
-        number = await self._within(stage, _count(items))
+        number = await self._within(stage, self._count(items))
         return Effort(time.monotonic() - started, self._cost.requests, self._cost.bytes_in, number)
+
+    async def _count(self, items: AsyncIterator[object]) -> int:
+        number = 0
+        async for item in items:
+            number += len(item.entity) if isinstance(item, Rows) else 1
+            if isinstance(item, Thing | Tie):
+                self._seen.append((self._config.name, self._clock.now_us(), item))
+        return number
 
     async def _within(self, stage: str, work: Awaitable[T]) -> T:
         self._stage = stage
@@ -177,10 +196,6 @@ def _said(check: Check, asked_us: int, answered_us: int) -> dict[str, Any]:
         found["clock_offset_seconds"] = (check.device_time - (asked_us + answered_us) / 2) / 1e6
         found["clock_uncertainty_seconds"] = (answered_us - asked_us) / 2e6
     return found
-
-
-async def _count(items: AsyncIterator[object]) -> int:
-    return sum([len(item.entity) if isinstance(item, Rows) else 1 async for item in items])
 
 
 def _remedy(failure: str, stage: str, spec: Spec) -> str:

@@ -1,0 +1,135 @@
+"""`sanpath init --ask`: each answer is tried at once against the simulated SAN; no secret is in what is written."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from sanpath import registry
+from sanpath.cli import app
+from sanpath.cli.lab_process import served
+from sanpath.config import load_config
+from sanpath.errors import UsageError
+
+SOURCES = [name for name in registry.names() if registry.spec(name).config is not None]
+
+
+class Site:
+    """A simulated SAN that is up: how its sources are reached, and its secrets."""
+
+    def __init__(self, file: Path) -> None:
+        self.folder = file.parent
+        self.sources = {s["name"]: s for s in yaml.safe_load(file.read_text(encoding="utf-8"))["sources"]}
+
+    def secret(self, source: str, key: str) -> str:
+        reference: str = self.sources[source][key]
+        return (self.folder / reference.removeprefix("file:")).read_text(encoding="utf-8").strip()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with served("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as lab:
+        yield Site(lab.config)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where secrets are kept, and no key ring."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("sanpath.cli.secrets._has_keyring", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+def tell(*answers: object) -> Result:
+    return CliRunner().invoke(app, ["init", "--ask"], input="".join(f"{answer}\n" for answer in answers))
+
+
+def switch(site: Site, community: str) -> list[object]:
+    port = site.sources["sw1"]["port"]
+    return ["snmp_switch", "sw1", "127.0.0.1", "", community, f"port={port}", ""]
+
+
+def test_sources_that_answer_are_written_and_their_secrets_are_kept_apart(site: Site, home: Path) -> None:
+    array = site.sources["fa1"]
+    token = site.secret("fa1", "api_token")
+    ca_file = f"ca_file={site.folder / array['ca_file']}"
+    number = SOURCES.index("flasharray") + 1
+    result = tell(
+        *(number, "fa1", array["host"], "", token, ca_file, ""),
+        *switch(site, site.secret("sw1", "community")),
+        *("", ""),
+    )
+    assert result.exit_code == 0, result.output
+    assert result.output.count(") answers\n") == 2
+    assert "still missing: target port" in result.output.partition("snmp_switch) answers")[0]
+    assert "is at no switch that is read" in result.output
+    assert "still missing: target port" not in result.output.partition("snmp_switch) answers")[2]
+    assert "next: sanpath check" in result.output
+    written = Path("sanpath.yaml").read_text(encoding="utf-8")
+    assert token not in written
+    assert token not in result.output
+    kept = home / "sanpath" / "fa1-api_token"
+    assert kept.read_text(encoding="utf-8").strip() == token
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    config = load_config(Path("sanpath.yaml"))
+    assert [source.name for source in config.sources] == ["fa1", "sw1"]
+    assert config.warnings == ()
+
+
+def test_a_wrong_secret_is_told_at_once_and_can_be_corrected(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANPATH_TEST_COMMUNITY", site.secret("sw1", "community"))
+    port = site.sources["sw1"]["port"]
+    result = tell(
+        *("snmp_switch", "sw1", "127.0.0.1", "", "wrong", f"port={port}", ""),
+        *("again", "", "y", "env:SANPATH_TEST_COMMUNITY", ""),
+        *("", ""),
+    )
+    assert result.exit_code == 0, result.output
+    said = result.output
+    assert said.index("DOES NOT ANSWER") < said.index(") answers\n")
+    (source,) = yaml.safe_load(Path("sanpath.yaml").read_text(encoding="utf-8"))["sources"]
+    assert source["community"] == "env:SANPATH_TEST_COMMUNITY"
+    assert source["port"] == port
+
+
+def test_the_machine_of_the_load_is_one_that_a_source_knows() -> None:
+    result = tell("linux_host", "db7", "", "", "", "1", "")
+    assert result.exit_code == 0, result.output
+    config = load_config(Path("sanpath.yaml"))
+    (tie,) = config.ties
+    assert (tie.relation, tie.from_end) == ("runs_on", ("load", "fio"))
+    assert tie.to_end[0] == "host"
+
+
+def test_without_a_source_nothing_is_written() -> None:
+    result = tell("")
+    assert isinstance(result.exception, UsageError)
+    assert "--example" in str(result.exception)
+    assert not Path("sanpath.yaml").exists()
+
+
+def test_what_makes_no_sense_is_asked_again_and_a_dead_source_can_be_dropped() -> None:
+    closed = "127.0.0.1:1"
+    result = tell("teapot", "99", "flasharray", "fa", closed, "", "token", "nonsense=1", "", "maybe", "drop", "")
+    for said in ("there is no teapot", "there is no 99", "flasharray has no key nonsense", "DOES NOT ANSWER"):
+        assert said in result.output
+    assert isinstance(result.exception, UsageError)
+    assert not Path("sanpath.yaml").exists()
+
+
+def test_a_secret_that_others_can_read_is_warned_of() -> None:
+    Path("token").write_text("secret", encoding="utf-8")
+    Path("token").chmod(0o644)
+    body = {"name": "fa1", "collector": "flasharray", "host": "127.0.0.1:9", "api_token": "file:token"}
+    Path("sanpath.yaml").write_text(yaml.safe_dump({"sources": [body]}), encoding="utf-8")
+    (warning,) = load_config(Path("sanpath.yaml")).warnings
+    assert "chmod 600 token" in warning
+    Path("token").chmod(0o600)
+    assert load_config(Path("sanpath.yaml")).warnings == ()
