@@ -23,6 +23,10 @@ GROWTH = 3.0
 publish no ceiling (reference: operational analysis, Denning and Buzen 1978)."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
+_KEPT = 0.95
+"""Share of the configured I/Os that must be in flight for a load to be a closed loop."""
+_MORE = 1.2
+"""Throughput of another load from which on it clearly had room that this one did not use."""
 _CLEARLY = 2.0
 """Queue over service time in the array that needs no second step to be told from noise."""
 
@@ -109,6 +113,23 @@ def queues_inside(array: FactRow, times: float = 1.0) -> bool:
 def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
     """Whether half or twice as many of the same I/Os in flight made no difference to throughput."""
     return flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
+
+
+def carries_more(facts: Facts, load: LoadFacts) -> LoadFacts | None:
+    """Another load, of the same I/O and with more in flight, that moved clearly more: what lies below this one could
+    have carried it. None: there is none, or this one does not keep its I/Os in flight all the time."""
+    told, total = load.in_flight_configured, sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
+    if told is None or total < _KEPT * told:
+        return None
+    more = [
+        other
+        for other in facts.loads
+        if other.comparable(load)
+        and other.roots == load.roots
+        and other.in_flight_measured > load.in_flight_measured
+        and other.ops_per_second >= _MORE * load.ops_per_second
+    ]
+    return min(more, key=lambda other: other.in_flight_measured, default=None)
 
 
 def capped(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:

@@ -8,11 +8,11 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import wire_seconds
-from sanpath.verdict.evidence import BUSY, array_growth, flat_throughput, not_seen
+from sanpath.verdict.evidence import BUSY, array_growth, carries_more, flat_throughput, not_seen
 from sanpath.verdict.judged import Judgement, graded
 from sanpath.verdict.queues import below_queues, throttle
-from sanpath.verdict.uncounted import at_ceiling
-from sanpath.verdict.units import count, duration, percent
+from sanpath.verdict.uncounted import at_ceiling, share_of_links
+from sanpath.verdict.units import count, duration, iops, percent
 
 FILLED = 0.95
 """Share of the configured I/Os that must be in flight for the load to be a closed loop."""
@@ -23,7 +23,8 @@ SLOW_TRANSFER = 5.0
 def without_bottleneck(
     facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None, windows: int
 ) -> Judgement:
-    """The first that applies of: generator, demand, something unseen, a wait that nobody explains, concurrency."""
+    """The first that applies of: generator, demand, something unseen, a wait that nobody explains, concurrency. That
+    another load moved more over the same is proof of the last, whatever was not seen."""
     step = next(s for s in facts.steps if s.name == load.step)
     total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
     told = load.in_flight_configured
@@ -42,10 +43,18 @@ def without_bottleneck(
         return _cannot_tell(
             load, why, "the bytes of these ports, or twice as many of the same I/Os in flight", windows
         )
+    if unseen and (more := carries_more(facts, load)) is not None:
+        in_flight = f"{count(load.in_flight_measured)} in flight gave {iops(load.ops_per_second)}"
+        because = (
+            f"{in_flight}, and {count(more.in_flight_measured)} gave {iops(more.ops_per_second)} over the same",
+        )
+        return Judgement(load, "concurrency_limited", "C", (), because, None, windows)
     if unseen:
-        why = f"nothing that was observed is full, and {' and '.join(unseen)} could not be seen"
+        part = share_of_links(facts, load)
+        full = f"nothing that was observed is full{f' ({part})' if part else ''}"
+        why = f"{full}, and {' and '.join(unseen)} could not be seen"
         decide = f"read {unseen[0]}"
-        if not links and array is None:
+        if not links and array is None and part is None:
             decide = "name the switch and the array in sanpath.yaml: sanpath init writes one"
         return _cannot_tell(load, why, decide, windows)
     if not told:

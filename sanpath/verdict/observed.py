@@ -125,7 +125,7 @@ def _blind(facts: Facts) -> list[Unobserved]:
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
-    why = "a link between switches, and neither of them was read"
+    why = "nobody counts its bytes: neither of its ends was read"
     found += [Unobserved(link, why, "it may be full") for link in unseen_between(facts, loads)]
     told = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not told:

@@ -68,6 +68,14 @@ def at_ceiling(facts: Facts, load: LoadFacts) -> str | None:
     return None
 
 
+def share_of_links(facts: Facts, load: LoadFacts) -> str | None:
+    """As a clause, what share of the uncounted links' payload the test moves; None: their speed is not known."""
+    side = min(_sides(facts, load), key=lambda side: side.together, default=None)
+    if side is None:
+        return None
+    return f"the test moves {percent(load.bytes_per_second / side.together)} of what {side} can carry"
+
+
 def _full_sides(load: LoadFacts, sides: Sequence[_Side]) -> list[_Side]:
     """The sides that are full with all their links together."""
     return [side for side in sides if _stands_at(load, side.together)]
