@@ -85,3 +85,12 @@ def planes() -> dict[str, Plane]:
 def capacities() -> Any:
     """Link technologies with their speeds and frame models, as in capacities.yaml."""
     return _yaml("capacities.yaml")
+
+
+@cache
+def public() -> dict[str, list[str]]:
+    """What is left as it is when a recording is made safe to send, as in public.yaml."""
+    return {
+        part: [entry for line in lines for entry in ([line] if isinstance(line, str) else line)]
+        for part, lines in _yaml("public.yaml").items()
+    }

@@ -15,6 +15,7 @@ from sanpath.cli import (
     import_file,
     init,
     lab,
+    redact,
     report,
     rules,
     run,
@@ -40,6 +41,7 @@ app.command("watch")(watch.watch)
 app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)
 app.command("topology")(topology.topology)
+app.command("redact")(redact.redact)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("demo")(demo.demo)

@@ -191,7 +191,7 @@ def _add_means(
         SELECT steps.name, entity, count(*), {means}
         FROM (SELECT *, coalesce(covers_seconds, 1) AS weight FROM "timed_{kind}" WHERE source = $source AND ({told}))
         JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
-        GROUP BY steps.name, entity
+        GROUP BY steps.name, entity ORDER BY entity, min(moment)
     """  # noqa: S608 - names of the catalogue, quoted
     for step, entity, count, *values in connection.execute(query, {"source": source}).fetchall():
         samples = found.setdefault((source, entity, step), StepSamples(source, entity, step))

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from sanpath.cli.child import environment
+from tests.recording.test_redact import found_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -105,6 +106,15 @@ def test_recording_and_report_lie_in_the_current_directory(demo: dict[str, Any],
     assert (folder / "demo.sanpath" / "manifest.json").exists()
     report = (folder / "demo-report.md").read_text(encoding="utf-8")
     assert demo["verdict"]["headline"].split(";")[0].split(":")[0] in report.replace("\\", "")
+
+
+def test_a_redacted_copy_has_the_same_verdict_and_no_name(demo: dict[str, Any], folder: Path) -> None:
+    command = [sys.executable, "-m", "sanpath", "redact", "demo.sanpath", "sent.sanpath"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"the same verdict, {demo['verdict']['kind']}" in done.stdout
+    names = ("esx7", "sqlvm1", "fa1", "sw1", "vol01", "524a937000000000", "21:00:00:24:ff:00:00:02")
+    assert not found_in(folder / "sent.sanpath", *names)
 
 
 def test_no_source_failed_and_no_poll_was_missed(demo: dict[str, Any]) -> None:
