@@ -40,7 +40,8 @@ class Plane:
 
 @cache
 def _yaml(name: str) -> Any:
-    return yaml.safe_load(files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8"))
+    text = files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8")
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe ones
 
 
 def kinds() -> dict[str, str]:

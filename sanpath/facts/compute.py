@@ -38,6 +38,7 @@ from sanpath.model import Step
 from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.paths import on_paths
 
 Samples = Mapping[str, Sequence[StepSamples]]
 """Entity kind → what was sampled of that kind, a step and source and entity each."""
@@ -77,7 +78,11 @@ def compute(recording: Recording) -> Facts:
         events = known.events
         steps = load_steps(events, *_span(recording, connection))
         steps = unmarked(recording, connection, topology, steps)
-        samples: Samples = {k: step_samples(recording, connection, k, steps) for k in recording.sample_kinds()}
+        near = on_paths(topology)
+        samples: Samples = {
+            kind: step_samples(recording, connection, kind, steps, near.get(kind, {}))
+            for kind in recording.sample_kinds()
+        }
         summaries = _summaries(recording, connection, steps)
     finally:
         connection.close()

@@ -1,30 +1,16 @@
-"""Samples → rates and means per step: the one place that knows counter resets, wraps and cached agents.
-
-Rules of a counter (RFC 2578 section 7.1.6; what others got wrong is why they are strict):
-- it grew: the difference counts;
-- a 32-bit counter fell and its difference modulo 2^32 stays below half the range: it wrapped once;
-- any other fall is a reset: the window is left out. A 64-bit counter never wraps.
-Agents answer from a cache. A poll round in which no counter of the whole agent has moved is no news: it is left out
-and its time goes to the window that ends with the next round that has news; an agent without news for longer than any
-cache lasts is idle. Windows above line rate are merged the same way; dropping them would bias the mean low.
-"""
+"""Samples → rates of counters and means of gauges, a step each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
 
 from sanpath.facts.clocks import ClockOffset, clock_offsets
+from sanpath.facts.rates import CounterRates, Overall
 from sanpath.model import Column, Step
 from sanpath.recording.read import Recording
-
-_ROUND_US = 300_000
-"""Samples of one source that were seen closer together than this belong to one poll round."""
-_CACHE_US = 15_000_000
-"""Agents refresh their counters at least this often (net-snmp: 3 s, measured);
-without news for longer they are idle."""
 
 
 @dataclass(slots=True)
@@ -32,9 +18,10 @@ class StepSamples:
     """What one source said of one entity in one step.
 
     `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window; `ended`: its end
-    on the recorder's clock. `means`: gauge →
-    time-weighted mean; `lasts`: gauge → last value. None and a missing key: not known. `resolutions`: gauge → by how
-    much its true value may lie above, where the source cuts it off. `by_hand`: a person read it, no source did.
+    on the recorder's clock. Where a source has very many entities, those that are not looked at closely have none of
+    these, but `overall`. `means`: gauge → time-weighted mean; `lasts`: gauge → last value. None and a missing key:
+    not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it off.
+    `by_hand`: a person read it, no source did.
     """
 
     source: str
@@ -46,25 +33,41 @@ class StepSamples:
     means: dict[str, float | None] = field(default_factory=dict)
     lasts: dict[str, float | None] = field(default_factory=dict)
     resolutions: dict[str, float] = field(default_factory=dict)
+    overall: Overall | None = None
     samples: int = 0
     by_hand: bool = False
 
     @property
     def windows(self) -> int:
         """Whole windows of counters, else samples of gauges, inside the step."""
-        return 1 if self.by_hand else len(self.seconds) or self.samples
+        counted = self.overall.windows if self.overall is not None else len(self.seconds)
+        return 1 if self.by_hand else counted or self.samples
+
+    @property
+    def length_seconds(self) -> float:
+        """All windows together."""
+        return self.overall.seconds if self.overall is not None and not self.seconds else sum(self.seconds)
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window told."""
+        if counter not in self.rates and self.overall is not None:
+            return self.overall.rates.get(counter)
         told = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
         total = sum(s for _, s in told)
         return sum(r * s for r, s in told) / total if total else None
 
 
 def step_samples(
-    recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, steps: Sequence[Step]
+    recording: Recording,
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    steps: Sequence[Step],
+    closely: Mapping[str, Collection[str]] | None = None,
 ) -> list[StepSamples]:
-    """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out."""
+    """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out.
+
+    `closely`: source → entities whose windows are wanted one by one, should the source have very many; None: all are.
+    """
     metrics = timed_view(recording, connection, kind)
     if not metrics or not steps:
         return []
@@ -76,7 +79,8 @@ def step_samples(
         counters = {name: column for name, column in here.items() if column.bits}
         gauges = {name: column for name, column in here.items() if not column.bits}
         if counters:
-            _add_rates(connection, kind, source, counters, found)
+            near = None if closely is None else closely.get(source, ())
+            _add_rates(CounterRates(connection, kind, source, counters, near), source, counters, found)
         if gauges:
             _add_means(connection, kind, source, gauges, found)
     return list(found.values())
@@ -121,56 +125,17 @@ def _step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) ->
 
 
 def _add_rates(
-    connection: duckdb.DuckDBPyConnection,
-    kind: str,
-    source: str,
-    counters: Mapping[str, Column],
-    found: dict[tuple[str, str, str], StepSamples],
+    told: CounterRates, source: str, counters: Mapping[str, Column], found: dict[tuple[str, str, str], StepSamples]
 ) -> None:
-    names = list(counters)
-    moved = " OR ".join(f'"{n}" IS DISTINCT FROM lag("{n}") OVER one' for n in names)
-    deltas = ", ".join(f'{_difference(n, c)} AS "{n}"' for n, c in counters.items())
-    told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
-    query = f"""
-        WITH own AS (SELECT * FROM "timed_{kind}" WHERE source = $source AND ({told})),
-        noted AS (
-            SELECT *, ({moved}) AS moved,
-                   sum(CASE WHEN gap > {_ROUND_US} THEN 1 ELSE 0 END) OVER (ORDER BY seen) AS round
-            FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM own)
-            WINDOW one AS (PARTITION BY entity ORDER BY moment)
-        ),
-        rounds AS (SELECT round, bool_or(moved) AS moved, min(seen) AS seen FROM noted GROUP BY round),
-        told AS (
-            SELECT round FROM rounds
-            QUALIFY moved OR seen - max(seen) FILTER (WHERE moved) OVER (
-                ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= {_CACHE_US}
-        ),
-        news AS (SELECT * FROM noted WHERE round IN (SELECT round FROM told)),
-        deltas AS (
-            SELECT entity, lag(moment) OVER one AS began, moment AS ended, {deltas}
-            FROM news WINDOW one AS (PARTITION BY entity ORDER BY moment)
-        )
-        SELECT steps.name, entity, (ended - began) / 1e6, ended, {", ".join(f'deltas."{n}"' for n in names)}
-        FROM deltas JOIN steps ON began >= steps."from" AND ended <= steps."to"
-        WHERE ended > began ORDER BY entity, ended
-    """  # noqa: S608 - names of the catalogue, quoted
-    for step, entity, seconds, ended, *values in connection.execute(query, {"source": source}).fetchall():
+    for step, entity, overall in told.overall():
+        found.setdefault((source, entity, step), StepSamples(source, entity, step)).overall = overall
+    for step, entity, seconds, ended, differences in told.windows():
         samples = found.setdefault((source, entity, step), StepSamples(source, entity, step))
         samples.seconds.append(seconds)
-        samples.ended.append(int(ended))
-        for name, value in zip(names, values, strict=True):
-            rate = None if value is None else float(value) * counters[name].scale / seconds
+        samples.ended.append(ended)
+        for (name, column), value in zip(counters.items(), differences, strict=True):
+            rate = None if value is None else float(value) * column.scale / seconds
             samples.rates.setdefault(name, []).append(rate)
-
-
-def _difference(name: str, column: Column) -> str:
-    """SQL of the difference to the sample before; NULL where the counter was reset."""
-    now, before = f'"{name}"::HUGEINT', f'(lag("{name}") OVER one)::HUGEINT'
-    # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
-    narrow = f'max("{name}") OVER (PARTITION BY entity) < {2**32}'
-    once = f"WHEN {narrow} AND {before} - {now} > {2**31} THEN {now} - {before} + {2**32}"
-    wrapped = once if column.bits == 32 else ""
-    return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"
 
 
 def _add_means(

@@ -35,6 +35,10 @@ _ABOVE_LINE_RATE = 1.05
 """A whole step above it is no artefact: then the agent names a wrong speed, and utilisation is not known."""
 
 
+_Counted = Mapping[tuple[str, str, str], StepSamples]
+"""(step, source, entity) → what was sampled of a switch port."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Port:
     """The switch port of a cable in one step. `far`: the port at the other end of a link between switches."""
@@ -104,18 +108,17 @@ def link_rows(
     mine = cables_of_test(topology, loads, paths, known)
     on_every_path = {g for g in mine if all(g in {c.group for c in path.cables} for path in paths)}
     naa = _lun_identifier(topology, loads)
+    counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
-        ports = [p for cable in known if (p := _seen_port(topology, cable, step, samples)) is not None]
+        ports = [p for cable in known if (p := _seen_port(topology, cable, step, counted)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             sizes = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
             shares: Shares = {}
             if load is not None:
-                counted = (
-                    load.bytes_per_second * counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0
-                )
+                overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 told = operations_by_target(topology, paths, samples, step.name)
-                shares = shares_of_test(sizes, counted, mine, told, on_every_path)
+                shares = shares_of_test(sizes, load.bytes_per_second * overhead, mine, told, on_every_path)
             for port in ports:
                 cable = port.cable
                 yield {
@@ -133,9 +136,7 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
     return found.pop() if len(found) == 1 else None
 
 
-def _seen_port(
-    topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]
-) -> _Port | None:
+def _seen_port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
     """The end of a cable that some source counts; between switches both ends may be."""
     near = _port(topology, cable, step, samples)
     if cable.side != "switch":
@@ -144,10 +145,11 @@ def _seen_port(
     return far if near is None else replace(near, far=far.sample) if far is not None else near
 
 
-def _port(topology: Topology, cable: Cable, step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> _Port | None:
+def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
     entity = topology.entities[cable.switch_port]
-    for sample in samples.get("switch_port", ()):
-        if sample.step == step.name and (sample.source, sample.entity) in entity.known_as and sample.seconds:
+    for told in entity.known_as:
+        sample = samples.get((step.name, *told))
+        if sample is not None and sample.length_seconds:
             technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
             speed = sample.lasts.get("link_speed_bits_per_second")
             port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
@@ -200,7 +202,7 @@ def _row(
         "far_port": port.cable.device if port.cable.side == "switch" else None,
         "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
-        "windows": 1 if port.sample.by_hand else len(windows),
+        "windows": 1 if port.sample.by_hand else len(windows) or port.sample.windows,
         "by_hand": port.sample.by_hand,
         "utilisation": mean / capacity if mean is not None and capacity else None,
         "utilisation_p95": used[min(len(used) - 1, int(0.95 * len(used)))] if used else None,

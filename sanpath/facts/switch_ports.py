@@ -70,7 +70,7 @@ def _a_minute(sample: StepSamples, counters: Sequence[str]) -> float | None:
     """None: no port tells any of them."""
     rates = [rate for counter in counters if (rate := sample.rate(counter)) is not None]
     # One loss of light in a step of ten seconds is one, not six a minute.
-    return sum(rates) * min(_MINUTE, sum(sample.seconds)) if rates else None
+    return sum(rates) * min(_MINUTE, sample.length_seconds) if rates else None
 
 
 def _carrying(links: FactTable) -> dict[tuple[str, str], bool | None]:

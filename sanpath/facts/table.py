@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 FactValue = float | str | bool | None
 FactRow = Mapping[str, FactValue]
+_INDEXED = ("entity", "step")
+"""Columns that rows are looked up by, the one that tells them apart best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,29 @@ class FactTable:
 
     kind: str
     rows: tuple[FactRow, ...]
+    _indices: dict[str, Mapping[FactValue, Sequence[FactRow]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __iter__(self) -> Iterator[FactRow]:
         return iter(self.rows)
 
     def select(self, **equal: FactValue) -> list[FactRow]:
         """The rows whose columns have these values."""
-        return [row for row in self.rows if all(row.get(name) == value for name, value in equal.items())]
+        rows: Sequence[FactRow] = self.rows
+        for name in _INDEXED:
+            if name in equal:
+                rows = self._by(name).get(equal[name], ())
+                break
+        return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
+
+    def _by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
+        if name not in self._indices:
+            index: dict[FactValue, list[FactRow]] = {}
+            for row in self.rows:
+                index.setdefault(row.get(name), []).append(row)
+            self._indices[name] = index
+        return self._indices[name]
 
 
 def number(row: FactRow, fact: str) -> float:

@@ -125,6 +125,19 @@ def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
     return [path for load in loads for path in _paths(topology, load)]
 
 
+def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
+    """Kind → source → ids, as that source has them, of what lies on the ways of any load's I/O."""
+    loads = [entity.id for entity in topology.of_kind("load")] or [host.id for host in topology.of_kind("host")]
+    ends = {end for path in io_paths(topology, *loads) for c in path.cables for end in (c.switch_port, c.device)}
+    machines = {machine for load in loads if (machine := machine_of(topology, load)) is not None}
+    devices = {d for m in machines for kind in ("lun", "vdisk") for d in topology.related(m, "attached_to", kind)}
+    found: dict[str, dict[str, set[str]]] = {}
+    for entity in {*ends, *devices, *targets_of(topology, *loads)[1]}:
+        for source, local in topology.entities[entity].known_as:
+            found.setdefault(topology.entities[entity].kind, {}).setdefault(source, set()).add(local)
+    return found
+
+
 def _paths(topology: Topology, load: str) -> list[IoPath]:
     host = host_of(topology, load)
     if host is None:
