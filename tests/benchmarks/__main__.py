@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import flasharray, imports, lateness, snmp, startup, throughput, vsphere
+from tests.benchmarks import analysis, flasharray, imports, lateness, snmp, startup, throughput, vsphere
 
 BENCHMARKS = {
     "startup": startup.measure,
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "snmp": snmp.measure,
     "flasharray": flasharray.measure,
     "vsphere": vsphere.measure,
+    "analysis": analysis.measure,
 }
 
 

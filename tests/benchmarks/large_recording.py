@@ -1,4 +1,4 @@
-"""A recording of a load test beside which many other switch ports are read: what an analysis of a large site costs."""
+"""A recording of a load test beside which many other switch ports are read: a large site, to be analysed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ SITE = "site"
 
 
 def large_recording(folder: Path, ports: int, polls: int, segments: int = 4) -> Recording:
-    """The published test, and `ports` more of 8 Gb/s with ten counters each, read `polls` times in the same time. Every
-    port counts at a pace of its own, none is full and none counts errors. `segments`: compacted ones, each sorted as a writer sorts them."""
+    """The published test, and `ports` more of 8 Gb/s with ten counters each, read `polls` times in the same time.
+
+    Every port counts at a pace of its own, none is full and none counts errors. `segments`: compacted ones, each
+    sorted as a writer sorts them.
+    """
     san = San(folder)
     published(san, in_flight=(16, 128))
     san.write()
@@ -54,8 +57,8 @@ def large_recording(folder: Path, ports: int, polls: int, segments: int = 4) -> 
         )
     inventory = folder / "inventory" / f"{SITE}-00000001-00000001.parquet"
     connection.execute(
-        f"COPY (SELECT '{SITE}' AS source, {START_US} AS seen, 'switch_port' AS kind, printf('port%06d', port) AS local_id, "
-        "printf('sw%d/port%06d', port // 384, port) AS label, '{}' AS ids, "
+        f"COPY (SELECT '{SITE}' AS source, {START_US} AS seen, 'switch_port' AS kind, "
+        "printf('port%06d', port) AS local_id, printf('sw%d/port%06d', port // 384, port) AS label, '{}' AS ids, "
         '\'{"technology": "fibre_channel"}\' AS attributes, NULL AS relation, NULL AS from_kind, NULL AS from_id, '
         f"NULL AS to_kind, NULL AS to_id, NULL AS evidence FROM range({ports}) AS ports(port)) "
         f"TO '{inventory}' (FORMAT parquet, COMPRESSION zstd)"
