@@ -92,7 +92,8 @@ class San:
     """Steps are added in the order they run, GAP_SECONDS apart; `write` gives the recording.
 
     `leave_out`: any of switch, array, array_samples, disk, load, steps (all marks), last_end (as if killed).
-    `switch_cache`: how often the switch refreshes its counters, seconds. `clock`: source → its clock minus the
+    `switch_cache`: how often the switch refreshes its counters, seconds; `others_every`: how often load and array are
+    asked. `clock`: source → its clock minus the
     recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
@@ -105,6 +106,7 @@ class San:
     leave_out: Set[str] = frozenset()
     switch_every: float = 1.0
     switch_cache: float | None = None
+    others_every: float = 1.0
     clock: Mapping[str, float] = field(default_factory=dict)
     imported: Mapping[str, float] = field(default_factory=dict)
     counts_bytes: bool = True
@@ -154,7 +156,7 @@ class San:
         collector found them."""
         self._delay = delay or {}
         out = RecordingBuilder(self.folder, imported=self.imported)
-        out.source("fio", "fio", LOAD, LUN)
+        out.source("fio", "fio", LOAD, LUN, every=self.others_every)
         last = (self.steps[-1].end if self.steps else 30.0) + (0.0 if "last_end" in self.leave_out else 2.0)
         self._configuration(out)
         if "load" not in self.leave_out:
@@ -165,7 +167,7 @@ class San:
             if self.inter_switch_link:
                 out.say("switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31")
         if "array" not in self.leave_out:
-            out.source("fa1", "flasharray", ARRAY, VOLUME, PATH)
+            out.source("fa1", "flasharray", ARRAY, VOLUME, PATH, every=self.others_every)
             self._array(out, last)
         for source, (offset, within) in (compared or {}).items():
             out.event(source, 1.0, "clock", offset_seconds=offset, uncertainty_seconds=within)
@@ -200,7 +202,7 @@ class San:
                 out.event("fio", step.begin, "step-begin", **mark)
                 if step is not self.steps[-1] or "last_end" not in self.leave_out:
                     out.event("fio", step.end, "step-end", **mark)
-        for at in _every(1.0, 0.0, last):
+        for at in _every(self.others_every, 0.0, last):
             out.poll("fio", at)
             begun = {i: s for i, s in enumerate(self.steps) if s.begin <= at}
             jobs = {f"fio/{s.name}": self._job(s, at) for s in begun.values()}
@@ -292,7 +294,7 @@ class San:
         out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)})
         out.tie("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
-        for at in _every(1.0, 0.0, last):
+        for at in _every(self.others_every, 0.0, last):
             out.poll("fa1", at + wait)
             step = next((s for s in self.steps if s.begin <= at - 1 and at <= s.end), None)
             if "array_samples" not in self.leave_out:

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,8 +17,10 @@ import pytest
 from sanpath.cli.options import Format
 from sanpath.cli.output import diagnosis_of, rendered
 from sanpath.facts.series import series
+from sanpath.recording.mark import add_mark
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import resolve
+from sanpath.verdict.model import Mark
 from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -87,7 +90,16 @@ def page(html: str) -> Page:
 
 def test_the_verdict_is_read_first_and_then_what_to_do(page: Page) -> None:
     after_contents = page.words.partition("Configuration")[2]
-    order = ["Bottleneck", "The 4GFC link", "Grade A", "Because", "Do next", "Verify:", "Findings", "Cleared"]
+    order = [
+        "Bottleneck",
+        "The 4GFC link",
+        "Grade A",
+        "Because",
+        "Do next",
+        "Verify:",
+        "Findings",
+        "What could not be seen",
+    ]
     places = [after_contents.index(words) for words in order]
     assert places == sorted(places)
     headings = [tag for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
@@ -204,7 +216,8 @@ def with_names(folder: Path, more: str) -> str:
     recording = san.write()
     found = judged(recording)
     sources = [replace(s, last_failure=more, name=s.name + more) for s in found.sources]
-    named = replace(found, sources=sources, run=replace(found.run, load_command=more))
+    marks = (Mark(found.steps[-1].end, more),)
+    named = replace(found, sources=sources, run=replace(found.run, load_command=more), marks=marks)
     topology = resolve(recording.inventory())
     return render(named, topology, series(recording, topology))
 
@@ -216,7 +229,9 @@ def test_names_cannot_become_markup_or_script(tmp_path: Path) -> None:
     assert shapes[0] == shapes[1]
     assert len(Page(nasty).all("script")) == 2
     assert not Page(nasty).all("img")
-    assert json.loads(Page(nasty).raw["script"][0])["steps"][0][0].startswith("16 </script>")
+    drawn_from = json.loads(Page(nasty).raw["script"][0])
+    assert drawn_from["steps"][0][0].startswith("16 </script>")
+    assert drawn_from["marks"][0][0].startswith(" </script>")
     assert "49" not in re.findall(r"\{\{.{0,9}", Page(nasty).words)
 
 
@@ -254,3 +269,29 @@ def test_an_hour_of_many_ports_stays_below_two_megabytes(tmp_path: Path) -> None
     html = render(judged(recording), topology, series(recording, topology))
     assert len(html.encode()) < 2_000_000
     assert "more links" in html
+
+
+def test_what_was_marked_stands_in_the_charts_and_with_the_verdict(tmp_path: Path) -> None:
+    published(San(tmp_path / "run.sanpath"), in_flight=(16, 128)).write(ended=False)
+    second = diagnosis_of(tmp_path / "run.sanpath").steps[1]
+    add_mark(
+        tmp_path / "run.sanpath", round(datetime.fromisoformat(second.start).timestamp() * 1e6) + 5_000_000, "RR"
+    )
+    page = Page(rendered(diagnosis_of(tmp_path / "run.sanpath"), Format.html, tmp_path / "run.sanpath"))
+    assert "Marked" in page.words
+    assert "t128: telling before from after: 'RR' was marked 5 s into it" in page.words
+    (mark,) = json.loads(page.raw["script"][0])["marks"]
+    assert mark[0] == "RR"
+    assert len([a for a in page.all("line") if a.get("class") == "noted"]) >= 3
+
+
+def test_a_day_is_one_page_of_the_same_size(tmp_path: Path) -> None:
+    san = San(tmp_path / "day", switch_every=60.0, others_every=60.0, leave_out={"disk"})
+    counted = {p.name: (COUNTED, NOTHING) for p in (HOST_PORT, ARRAY_PORT)}
+    for n in (16, 64, 256, 800):
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)}, seconds=21_600)
+    html = rendered(judged(san.write()), Format.html, tmp_path / "day")
+    assert len(html.encode()) < 400_000
+    moments = json.loads(Page(html).raw["script"][0])["moments"]
+    assert moments[-1] > 86_000
+    assert "20:00:00" in Page(html).words, "times are round hours"

@@ -29,6 +29,7 @@ _MOST = 12
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     """The whole page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
+    marks = timeline.noted(diagnosis, series)
     path = drawn(diagnosis, topology)
     style = _file("vendor/uPlot.min.css") + _file("report.css")
     licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
@@ -42,14 +43,14 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         policy=_policy(script, style),
         style=Markup(style),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704 - files of this package
-        data=_json(timeline.data(charts, series)),
-        charts=[(chart, timeline.drawing(chart, series)) for chart in charts],
+        data=_json(timeline.data(charts, series, marks)),
+        charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
         curves=[chart for chart in (curve.throughput(diagnosis), curve.latency(diagnosis)) if chart is not None],
         curve_title=curve_table.TITLE,
         knee=curve_table.knee(diagnosis),
         path=path,
         topology=drawing(path),
-        findings=_findings(diagnosis, series),
+        findings=_findings(diagnosis, series, marks),
         also=[f for f, _ in words.grouped(words.hits(diagnosis)) if f.role == "risk"],
         words=words,
         most=_MOST,
@@ -79,7 +80,7 @@ def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     ]
 
 
-def _findings(diagnosis: Diagnosis, series: Series) -> list[dict[str, Any]]:
+def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> list[dict[str, Any]]:
     found = []
     for number, (finding, others) in enumerate(words.grouped(words.hits(diagnosis))):
         chart = timeline.evidence(finding, number, others, series)
@@ -89,7 +90,7 @@ def _findings(diagnosis: Diagnosis, series: Series) -> list[dict[str, Any]]:
                 "text": words.finding_text(finding, others),
                 "facts": appendix.evidence(finding),
                 "chart": chart,
-                "drawing": timeline.drawing(chart, series, (600.0, 190.0)) if chart else None,
+                "drawing": timeline.drawing(chart, series, marks, (600.0, 190.0)) if chart else None,
                 "steps": ", ".join(finding.steps) or "the whole run",
             }
         )

@@ -38,10 +38,14 @@
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
-    ctx.fillStyle = colour("band");
-    for (const [, begin, end] of data.steps) {
+    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    for (const [name, begin, end] of data.steps) {
       const left = u.valToPos(begin, "x", true), right = u.valToPos(end, "x", true);
+      ctx.fillStyle = colour("band");
       ctx.fillRect(left, bbox.top, right - left, bbox.height);
+      ctx.fillStyle = colour("soft");
+      if (ctx.measureText(name).width < right - left) ctx.fillText(name, left + 4, bbox.top + 14 * devicePixelRatio);
     }
     ctx.restore();
   }
@@ -61,6 +65,26 @@
       ctx.lineTo(bbox.left + bbox.width, y);
       ctx.stroke();
       ctx.fillText(what, bbox.left + bbox.width - 4, y - 6 * devicePixelRatio, bbox.width);
+    }
+    ctx.restore();
+  }
+
+  function marks(u) {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colour("ink");
+    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.lineWidth = devicePixelRatio;
+    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    for (const [text, moment] of data.marks) {
+      const x = u.valToPos(moment, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.fillText(`▲ ${text}`, x + 4, bbox.top + bbox.height - 6 * devicePixelRatio);
     }
     ctx.restore();
   }
@@ -91,7 +115,7 @@
         y: { distr: chart.logarithmic ? 3 : 1, range: (u, low, high) => bounds(chart, low, high) },
       },
       axes: [
-        { ...axis, size: 30, values: (u, splits) => splits.map(elapsed) },
+        { ...axis, size: 30, incrs: data.times, values: (u, splits) => splits.map(elapsed) },
         {
           ...axis,
           size: 84,
@@ -108,7 +132,7 @@
           points: { show: false },
         })),
       ],
-      hooks: { drawClear: [bands], draw: [(u) => limits(u, chart)], setCursor: [(u) => point(u, chart)] },
+      hooks: { drawClear: [bands], draw: [(u) => limits(u, chart), marks], setCursor: [(u) => point(u, chart)] },
     };
   }
 

@@ -43,15 +43,21 @@ def picture(name: str, title: str, text: str, size: tuple[float, float], *conten
     )
 
 
+TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+"""Seconds between the labels of a time axis, as on a clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From values to places in a drawing. A logarithmic one knows no values that are not above zero."""
+    """From values to places in a drawing. A logarithmic one knows no values that are not above zero; one of `time`
+    has seconds, and its round values are minutes and hours."""
 
     low: float
     high: float
     first: float
     last: float
     logarithmic: bool = False
+    time: bool = False
 
     def at(self, value: float) -> float:
         """The place of a value."""
@@ -70,6 +76,9 @@ class Scale:
                     break
             return found
         rough = (self.high - self.low) / 4 or 1.0
+        if self.time:
+            step = next((s for s in TIMES if s >= rough / 2), TIMES[-1])
+            return [float(n) for n in range(math.ceil(self.low / step) * step, math.floor(self.high) + 1, step)]
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
         return [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step * 1.0001) + 1)]

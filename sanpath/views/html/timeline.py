@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -76,6 +77,15 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
     return [chart for chart in found if chart.lines]
 
 
+Noted = tuple[tuple[str, float], ...]
+"""What a person noted while the test ran, and when: seconds after the start of the series."""
+
+
+def noted(diagnosis: Diagnosis, series: Series) -> Noted:
+    """The marks of a run."""
+    return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start / 1e6) for m in diagnosis.marks)
+
+
 def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:
     """The chart of a finding: the lines of just its elements and direction. None: it has none."""
     entities = {e for f in (finding, *others) for e in (f.entity, *f.entity.split(" > "))}
@@ -102,11 +112,11 @@ def _latency_label(line: Line) -> str:
     return f"{where[line.quantity]}{name}, {line.direction}"
 
 
-def drawing(chart: Timeline, series: Series, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
+def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
     """The chart as SVG."""
     width, height = size
     top, bottom = 22.0, height - 26
-    across = svg.Scale(0.0, max((*series.moments, 1.0)), 98.0, width - 12)
+    across = svg.Scale(0.0, max((*series.moments, 1.0)), 98.0, width - 12, time=True)
     known = [v for _, line in chart.lines for v in line.values if v is not None]
     up = svg.value_scale([*known, *(value for _, value in chart.limits)], (bottom, top), chart.logarithmic)
     return svg.picture(
@@ -123,6 +133,12 @@ def drawing(chart: Timeline, series: Series, size: tuple[float, float] = (800.0,
             for what, v in chart.limits
         ),
         *(_drawn(line, series, across, up, n) for n, (_, line) in enumerate(chart.lines)),
+        *(
+            svg.element("line", x1=across.at(at), x2=across.at(at), y1=top, y2=bottom, class_="noted")
+            + svg.element("text", f"▲ {text}", x=across.at(at) + 4, y=bottom - 6, class_="tick")
+            for text, at in marks
+            if across.low <= at <= across.high
+        ),
     )
 
 
@@ -142,11 +158,13 @@ def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number:
     return svg.polylines(points, f"line line-{number % _STYLES}")
 
 
-def data(charts: Sequence[Timeline], series: Series) -> dict[str, Any]:
+def data(charts: Sequence[Timeline], series: Series, marks: Noted) -> dict[str, Any]:
     """What the script draws the same charts from."""
     return {
         "moments": series.moments,
+        "times": svg.TIMES,
         "steps": [[words.printable(name), begin, end] for name, begin, end in series.steps],
+        "marks": [[words.printable(text), at] for text, at in marks],
         "charts": [
             {
                 "name": chart.name,
