@@ -77,8 +77,8 @@ class Scale:
             return found
         rough = (self.high - self.low) / 4 or 1.0
         if self.time:
-            step = next((s for s in TIMES if s >= rough / 2), TIMES[-1])
-            return [float(n) for n in range(math.ceil(self.low / step) * step, math.floor(self.high) + 1, step)]
+            apart = next((s for s in TIMES if s >= rough / 2), TIMES[-1])
+            return [float(n) for n in range(math.ceil(self.low / apart) * apart, math.floor(self.high) + 1, apart)]
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
         return [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step * 1.0001) + 1)]
