@@ -141,14 +141,16 @@ def _what(figure: Mapping[str, Any]) -> str:
 
 
 def _reproduced(told: Told, figure: Mapping[str, Any]) -> float:
-    """By `at`, a way through the diagnosis (or the comparison of that number), or by step, direction and quantity."""
+    """By `at`, a way through the diagnosis (or the comparison of that number), or by step, quantity and direction;
+    both directions together where none is named."""
     if "compare" in figure:
         return float(_at(told.comparisons[figure["compare"]], figure["at"]))
     diagnosis = told.diagnoses[figure["recording"]]
     if "at" in figure:
         return float(_at(diagnosis, figure["at"]))
     (step,) = [step for step in diagnosis["steps"] if step["name"] == figure["step"]]
-    return float(_at(step["directions"][figure["direction"]], figure["quantity"]))
+    directions = [figure["direction"]] if "direction" in figure else list(step["directions"])
+    return sum(float(_at(step["directions"][direction], figure["quantity"])) for direction in directions)
 
 
 def _at(found: Any, way: str) -> Any:

@@ -16,8 +16,9 @@ from sanpath.topology.paths import cables
 _AGREE = 0.2
 """A figure that is off by more than this from what was measured is worth a word."""
 
-Ceilings = Mapping[tuple[str, str], tuple[float, str]]
-"""(entity, "ops_per_second" or "bytes_per_second") → what a data sheet promises, and which."""
+Ceilings = Mapping[tuple[str, str, str | None], tuple[float, str]]
+"""(entity, "ops_per_second" or "bytes_per_second", direction or None: both together) → what a data sheet promises,
+and which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,16 @@ def figures_by_hand(
     """The figures of a recording. What is measured is left alone; an entity that is not known is said to be so."""
     made: dict[str, list[StepSamples]] = {}
     notes: dict[str, list[str]] = {}
-    ceilings: dict[tuple[str, str], tuple[float, str]] = {}
+    ceilings: dict[tuple[str, str, str | None], tuple[float, str]] = {}
     for event in [event for _, event in events if event.name == "figure"]:
         entity = str(event.detail.get("entity"))
         if event.detail.get("quantity") == "ceiling":
-            ceilings[entity, str(event.detail.get("unit"))] = (_float(event.detail.get("low")), _source(event))
+            of = (
+                entity,
+                str(event.detail.get("unit")),
+                None if (d := event.detail.get("direction")) is None else str(d),
+            )
+            ceilings[of] = _float(event.detail.get("low")), _source(event)
             continue
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
             told = f"{entity}: {_written(event)}, read by hand ({_source(event)})"

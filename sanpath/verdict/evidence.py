@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isclose
 
 from sanpath.facts import loads
 from sanpath.facts.compute import Facts
@@ -25,6 +26,8 @@ _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
 _KEPT = 0.95
 """Share of the configured I/Os that must be in flight for a load to be a closed loop."""
+_SAME_MIX = 0.05
+"""Shares of reads that differ by less make the same mix."""
 _MORE = 1.2
 """Throughput of another load from which on it clearly had room that this one did not use."""
 _CLEARLY = 2.0
@@ -126,10 +129,16 @@ def carries_more(facts: Facts, load: LoadFacts) -> LoadFacts | None:
         for other in facts.loads
         if other.comparable(load)
         and other.roots == load.roots
+        and isclose(_part_of_step(facts, other), _part_of_step(facts, load), abs_tol=_SAME_MIX)
         and other.in_flight_measured > load.in_flight_measured
         and other.ops_per_second >= _MORE * load.ops_per_second
     ]
     return min(more, key=lambda other: other.in_flight_measured, default=None)
+
+
+def _part_of_step(facts: Facts, load: LoadFacts) -> float:
+    """Share of the step's operations that this direction has: reads beside more writes are another load."""
+    return load.ops_per_second / sum(other.ops_per_second for other in facts.loads if other.step == load.step)
 
 
 def capped(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:

@@ -61,6 +61,8 @@ def _bottleneck_headline(
         return (
             f"{bottleneck.culprit} holds the test up at {iops(load.ops_per_second)}: {'; '.join(bottleneck.because)}."
         )
+    if bottleneck.kind == "data_sheet":
+        return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         at = f"{load.direction} direction at {iops(load.ops_per_second)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."

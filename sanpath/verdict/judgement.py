@@ -12,6 +12,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
 from sanpath.facts.table import number
 from sanpath.verdict.array_limit import array_bottleneck, configured_cap
+from sanpath.verdict.data_sheet import data_sheet_limit
 from sanpath.verdict.drain import drained
 from sanpath.verdict.evidence import BUSY, array_saturated, capped, full_with_more, is_full, not_seen
 from sanpath.verdict.judged import Judgement
@@ -45,4 +46,6 @@ def judge(facts: Facts, load: LoadFacts) -> Judgement:
     queue = limiting_queue(facts, load)
     if queue is not None and all_seen and all(number(row, "utilisation") < BUSY for row in links):
         return queue_bottleneck(load, queue, windows)
+    if (promised := data_sheet_limit(facts, load, windows)) is not None:
+        return promised
     return without_bottleneck(facts, load, links, array, windows)

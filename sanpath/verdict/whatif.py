@@ -48,7 +48,11 @@ def _data_sheets(facts: Facts, load: LoadFacts, size: float) -> list[tuple[float
     row = array_side(facts.topology, load, facts.tables)
     ends = [str(row["entity"])] if row is not None else []
     ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
-    told = [(e, unit, value, source) for (e, unit), (value, source) in facts.by_hand.ceilings.items() if e in ends]
+    told = [
+        (e, unit, value, source)
+        for (e, unit, direction), (value, source) in facts.by_hand.ceilings.items()
+        if e in ends and direction in (None, load.direction)
+    ]
     return [
         (value if unit == "ops_per_second" else value / size, entity, f"by {source}")
         for entity, unit, value, source in told
