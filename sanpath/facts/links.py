@@ -17,6 +17,7 @@ from sanpath.facts.shares import (
     OVERHEAD_TOLERANCE,
     Shares,
     cables_of_test,
+    crossings,
     on_loaded_path,
     operations_by_target,
     other_path_idle,
@@ -106,7 +107,7 @@ def link_rows(
     between = {cable.id: cable for path in paths for cable in path.cables if cable.side == "switch"}
     known = [*cables(topology), *between.values()]
     mine = cables_of_test(topology, loads, paths, known)
-    on_every_path = {g for g in mine if all(g in {c.group for c in path.cables} for path in paths)}
+    crossed = crossings(paths)
     naa = _lun_identifier(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
@@ -118,7 +119,7 @@ def link_rows(
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 told = operations_by_target(topology, paths, samples, step.name)
-                shares = shares_of_test(sizes, load.bytes_per_second * overhead, mine, told, on_every_path)
+                shares = shares_of_test(sizes, load.bytes_per_second * overhead, mine, told, crossed)
             for port in ports:
                 cable = port.cable
                 yield {

@@ -7,7 +7,9 @@ use them too; then only what the rest cannot have carried is certainly the test'
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
@@ -39,16 +41,40 @@ def cables_of_test(
     return mine
 
 
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The host's links whose every path crosses a group of links between switches, and those of which some do."""
+
+    always: frozenset[str]
+    sometimes: frozenset[str]
+
+
+def crossings(paths: Sequence[IoPath]) -> dict[str, Crossing]:
+    """Group of links between switches → which of the host's links lead over it."""
+    by_link: defaultdict[str, list[set[str]]] = defaultdict(list)
+    for path in paths:
+        if path.cables:
+            by_link[path.cables[0].id].append({cable.group for cable in path.cables if cable.side == "switch"})
+    groups = {group for crossed in by_link.values() for ways in crossed for group in ways}
+    return {
+        group: Crossing(
+            frozenset(link for link, ways in by_link.items() if all(group in way for way in ways)),
+            frozenset(link for link, ways in by_link.items() if 0 < sum(group in way for way in ways) < len(ways)),
+        )
+        for group in groups
+    }
+
+
 def shares_of_test(
     sizes: Mapping[Cable, float],
     test: float,
     mine: Mapping[str, set[str]],
     told: Mapping[str, float],
-    on_every_path: Collection[str] = (),
+    crossed: Mapping[str, Crossing] | None = None,
 ) -> Shares:
     """Share of each cable. `sizes`: bytes a second counted on each; `test`: those of the test as a port would count
-    them; `told`: target port → operations of the test's initiators, {} when the array does not count them;
-    `on_every_path`: groups of links between switches that every path crosses."""
+    them; `told`: target port → operations of the test's initiators, {} when the array does not count them; `crossed`:
+    of each group of links between switches."""
     limit = test * _OTHERS * OVERHEAD_TOLERANCE
     # The array counts initiators: where others use them as well, its count is not the test's alone.
     alone = not test or sum(size for cable, size in sizes.items() if cable.id in mine.get("host", ())) <= limit
@@ -56,7 +82,8 @@ def shares_of_test(
     for side, possible in mine.items():
         here = {cable: size for cable, size in sizes.items() if cable.id in possible}
         if side not in ("host", "array"):
-            shares |= _between_switches(here, test, limit, side in on_every_path)
+            through = _through((crossed or {}).get(side), shares, mine.get("host", ()))
+            shares |= _between_switches(here, test, limit, through)
             continue
         if side == "array" and told:
             counts = {cable: told.get(cable.device, 0.0) for cable in here}
@@ -71,15 +98,29 @@ def shares_of_test(
     return shares
 
 
-def _between_switches(sizes: Mapping[Cable, float], test: float, limit: float, on_every_path: bool) -> Shares:
+def _through(crossed: Crossing | None, shares: Shares, own: Collection[str]) -> float | None:
+    """Share of the test that crosses a group of links between switches: that of the host's links which lead over it,
+    all of it where every one does. None: not known, or some of a link's paths lead another way."""
+    if crossed is None:
+        return None
+    if crossed.always and crossed.always >= set(own):
+        return 1.0
+    used = [shares.get(link) for link in crossed.always]
+    elsewhere = [shares.get(link) for link in crossed.sometimes]
+    if any(share is None for share in used) or any(share is None or share >= LOADED for share in elsewhere):
+        return None
+    return sum(share for share in used if share is not None)
+
+
+def _between_switches(sizes: Mapping[Cable, float], test: float, limit: float, through: float | None) -> Shares:
     """Shares of parallel links between two switches. They spread exchanges by source, destination and exchange
-    (FC-SW), so that each carries the same part of the test as of everything; where some paths go another way, the
-    test's part is known only while nobody else's bytes are on them."""
+    (FC-SW), so that each carries the same part of the test as of everything. `through`: share of the test that
+    crosses them together; where that is not known, theirs is while nobody else's bytes are on them."""
     total = sum(sizes.values())
     if not total:
         return {}
-    if on_every_path:
-        return {cable.id: size / total for cable, size in sizes.items()}
+    if through is not None:
+        return {cable.id: through * size / total for cable, size in sizes.items()}
     return {cable.id: size / test if test and total <= limit else None for cable, size in sizes.items()}
 
 

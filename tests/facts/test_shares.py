@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from sanpath.facts.shares import Shares, on_loaded_path, other_path_idle, shares_of_test
-from sanpath.topology.paths import Cable
+from sanpath.facts.shares import Shares, crossings, on_loaded_path, other_path_idle, shares_of_test
+from sanpath.topology.paths import Cable, IoPath
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))
 P, Q = (
@@ -102,3 +103,40 @@ def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float],
 
 def test_a_path_that_was_not_counted_may_idle() -> None:
     assert other_path_idle(A, {A: 100.0}, {A.id: 1.0}, {"host": {A.id, B.id}}) is None
+
+
+def between(number: int, group: str) -> Cable:
+    return Cable(f"link:i{number}", f"switch_port:sw1/{number}", f"switch_port:sw3/{number}", "switch", "host", group)
+
+
+def path(*way: Cable) -> IoPath:
+    return IoPath("load:fio", "host:h", way[0].device, way, "array_port:fa1/0", "array:fa1")
+
+
+ISL_1, ISL_2 = between(8, "sw1--sw3"), between(9, "sw2--sw4")
+TWO_FABRICS = {"host": {A.id, B.id}, "sw1--sw3": {ISL_1.id}, "sw2--sw4": {ISL_2.id}}
+
+
+def test_a_link_between_switches_carries_the_share_of_the_initiators_that_lead_over_it() -> None:
+    """Others use it as well: what it counts does not tell the test's part, the host's own ports do."""
+    crossed = crossings([path(A, ISL_1, P), path(B, ISL_2, Q)])
+    shares = shares_of_test({A: 75.0, B: 25.0, ISL_1: 300.0, ISL_2: 400.0}, 100, TWO_FABRICS, {}, crossed)
+    assert (shares[ISL_1.id], shares[ISL_2.id]) == pytest.approx((0.75, 0.25))
+    one_path = shares_of_test({A: 100.0, B: 0.0, ISL_1: 300.0, ISL_2: 400.0}, 100, TWO_FABRICS, {}, crossed)
+    assert (one_path[ISL_1.id], one_path[ISL_2.id]) == pytest.approx((1.0, 0.0))
+
+
+def test_parallel_links_share_what_crosses_them() -> None:
+    other = replace(ISL_2, group=ISL_1.group)
+    crossed = crossings([path(A, ISL_1, P), path(A, other, P)])
+    shares = shares_of_test(
+        {A: 100.0, ISL_1: 90.0, other: 30.0}, 100, {"host": {A.id}, ISL_1.group: {ISL_1.id, other.id}}, {}, crossed
+    )
+    assert (shares[ISL_1.id], shares[other.id]) == pytest.approx((0.75, 0.25))
+
+
+def test_where_some_paths_of_an_initiator_stay_on_its_switch_only_counted_bytes_tell() -> None:
+    crossed = crossings([path(A, ISL_1, P), path(A, Q)])
+    mine = {"host": {A.id}, ISL_1.group: {ISL_1.id}}
+    assert shares_of_test({A: 100.0, ISL_1: 300.0}, 100, mine, {}, crossed)[ISL_1.id] is None
+    assert shares_of_test({A: 100.0, ISL_1: 40.0}, 100, mine, {}, crossed)[ISL_1.id] == pytest.approx(0.4)
