@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from random import Random
 
 from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
-from sanpath_lab.fibre_channel import Sequence, bursts_of
+from sanpath_lab.fibre_channel import FRAME_PAYLOAD_BYTES, Sequence, bursts_of
 from sanpath_lab.link import Arrived, Burst, LinkDirection
 from sanpath_lab.routing import between, switch_of
 from sanpath_lab.scenario import FcPort, Scenario
 
 Way = tuple[LinkDirection, ...]
+
+TIMEOUT_SECONDS = 30.0
+"""After which a host does an I/O again that has not come back (the SCSI disk drivers of Linux)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Fabric:
     def __init__(self, scenario: Scenario, events: EventQueue) -> None:
         self._events = events
         self._burst_frames = scenario.burst_frames
+        self._random = Random(scenario.seed)  # noqa: S311  damaged frames, not secrets
+        self._damage: dict[LinkDirection, float] = {}
         self._links = [link.ends for link in scenario.inter_switch_links]
         switches = {switch.name: switch for switch in scenario.switches}
         self.cables: dict[str, Cable] = {}
@@ -50,6 +57,8 @@ class Fabric:
                 LinkDirection(events, speed, switch.credits, switch.forwarding_seconds),
                 LinkDirection(events, speed, end.credits, drain_ratio=end.drain_ratio),
             )
+            if end.damaged_frame_ratio:
+                self._damage[self.cables[end.switch_port].towards_switch] = end.damaged_frame_ratio
         for link in scenario.inter_switch_links:
             there, back = (
                 LinkDirection(events, link.gigabit, link.credits, switches[switch_of(end)].forwarding_seconds)
@@ -89,8 +98,24 @@ class Fabric:
         return self._events.now + forwarding + sequence.wire_bytes / way[-1].bytes_per_second
 
     def send_data(self, exchange: Exchange, way: Way, arrived: Arrived, trailer: Sequence | None = None) -> None:
-        """Send the data of an exchange; `arrived` is called when the last byte has been consumed."""
+        """Send the data of an exchange; `arrived` is called when the last byte has been consumed.
+
+        What a cable damages is missing at the end: the exchange is done again when the initiator's time-out is over,
+        and takes as long as that.
+        """
+        if self._damage and self._damages(exchange, way[0]):
+            arrived = partial(self._after_timeout, arrived)
         bursts = bursts_of(exchange.payload_bytes, self._burst_frames, trailer)
         for burst in bursts[:-1]:
             way[0].send(Burst(exchange, burst, way, None))
         way[0].send(Burst(exchange, bursts[-1], way, arrived))
+
+    def _damages(self, exchange: Exchange, cable: LinkDirection) -> bool:
+        """Whether a frame of the exchange is damaged on its first cable; two of one exchange count as one."""
+        frames = -(-exchange.payload_bytes // FRAME_PAYLOAD_BYTES)
+        hit = self._random.random() < frames * self._damage.get(cable, 0.0)
+        cable.damaged_frames += hit
+        return hit
+
+    def _after_timeout(self, arrived: Arrived, exchange: Exchange) -> None:
+        self._events.at(self._events.now + TIMEOUT_SECONDS, arrived, exchange)

@@ -199,6 +199,7 @@ def _statistics(unit: bytes, port: SwitchPort) -> Row:
         7: octets64(lambda: port.octets[0]),
         8: octets64(lambda: port.stall_ticks),
         26: octets64(lambda: port.frames[0]),
+        40: octets64(lambda: port.damaged_frames),
     }
 
 

@@ -51,6 +51,11 @@ def job_options(status: Json, number: int) -> dict[str, str]:
         "runtime": f"{status['measured_seconds']:g}",
         "filename": f"/dev/{status['disk']['name']}",
     }
+    if status["ios_per_second"]:
+        # fio's rate is that of each process.
+        options["rate_iops"] = f"{status['ios_per_second'] / status['jobs'][number]['threads']:.0f}"
+    if status["zeros"]:
+        options["zero_buffers"] = "1"
     if number and status["gap_seconds"]:
         options["exec_prerun"] = f"sleep {status['gap_seconds']:g}"
     return options

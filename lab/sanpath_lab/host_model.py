@@ -97,11 +97,19 @@ class SimulatedHost:
 class SimulatedNeighbour:
     """A host that keeps its I/Os outstanding from the start to the end of the lab."""
 
-    def __init__(self, neighbour: Neighbour, route: Route, fabric: Fabric, array: SimulatedArray) -> None:
-        self._route, self._fabric, self._array = route, fabric, array
-        self._submit_seconds = neighbour.submit_seconds
+    def __init__(
+        self, neighbour: Neighbour, route: Route, events: EventQueue, fabric: Fabric, array: SimulatedArray
+    ) -> None:
+        self._route, self._events, self._fabric, self._array = route, events, fabric, array
+        self._submit_seconds, self._think_seconds = neighbour.submit_seconds, neighbour.think_seconds
         for _ in range(neighbour.outstanding):
-            self._send(Exchange(neighbour.direction, neighbour.block_bytes, route, self._send))
+            self._send(Exchange(neighbour.direction, neighbour.block_bytes, route, self._think))
+
+    def _think(self, exchange: Exchange) -> None:
+        if self._think_seconds:
+            self._events.at(self._events.now + self._think_seconds, self._send, exchange)
+        else:
+            self._send(exchange)
 
     def _send(self, exchange: Exchange) -> None:
         arrives = self._fabric.send_small(CMND, self._route.to_array)

@@ -73,6 +73,8 @@ class LinkDirection:
         self.lent = self.credits = credits
         self.octets = 0
         self.frames = 0
+        self.damaged_frames = 0
+        """Data frames that came with a wrong checksum: the receiver counts them and throws them away."""
         self.stalls = 0
         """How often it ran out of credits with a frame to send."""
         self._queue: deque[Burst] = deque()

@@ -41,6 +41,18 @@ class Job:
                 return now - self.counting_since
 
 
+class _Thread:
+    """One thread of a job; `core_free_at`: when its core has done with what has come back."""
+
+    def __init__(self, run: LoadRun, number: int, job: Job) -> None:
+        self._run, self.number, self.job = run, number, job
+        self.core_free_at = 0.0
+
+    def completed(self, exchange: Exchange) -> None:
+        """An I/O of it has come back."""
+        self._run.reap(self, exchange)
+
+
 class LoadRun:
     """One execution of the load, which begins at once."""
 
@@ -51,6 +63,7 @@ class LoadRun:
         self.finished = False
         self._events, self._host = events, host
         self._stopped = False
+        self._next_issue = 0.0
         self._start(0)
 
     def stop(self) -> None:
@@ -67,14 +80,13 @@ class LoadRun:
         job, load, now = self.jobs[number], self.load, self._events.now
         job.phase, job.counting_since = "ramp", now
 
-        def completed(exchange: Exchange) -> None:
-            self._completed(number, job, exchange)
-
         self._events.at(now + load.ramp_seconds, self._measure, job)
         self._events.at(now + load.ramp_seconds + load.measured_seconds, self._close, job)
         job.in_flight = job.threads * load.outstanding_per_thread
-        for _ in range(job.in_flight):
-            self._host.submit(self._host.new_exchange(load.direction, load.block_bytes, completed))
+        threads = [_Thread(self, number, job) for _ in range(job.threads)]
+        for thread in threads:
+            for _ in range(load.outstanding_per_thread):
+                self._issue(self._host.new_exchange(load.direction, load.block_bytes, thread.completed))
 
     def _measure(self, job: Job) -> None:
         if job.phase == "ramp":
@@ -90,12 +102,29 @@ class LoadRun:
         if job.phase in ("ramp", "measured"):
             job.phase = "draining"
 
+    def _issue(self, exchange: Exchange) -> None:
+        """Start an I/O, or when the rate that was asked for allows the next."""
+        if (rate := self.load.ios_per_second) is None:
+            self._host.submit(exchange)
+            return
+        at = self._next_issue = max(self._events.now, self._next_issue + 1 / rate)
+        self._events.at(at, self._host.submit, exchange)
+
+    def reap(self, thread: _Thread, exchange: Exchange) -> None:
+        """An I/O has come back; the thread sees it when its core is free."""
+        if not self.load.one_core_per_thread:
+            self._completed(thread.number, thread.job, exchange)
+            return
+        cost = self.load.user_seconds_per_io + self.load.system_seconds_per_io
+        thread.core_free_at = max(thread.core_free_at, self._events.now) + cost
+        self._events.at(thread.core_free_at, self._completed, thread.number, thread.job, exchange)
+
     def _completed(self, number: int, job: Job, exchange: Exchange) -> None:
         job.ios += 1
         if job.phase != "ramp":
             job.latency.add(self._events.now - exchange.issued)
         if job.phase != "draining":
-            self._host.submit(exchange)
+            self._issue(exchange)
             return
         job.in_flight -= 1
         if not job.in_flight:

@@ -61,6 +61,8 @@ class LoadStatus:
     submit_seconds: float
     user_seconds_per_io: float
     system_seconds_per_io: float
+    ios_per_second: float | None
+    zeros: bool
     jobs: tuple[JobStatus, ...]
     disk: DiskStatus
 
@@ -144,6 +146,8 @@ def load_status(simulation: Simulation, run: LoadRun, disk_before: DiskStatus) -
         submit_seconds=simulation.scenario.host.submit_seconds,
         user_seconds_per_io=load.user_seconds_per_io,
         system_seconds_per_io=load.system_seconds_per_io,
+        ios_per_second=load.ios_per_second,
+        zeros=load.zeros,
         jobs=tuple(_job_status(job, now) for job in run.jobs),
         disk=_since(disk_before, disk_status(simulation)),
     )

@@ -118,6 +118,7 @@ def _errors(port: SwitchPort) -> Row:
     return {
         **dict.fromkeys(ERRORS_32, NO_ERRORS),
         **dict.fromkeys(ERRORS_64, NO_ERRORS_64),
+        6: counter32(lambda: port.damaged_frames),
         15: counter32(lambda: port.stall_ticks),
         28: counter32(lambda: port.stalls[1]),
         39: counter32(lambda: port.stalls[0]),

@@ -35,7 +35,9 @@ class _Part(BaseModel):
 class Load(_Part):
     """A closed loop: so many threads, each keeping so many I/Os outstanding, one job a step, one after another.
 
-    CPU seconds are what one I/O costs the load generator.
+    CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is a process that starts no
+    I/O while its core works on another. `ios_per_second`: all threads together start no more, None: as many as they
+    can. `zeros`: what is written are zeros.
     """
 
     virtual_machine: str
@@ -48,6 +50,9 @@ class Load(_Part):
     gap_seconds: float = Field(ge=0)
     user_seconds_per_io: float = 1.0e-5
     system_seconds_per_io: float = 2.5e-5
+    one_core_per_thread: bool = False
+    ios_per_second: float | None = Field(default=None, gt=0)
+    zeros: bool = False
 
 
 class GuestDisk(_Part):
@@ -62,6 +67,7 @@ class FcPort(_Part):
     """A port of a host or array, cabled to a port of a switch.
 
     `credits`: frames it has buffers for; `drain_ratio`: how fast it consumes what arrives, as a share of its link.
+    `damaged_frame_ratio`: share of the data frames it sends that its cable damages on the way to the switch.
     """
 
     name: str
@@ -70,6 +76,7 @@ class FcPort(_Part):
     switch_port: SwitchPort
     credits: int = Field(default=80, gt=0)
     drain_ratio: float = Field(default=1.0, gt=0, le=1)
+    damaged_frame_ratio: float = Field(default=0.0, ge=0, lt=1)
 
 
 class Host(_Part):
@@ -182,7 +189,10 @@ class Vcenter(_Part):
 
 
 class Neighbour(_Part):
-    """Another host with I/O of its own, a closed loop that never ends and that no load generator reports."""
+    """Another host with I/O of its own, a closed loop that never ends and that no load generator reports.
+
+    `think_seconds`: from the end of an I/O to the start of the next.
+    """
 
     name: str
     hba: FcPort
@@ -192,13 +202,15 @@ class Neighbour(_Part):
     block_bytes: int = Field(gt=0, multiple_of=512)
     outstanding: int = Field(gt=0)
     submit_seconds: float = 1.2e-5
+    think_seconds: float = Field(default=0.0, ge=0)
 
 
 class Truth(_Part):
     """What a correct diagnosis says of the scenario, in the words of the report.
 
-    `culprit`: the device that is to blame although its own I/O may be no part of the test; None: there is none.
-    `victims`: what suffers from it and is no bottleneck.
+    `also`: other kinds that are as right. `culprit`: the device that is to blame although its own I/O may be no part
+    of the test; None: there is none. `victims`: what suffers from it and is no bottleneck. `findings`: rules that
+    hit; `forbidden`: rules that a correct diagnosis does not call a cause.
     """
 
     kind: str
@@ -208,6 +220,9 @@ class Truth(_Part):
     culprit: str | None = None
     victims: tuple[str, ...] = ()
     cleared: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """In one line.
@@ -216,6 +231,8 @@ class Truth(_Part):
         'bottleneck in the fabric, read: switch_port:sw1/0/3'
         """
         blamed = f"; culprit {self.culprit}" if self.culprit else ""
+        if not self.bottlenecks:
+            return f"{self.kind}, {self.direction}: no bottleneck"
         return f"{self.kind} in the {self.layer}, {self.direction}: {', '.join(self.bottlenecks)}{blamed}"
 
 

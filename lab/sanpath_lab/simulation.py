@@ -26,7 +26,7 @@ class Simulation:
         hypervisor = None if scenario.vcenter is None else HypervisorCounters(self._events, epoch_seconds)
         self.host = SimulatedHost(scenario, self._events, self.fabric, self.array, hypervisor)
         for neighbour, route in zip(scenario.neighbours, self.fabric.neighbour_routes, strict=True):
-            SimulatedNeighbour(neighbour, route, self.fabric, self.array)
+            SimulatedNeighbour(neighbour, route, self._events, self.fabric, self.array)
         self.load: LoadRun | None = None
 
     @property

@@ -67,6 +67,11 @@ class SwitchPort:
         return (self.cable.towards_switch.frames, self.cable.from_switch.frames) if self.cable else (0, 0)
 
     @property
+    def damaged_frames(self) -> int:
+        """Received with a wrong checksum."""
+        return self.cable.towards_switch.damaged_frames if self.cable else 0
+
+    @property
     def stall_ticks(self) -> int:
         """Time with frames to send and no credit."""
         return self.cable.from_switch.stall_ticks if self.cable else 0

@@ -1,16 +1,18 @@
-"""The command line of the test bed: `python -m sanpath_testbed record SCENARIO --into NAME.sanpath [--seed N]`."""
+"""The command line of the test bed: `python -m sanpath_testbed record SCENARIO --into NAME.sanpath`, `... score`."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import yaml
 from pydantic import ValidationError
 
-from sanpath.errors import SanpathError
+from sanpath.errors import SanpathError, UsageError
+from sanpath_lab import families
 from sanpath_lab.scenario import Scenario, load_scenario
 
 
@@ -19,11 +21,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sanpath_testbed", description="the lab as a test bed")
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="record a scenario in simulated time")
-    recording.add_argument("scenario", help="name of a scenario, or a YAML file")
+    recording.add_argument("scenario", help="name of a scenario or a family, or a YAML file")
     recording.add_argument("--into", type=Path, required=True, help="the recording, a new folder")
     recording.add_argument("--seed", type=int, default=None, help="of the scenario's random numbers")
+    scoring = commands.add_parser("score", help="record and diagnose cases of families, and compare")
+    scoring.add_argument("--families", default="all", help="names with commas between, or all")
+    scoring.add_argument("--seeds", type=int, default=20, help="how many")
+    scoring.add_argument("--first-seed", type=int, default=1)
+    scoring.add_argument("--defects", default="none", help="names with commas between, or all")
+    scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
+    scoring.add_argument("--into", type=Path, default=None, help="a Markdown file to write")
     arguments = parser.parse_args(argv)
     try:
+        if arguments.command == "score":
+            return _score(arguments)
         return _record(arguments.scenario, arguments.seed, arguments.into)
     except SanpathError as problem:
         print(f"sanpath: {problem}", file=sys.stderr)
@@ -37,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _record(name: str, seed: int | None, into: Path) -> int:
     # What reads devices takes half a second to load: a mistake is told before.
-    scenario = _seeded(load_scenario(name), seed)
+    scenario = _scenario(name, seed)
     from sanpath.recording.layout import check
     from sanpath_testbed.record import record
 
@@ -47,8 +59,46 @@ def _record(name: str, seed: int | None, into: Path) -> int:
     return 0
 
 
-def _seeded(scenario: Scenario, seed: int | None) -> Scenario:
+def _scenario(name: str, seed: int | None) -> Scenario:
+    if name in families.FAMILIES:
+        return families.case(name, 1 if seed is None else seed).scenario
+    scenario = load_scenario(name)
     return scenario if seed is None else scenario.model_copy(update={"seed": seed})
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from sanpath_testbed import corpus, table
+    from sanpath_testbed.defects import DEFECTS
+    from sanpath_testbed.outcome import Outcome
+
+    names = _chosen("--families", arguments.families, families.FAMILIES)
+    defects = [] if arguments.defects == "none" else _chosen("--defects", arguments.defects, DEFECTS)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    wanted = corpus.jobs(names, seeds, [None, *(d for d in DEFECTS if d in defects)])
+
+    def tell(count: int, newest: Outcome) -> None:
+        word = "right" if newest.first else f"WRONG: {newest.headline}"
+        what = f"{newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
+        print(f"{count} of {len(wanted)}  {what}: {word}", file=sys.stderr, flush=True)
+
+    found = corpus.run(wanted, arguments.keep, arguments.workers, tell)
+    asked = f"--families {arguments.families} --seeds {arguments.seeds} --first-seed {arguments.first_seed}"
+    command = f"sanpath lab score {asked} --defects {arguments.defects}"
+    text = table.paper(found, seeds, command)
+    if arguments.into is not None:
+        arguments.into.write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+def _chosen(option: str, asked: str, there_are: Collection[str]) -> list[str]:
+    """The names that were asked for. Raises UsageError for one that there is not."""
+    if asked == "all":
+        return list(there_are)
+    for name in (names := asked.split(",")):
+        if name not in there_are:
+            raise UsageError(f"{option}: there is no {name!r}; there are: {', '.join(there_are)}")
+    return names
 
 
 if __name__ == "__main__":

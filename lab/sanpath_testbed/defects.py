@@ -3,29 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
+from random import Random
+from typing import Literal, get_args
 
+from sanpath.model import Rows
 from sanpath.plugin import Item
+from sanpath_lab.scenario import Scenario
+
+Defect = Literal["skew", "missing", "reset", "wrap", "coarse", "no-array", "no-switches"]
+DEFECTS: tuple[Defect, ...] = get_args(Defect)
+MEANINGS: dict[Defect, str] = {
+    "skew": "the load's clock is 45 s ahead and the array's 45 s behind",
+    "missing": "a tenth of all polls gets no answer",
+    "reset": "the counters of every switch are cleared in the middle of the run",
+    "wrap": "the counters of every switch wrap once in the run",
+    "coarse": "switches are polled every 10 s, arrays every 30 s",
+    "no-array": "the array is not read",
+    "no-switches": "no switch is read",
+}
+
+_SKEW_SECONDS = 45.0
+_LOST_RATIO = 0.1
+_SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
+LOAD = "fio"
 
 
-@dataclass
 class Defects:
-    """None by default. `missing`: names of sources that are not read at all."""
+    """One kind of defect, or none, in a recording of a scenario; what is drawn is drawn with the scenario's seed."""
 
-    missing: frozenset[str] = field(default=frozenset())
+    def __init__(self, scenario: Scenario, defect: Defect | None = None) -> None:
+        self._defect = defect
+        self._random = Random(scenario.seed)  # noqa: S311  a drawing, not secrets
+        self._switches = {switch.name for switch in scenario.switches}
+        self._array = scenario.array.name
+        load = scenario.load
+        seconds = len(load.threads) * (load.ramp_seconds + load.measured_seconds + load.gap_seconds)
+        self._cleared_after_us = round(seconds * self._random.uniform(0.3, 0.7) * 1e6)
+        self._began_us: int | None = None
+        self._first: dict[tuple[str, str, str], int] = {}
+        self._room: dict[tuple[str, str, str], int] = {}
 
-    def every(self, source: str, seconds: float) -> float:  # noqa: ARG002
-        """How far apart the polls of a source are."""
-        return seconds
+    @property
+    def unread(self) -> set[str]:
+        """Names of the sources that are not read at all."""
+        if self._defect == "no-array":
+            return {self._array}
+        return self._switches if self._defect == "no-switches" else set()
 
-    def skew(self, source: str) -> float:  # noqa: ARG002
-        """By how much a source's clock is ahead, in seconds."""
-        return 0.0
+    def every(self, source: str, seconds: float) -> float:
+        """How far apart the polls of a source are, of one that should be polled every `seconds`."""
+        if self._defect != "coarse":
+            return seconds
+        return _SWITCH_SECONDS if source in self._switches else _ARRAY_SECONDS
 
-    def lose(self, source: str) -> bool:  # noqa: ARG002
-        """Whether this poll gets no answer."""
-        return False
+    def skew_seconds(self, source: str) -> float:
+        """By how much a source's clock is ahead."""
+        if self._defect != "skew":
+            return 0.0
+        return {LOAD: _SKEW_SECONDS, self._array: -_SKEW_SECONDS}.get(source, 0.0)
 
-    def bent(self, source: str, item: Item) -> Iterator[Item]:  # noqa: ARG002
+    def loses(self) -> bool:
+        """Whether the next poll gets no answer."""
+        return self._defect == "missing" and self._random.random() < _LOST_RATIO
+
+    def bent(self, source: str, item: Item) -> Iterator[Item]:
         """What is recorded instead of an item."""
-        yield item
+        if isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
+            yield self._recounted(source, item)
+        elif isinstance(item, Rows) and item.device_time and source == self._array:
+            ahead = round(self.skew_seconds(source) * 1e6)
+            yield replace(item, device_time=[moment + ahead for moment in item.device_time])
+        else:
+            yield item
+
+    def _recounted(self, source: str, rows: Rows) -> Rows:
+        if self._began_us is None:
+            self._began_us = rows.seen[0]
+        cleared = rows.seen[0] >= self._began_us + self._cleared_after_us
+        bits = {column.metric: column.bits for column in rows.table.columns if column.bits}
+        values = dict(rows.values)
+        for metric in bits.keys() & values.keys():
+            values[metric] = [
+                value if value is None else self._count((source, entity, metric), int(value), bits[metric], cleared)
+                for entity, value in zip(rows.entity, values[metric], strict=True)
+            ]
+        return replace(rows, values=values)
+
+    def _count(self, key: tuple[str, str, str], value: int, bits: int, cleared: bool) -> int:
+        if self._defect == "wrap":
+            first = self._first.setdefault(key, value)
+            room = self._room.setdefault(key, round(10 ** self._random.uniform(4, 9.7)))
+            turned: int = (value - first - room) % 2**bits
+            return turned
+        if not cleared:
+            return value
+        return value - self._first.setdefault(key, value)

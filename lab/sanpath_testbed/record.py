@@ -31,12 +31,11 @@ from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import site_config, write_config, write_secret
 from sanpath_lab.switch_mib import switch_objects
-from sanpath_testbed.defects import Defects
+from sanpath_testbed.defects import LOAD, Defect, Defects
 from sanpath_testbed.direct import DirectContext
 
 EPOCH_SECONDS = 1_800_000_000
 """The wall clock when a simulation begins: any will do, and the same one gives the same recording."""
-LOAD = "fio"
 STATUS_SECONDS = 1.0
 BEFORE_SECONDS = 3.0
 """How long the sources are polled before the load, and"""
@@ -81,10 +80,10 @@ class _Source:
 
 
 class _Recorder:
-    """One recording in the making. `defects`: what goes wrong on the way."""
+    """One recording in the making. `defect`: what goes wrong on the way."""
 
-    def __init__(self, scenario: Scenario, folder: Path, defects: Defects) -> None:
-        self._scenario, self._defects = scenario, defects
+    def __init__(self, scenario: Scenario, folder: Path, defect: Defect | None) -> None:
+        self._scenario, self._defects = scenario, Defects(scenario, defect)
         self._simulation = Simulation(scenario, EPOCH_SECONDS)
         self._clock = SimulatedClock(self._simulation)
         self._random = Random(scenario.seed)  # noqa: S311  lateness, not secrets
@@ -92,12 +91,17 @@ class _Recorder:
         self._writer = Writer(folder, "lab.1")
         config = _config(scenario)
         self._sources = [
-            _Source(source, self._context(source)) for source in config.sources if source.name not in defects.missing
+            _Source(source, self._context(source))
+            for source in config.sources
+            if source.name not in self._defects.unread
         ]
         reader = registry.load_reader([LOAD])
         assert reader is not None  # noqa: S101 - the collector is built in
         spec, self._reader_class = reader
-        declared = [(s.config.name, registry.spec(s.config.collector), s.config.every_seconds) for s in self._sources]
+        declared = [
+            (s.name, registry.spec(s.config.collector), self._defects.every(s.name, s.config.every_seconds))
+            for s in self._sources
+        ]
         declared.append((LOAD, spec, STATUS_SECONDS))
         self._writer.header(
             Header(
@@ -151,7 +155,7 @@ class _Recorder:
 
     async def _poll(self, source: _Source, due: int) -> None:
         now, cost = self._clock.now_us(), source.context.cost
-        if self._defects.lose(source.name):
+        if self._defects.loses():
             self._writer.poll(Poll(source.name, due, now, now, "failed", "unreachable", "no answer"))
             return
         cost.requests = cost.bytes_in = 0
@@ -166,7 +170,9 @@ class _Recorder:
 
     def _status(self, reader: LoadReader, load: LoadRun, disk: DiskStatus) -> None:
         status = asdict(load_status(self._simulation, load, disk))
-        status["now_ms"] += round(1000 * self._defects.skew(LOAD))
+        if self._defects.loses():
+            return
+        status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
         seen = self._clock.now_us()
         rows = self._take_all(LOAD, seen, reader.feed(render(document(status)).encode(), seen))
         if rows:
@@ -190,9 +196,9 @@ class _Recorder:
             yield from self._defects.bent(source, item)
 
 
-def record(scenario: Scenario, folder: Path, defects: Defects | None = None) -> None:
+def record(scenario: Scenario, folder: Path, defect: Defect | None = None) -> None:
     """Record a scenario into a new folder, in simulated time. Scenarios with a vCenter are recorded without it."""
-    asyncio.run(_Recorder(scenario, folder, defects or Defects()).run())
+    asyncio.run(_Recorder(scenario, folder, defect).run())
 
 
 def _config(scenario: Scenario) -> Config:

@@ -31,13 +31,34 @@ def serve(
 
 @app.command("record")
 def record(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario or a family, by name or file.")],
     into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
     seed: Annotated[int | None, typer.Option("--seed", help="Of its random numbers; its own by default.")] = None,
 ) -> None:
     """Record a scenario in simulated time: no sockets and no waiting, the same facts as a run against `serve`."""
     seeded = ["--seed", str(seed)] if seed is not None else []
     raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
+
+
+@app.command("score")
+def score(
+    families: Annotated[str, typer.Option("--families", help="Names with commas between, or all.")] = "all",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each.")] = 20,
+    first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest of them.")] = 1,
+    defects: Annotated[
+        str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
+    ] = "none",
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
+    keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
+        "score.jsonl"
+    ),
+    into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
+) -> None:
+    """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
+    asked = {"--families": families, "--seeds": seeds, "--first-seed": first_seed, "--defects": defects}
+    asked |= {"--keep": keep, "--workers": workers, "--into": into}
+    words = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
+    raise typer.Exit(_process("sanpath_testbed", "score", *words))
 
 
 def _lab(*arguments: str) -> int:

@@ -1,0 +1,43 @@
+"""Families of random scenarios whose answer is known: the labelled test bed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanpath_lab.families import ends, links
+from sanpath_lab.families.case import Case, Draw, drawn
+
+FAMILIES: Mapping[str, Draw] = {
+    draw.__name__.replace("_", "-"): draw
+    for draw in (
+        ends.healthy,
+        ends.demand_limited,
+        ends.concurrency,
+        ends.generator_cpu,
+        ends.zeros,
+        ends.lun_queue,
+        ends.queue_depth_twin,
+        ends.queue_above_link,
+        ends.controller,
+        ends.slow_media,
+        ends.noisy_volume,
+        ends.qos,
+        ends.two_faults,
+        links.slow_host_edge,
+        links.slow_array_edge,
+        links.isl,
+        links.single_path,
+        links.unequal_paths,
+        links.path_slicing,
+        links.noisy_port,
+        links.slow_drain,
+        links.damaged_frames,
+        links.busy_port_off_path,
+    )
+}
+"""Every family by name."""
+
+
+def case(family: str, seed: int) -> Case:
+    """The case of a family with a seed. Raises KeyError: there is no such family."""
+    return drawn(family, seed, FAMILIES[family])

@@ -1,0 +1,162 @@
+"""Families whose limit is at an end: the load, the host's queue or the array."""
+
+from __future__ import annotations
+
+from sanpath_lab.families.case import Label
+from sanpath_lab.families.san import San
+
+_KIB = 1024
+_NONE = ("link-full", "array-service-grows", "configured-cap", "generator-cpu", "slow-drain-device")
+
+
+def _rate(san: San) -> None:
+    """A load that asks for less than there is, with I/Os to spare."""
+    san.rate = san.random.uniform(800, 3000)
+    san.threads, san.outstanding = (8, 16), san.random.choice((2, 4))
+
+
+def healthy(san: San) -> Label:
+    """A rate was asked for and met."""
+    _rate(san)
+    return san.truth("healthy", "load", also=["demand_limited"], forbidden=_NONE), None
+
+
+def demand_limited(san: San) -> Label:
+    """The load asks for a rate that is far below what slow hardware gives."""
+    speed = san.random.choice((4, 8))
+    san.host_gigabit = [speed, speed]
+    san.block_bytes = 32 * _KIB
+    _rate(san)
+    return san.truth("demand_limited", "load", also=["healthy"], forbidden=_NONE), None
+
+
+def concurrency(san: San) -> Label:
+    """Too few I/Os are in flight to fill anything."""
+    san.threads, san.outstanding = san.random.choice(((1, 2), (1, 2, 4))), 1
+    san.service_seconds = san.random.uniform(6e-4, 1.5e-3)
+    san.block_bytes = san.random.choice((8, 16, 64)) * _KIB
+    return san.truth("concurrency_limited", "load", forbidden=_NONE), None
+
+
+def generator_cpu(san: San) -> Label:
+    """A process of the load has its core busy before anything else is."""
+    san.one_core_per_thread = True
+    san.cpu_seconds_per_io = san.random.uniform(2.5e-4, 6e-4)
+    san.threads, san.outstanding = (1, 2), san.random.choice((16, 32))
+    san.block_bytes = san.random.choice((4, 8, 16)) * _KIB
+    return san.truth("generator_limited", "load", findings=["generator-cpu"], forbidden=_NONE[:3]), None
+
+
+def zeros(san: San) -> Label:
+    """The load writes zeros, which prove nothing of the media."""
+    san.direction, san.zeros = "write", True
+    _rate(san)
+    return san.truth(
+        "demand_limited", "load", also=["healthy"], findings=["test-writes-zeros"], forbidden=_NONE
+    ), None
+
+
+def lun_queue(san: San) -> Label:
+    """The guest's disk lets too few I/Os through; everything below it has room."""
+    san.queue_depth = san.random.choice((4, 8, 16))
+    san.service_seconds = san.queue_depth / san.random.uniform(3000, 6000)
+    san.tail_seconds = san.service_seconds * 0.1
+    san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
+    san.threads, san.outstanding = (1, san.queue_depth, 2 * san.queue_depth), 2
+
+    def relief(san: San) -> None:
+        san.queue_depth *= 2
+
+    truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
+    return truth, relief
+
+
+def queue_depth_twin(san: San) -> Label:
+    """The published 4 Gb test with small blocks and fast links: here its queue of 32 does limit."""
+    san.queue_depth, san.block_bytes = 32, 8 * _KIB
+    san.service_seconds = san.random.uniform(5e-3, 8e-3)
+    san.tail_seconds = san.service_seconds * 0.1
+    san.threads, san.outstanding, san.path_policy = (2, 16, 64), 8, "most_recently_used"
+
+    def relief(san: San) -> None:
+        san.queue_depth = 64
+
+    truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
+    return truth, relief
+
+
+def queue_above_link(san: San) -> Label:
+    """The published 4 Gb test: a queue of 32 only holds what waits for the link."""
+    san.queue_depth, san.block_bytes = 32, 64 * _KIB
+    san.host_gigabit, san.path_policy = [4, 4], "most_recently_used"
+    san.threads, san.outstanding = (2, 16, 64), 8
+
+    def relief(san: San) -> None:
+        san.host_gigabit = [8, 8]
+
+    truth = san.truth("bottleneck", "host", san.host_port(0), findings=["link-full"], forbidden=["lun-queue-limits"])
+    return truth, relief
+
+
+def controller(san: San) -> Label:
+    """The array's command processors take long for every command; I/Os wait for them, and are served as fast."""
+    san.command_seconds = san.random.uniform(4e-4, 9e-4)
+    san.block_bytes = san.random.choice((8, 16)) * _KIB
+    san.threads, san.outstanding = (1, 8, 32), 2
+    truth = san.truth("bottleneck", "array_front", "array:fa1", findings=["array-service-grows"], forbidden=_NONE[:1])
+    return truth, None
+
+
+def slow_media(san: San) -> Label:
+    """The array's media serve a few I/Os at a time."""
+    san.parallel_media = san.random.choice((4, 8, 16))
+    san.service_seconds = san.parallel_media / san.random.uniform(1500, 4000)
+    san.tail_seconds = san.service_seconds * 0.3
+    san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
+    san.threads, san.outstanding = (1, san.parallel_media, 4 * san.parallel_media), 2
+    truth = san.truth("bottleneck", "array_back", "array:fa1", findings=["array-service-grows"], forbidden=_NONE[:1])
+    return truth, None
+
+
+def noisy_volume(san: San) -> Label:
+    """Other hosts keep the media that the test shares with them busy."""
+    san.parallel_media = san.random.choice((8, 16))
+    san.service_seconds = san.parallel_media / san.random.uniform(2500, 4000)
+    san.tail_seconds = san.service_seconds * 0.3
+    san.block_bytes = san.random.choice((8, 16)) * _KIB
+    san.background(san.random.randint(0, 3))
+    for _ in range(2):
+        san.neighbour(
+            san.random.randrange(2), block_bytes=16 * _KIB, outstanding=san.parallel_media, direction=san.direction
+        )
+    san.threads, san.outstanding = (1, 4, 8), 2
+    truth = san.truth(
+        "bottleneck", "array_back", "array:fa1", findings=["array-busy-with-others"], forbidden=_NONE[:1]
+    )
+    return truth, None
+
+
+def qos(san: San) -> Label:
+    """The volume has a limit that somebody set, of bytes or of operations."""
+    iops = san.random.uniform(1000, 3000)
+    san.block_bytes = san.random.choice((16, 32, 64)) * _KIB
+    if san.random.random() < 0.5:
+        san.iops_limit = round(iops)
+    else:
+        san.bandwidth_limit = round(iops * san.block_bytes)
+    san.threads, san.outstanding = (1, 8, 16), 4
+    found = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
+    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **found), None
+
+
+def two_faults(san: San) -> Label:
+    """A slow port of the host and a limit of the volume: whichever is lower binds, and the other is no cause."""
+    san.host_gigabit, san.path_policy = [4, 4], "most_recently_used"
+    san.block_bytes, san.threads, san.outstanding = 64 * _KIB, (1, 8, 16), 4
+    if san.random.random() < 0.5:
+        san.bandwidth_limit = round(san.random.uniform(1.5e8, 3.2e8))
+        truth = san.truth("configured_cap", "array_front", "volume:fa1/vol01", forbidden=["link-full"])
+    else:
+        san.bandwidth_limit = round(san.random.uniform(5.5e8, 8e8))
+        truth = san.truth("bottleneck", "host", san.host_port(0), forbidden=["configured-cap"])
+    return truth, None

@@ -1,0 +1,257 @@
+"""A random SAN with room everywhere: hosts, two fabrics, links between switches and an array, to make a fault in."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from sanpath_lab.scenario import Direction, Scenario
+
+HOST_PORTS, ISL_PORTS, ARRAY_PORTS = range(1, 9), (9, 10), (11, 12)
+"""Which ports of a switch hold what; numbers are counted from 1."""
+_AGENTS = {
+    "nx_os": ("Cisco NX-OS(tm) m9100, Version 8.4(2c), RELEASE SOFTWARE (simulated)", "1.3.6.1.4.1.9.12.3.1.3.1491"),
+    "fabric_os": ("6505 (simulated)", "1.3.6.1.4.1.1588.2.1.1.1"),
+}
+_KIB = 1024
+FULL_SPEED = 16
+
+
+class San:
+    """Attributes may be changed until `scenario` is called. Lists have an item for each of the two fabrics.
+
+    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches.
+    """
+
+    def __init__(self, family: str, seed: int) -> None:
+        self.family, self.seed = family, seed
+        self.random = random = Random(f"{family}/{seed}")  # noqa: S311  a drawing, not secrets
+        self.agent = random.choice(sorted(_AGENTS))
+        self.hops = random.choice((0, 0, 1, 2))
+        self.direction: Direction = random.choice(("read", "write"))
+        self.block_bytes = random.choice((32, 64, 128)) * _KIB
+        self.threads: tuple[int, ...] = (1, 8, 16)
+        self.outstanding = random.choice((1, 2, 4))
+        self.rate: float | None = None
+        self.one_core_per_thread = False
+        self.cpu_seconds_per_io = 3.0e-5
+        self.zeros = False
+        self.host = f"esx{random.randint(1, 40)}"
+        self.host_gigabit = [FULL_SPEED, FULL_SPEED]
+        self.host_ports = random.sample(HOST_PORTS, 2)
+        self.array_gigabit = [FULL_SPEED, FULL_SPEED]
+        self.isl_gigabit = [32, 32]
+        self.damaged_frame_ratio = {"host": 0.0, "array": 0.0}
+        self.path_policy = "round_robin"
+        self.ios_per_path = 1
+        self.queue_depth = 254
+        self.lun_queue_depth = 256
+        self.command_seconds = 8.0e-6
+        self.service_seconds = random.uniform(3.0e-4, 9.0e-4)
+        self.tail_seconds = self.service_seconds * random.uniform(0.1, 0.4)
+        self.parallel_servers = 256
+        self.parallel_media: int | None = None
+        self.bandwidth_limit: int | None = None
+        self.iops_limit: int | None = None
+        self.burst_frames = 64
+        self.credits = 160
+        self.neighbours: list[dict[str, Any]] = []
+        self.background(random.randint(0, 7))
+
+    def background(self, count: int) -> None:
+        """So many other hosts with a little I/O each, instead of those there are."""
+        self.neighbours = []
+        for _ in range(count):
+            self.neighbour(
+                fabric=self.random.randrange(2),
+                block_bytes=self.random.choice((8, 16, 64)) * _KIB,
+                outstanding=1,
+                think_seconds=self.random.uniform(0.01, 0.05),
+            )
+
+    def neighbour(
+        self,
+        fabric: int,
+        *,
+        block_bytes: int,
+        outstanding: int,
+        think_seconds: float = 0.0,
+        direction: Direction | None = None,
+        gigabit: int = FULL_SPEED,
+        drain_ratio: float = 1.0,
+        target: int | None = None,
+    ) -> str:
+        """Another host on the first switch of a fabric; `target`: the fabric's array port it talks to, None: any of
+        the two, of which the first is that of the test. Returns its switch port."""
+        taken = {n["hba"]["switch_port"] for n in self.neighbours} | {self.host_port(f) for f in range(2)}
+        free = [port for n in HOST_PORTS if (port := self._port(self.edge(fabric), n)) not in taken]
+        port, number = self.random.choice(free), len(self.neighbours) + 41
+        second = self.random.randrange(2) if target is None else target
+        self.neighbours.append(
+            {
+                "name": f"esx{number}",
+                "hba": {
+                    "name": "vmhba2",
+                    "wwpn": f"21:00:00:24:ff:00:01:{number:02x}",
+                    "capable_gigabit": gigabit,
+                    "switch_port": port,
+                    "drain_ratio": drain_ratio,
+                    "credits": self.credits,
+                },
+                "target": self._target(fabric, second),
+                "direction": direction or self.random.choice(("read", "write")),
+                "block_bytes": block_bytes,
+                "outstanding": outstanding,
+                "think_seconds": think_seconds,
+                "volume": _volume(number),
+            }
+        )
+        return port
+
+    def edge(self, fabric: int) -> str:
+        """The switch that the hosts of a fabric are on."""
+        return f"sw{fabric + 1}"
+
+    def core(self, fabric: int) -> str:
+        """The switch that the array is on in a fabric."""
+        return f"sw{fabric + 1 + 2 * self.hops}"
+
+    def host_port(self, fabric: int) -> str:
+        """The switch port of the test's host in a fabric."""
+        return self._port(self.edge(fabric), self.host_ports[fabric])
+
+    def array_port(self, fabric: int, second: int = 0) -> str:
+        """The switch port of an array port in a fabric; the test uses the first."""
+        return self._port(self.core(fabric), ARRAY_PORTS[second])
+
+    def isl_ports(self, fabric: int) -> list[str]:
+        """The ports at both ends of every link between switches of a fabric."""
+        return [port for link in self._links(fabric) for port in link["ends"]]
+
+    def truth(self, kind: str, layer: str, *ports: str, **more: Any) -> dict[str, Any]:
+        """What is true of this SAN; `ports`: switch ports, or other elements with their kind."""
+        named = [port if ":" in port else f"switch_port:{port}" for port in ports]
+        return {"kind": kind, "layer": layer, "direction": self.direction, "bottlenecks": named, **more}
+
+    def scenario(self, truth: dict[str, Any]) -> Scenario:
+        """The scenario with its label."""
+        return Scenario.model_validate(
+            {
+                "name": f"{self.family}-{self.seed}",
+                "title": f"{self.family}, drawn with seed {self.seed}",
+                "seed": self.seed,
+                "load": self._load(),
+                "guest_disk": {"name": "sda", "queue_depth": self.queue_depth},
+                "host": {
+                    "name": self.host,
+                    "lun_queue_depth": self.lun_queue_depth,
+                    "path_policy": self.path_policy,
+                    "hbas": [self._hba(fabric) for fabric in range(2)],
+                },
+                "neighbours": self.neighbours,
+                "switches": [self._switch(f, place) for f in range(2) for place in range(self.hops + 1)],
+                "inter_switch_links": [link for fabric in range(2) for link in self._links(fabric)],
+                "array": self._array(),
+                "volume": {**_volume(1), "bandwidth_limit": self.bandwidth_limit, "iops_limit": self.iops_limit},
+                "paths": [{"hba": f"vmhba{f + 2}", "target": self._target(f, 0)} for f in range(2)],
+                "ios_per_path": self.ios_per_path,
+                "burst_frames": self.burst_frames,
+                "truth": truth,
+            }
+        )
+
+    def _load(self) -> dict[str, Any]:
+        return {
+            "virtual_machine": "sqlvm1",
+            "direction": self.direction,
+            "block_bytes": self.block_bytes,
+            "outstanding_per_thread": self.outstanding,
+            "threads": self.threads,
+            "ramp_seconds": 2,
+            "measured_seconds": 14,
+            "gap_seconds": 1,
+            "user_seconds_per_io": self.cpu_seconds_per_io / 3,
+            "system_seconds_per_io": self.cpu_seconds_per_io * 2 / 3,
+            "one_core_per_thread": self.one_core_per_thread,
+            "ios_per_second": self.rate,
+            "zeros": self.zeros,
+        }
+
+    def _hba(self, fabric: int) -> dict[str, Any]:
+        return {
+            "name": f"vmhba{fabric + 2}",
+            "wwpn": f"21:00:00:24:ff:00:00:{fabric + 2:02x}",
+            "capable_gigabit": self.host_gigabit[fabric],
+            "switch_port": self.host_port(fabric),
+            "credits": self.credits,
+            "damaged_frame_ratio": self.damaged_frame_ratio["host"] if fabric == 0 else 0.0,
+        }
+
+    def _switch(self, fabric: int, place: int) -> dict[str, Any]:
+        number = fabric + 1 + 2 * place
+        description, object_id = _AGENTS[self.agent]
+        return {
+            "name": f"sw{number}",
+            "agent": self.agent,
+            "wwn": f"10:00:00:05:33:00:00:{number:02x}",
+            "domain_id": number,
+            "gigabit": FULL_SPEED,
+            "credits": self.credits,
+            "port_count": ARRAY_PORTS[-1],
+            "description": description,
+            "object_id": object_id,
+        }
+
+    def _links(self, fabric: int) -> list[dict[str, Any]]:
+        names = [f"sw{fabric + 1 + 2 * place}" for place in range(self.hops + 1)]
+        return [
+            {
+                "ends": [self._port(near, ISL_PORTS[0]), self._port(far, ISL_PORTS[1])],
+                "gigabit": self.isl_gigabit[fabric],
+                "credits": 2 * self.credits,
+            }
+            for near, far in pairwise(names)
+        ]
+
+    def _array(self) -> dict[str, Any]:
+        service = {"minimum_seconds": self.service_seconds, "tail_seconds": self.tail_seconds}
+        return {
+            "name": "fa1",
+            "id": "5f1c0b7e-6a1d-4c55-9d0e-2b8f4d3a9c10",
+            "version": "6.6.3",
+            "model": "FA-X20R4",
+            "command_seconds": self.command_seconds,
+            "parallel_servers": self.parallel_servers,
+            "parallel_media": self.parallel_media,
+            "read": service,
+            "write": service,
+            "ports": [
+                {
+                    "name": self._target(fabric, second),
+                    "wwpn": f"52:4a:93:70:00:00:00:{fabric * 16 + second:02x}",
+                    "capable_gigabit": self.array_gigabit[fabric],
+                    "switch_port": self.array_port(fabric, second),
+                    "credits": self.credits,
+                    "damaged_frame_ratio": self.damaged_frame_ratio["array"] if (fabric, second) == (0, 0) else 0.0,
+                }
+                for fabric in range(2)
+                for second in range(2)
+            ],
+        }
+
+    def _target(self, fabric: int, second: int) -> str:
+        return f"CT{fabric}.FC{second}"
+
+    def _port(self, switch: str, number: int) -> str:
+        return f"{switch}/0/{number - 1}" if self.agent == "fabric_os" else f"{switch}/fc1/{number}"
+
+
+def _volume(number: int) -> dict[str, Any]:
+    return {
+        "name": f"vol{number:02}",
+        "id": f"0c9a2f54-51e7-4b0f-8f2e-7d1f2f6c8a{number:02x}",
+        "serial": f"5F1C0B7E6A1D4C55000110{number:02X}",
+        "provisioned_bytes": 2**40,
+        "lun": number,
+    }

@@ -1,0 +1,113 @@
+"""Runs a corpus: cases of families and seeds, with or without a defect, in parallel, resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from sanpath.diagnose import diagnose
+from sanpath.recording.read import Recording
+from sanpath_lab import families
+from sanpath_lab.scenario import Scenario
+from sanpath_lab.simulation import Simulation
+from sanpath_testbed.defects import Defect
+from sanpath_testbed.outcome import Outcome, judged
+from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
+
+PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
+
+
+class Job(NamedTuple):
+    """One case to be judged. `defect` None: nothing goes wrong."""
+
+    family: str
+    seed: int
+    defect: Defect | None
+
+
+def jobs(names: Iterable[str], seeds: Sequence[int], defects: Sequence[Defect | None]) -> list[Job]:
+    """All of a corpus, seed by seed: what has run when it is broken off is a smaller corpus."""
+    named = list(names)
+    return [Job(family, seed, defect) for defect in defects for seed in seeds for family in named]
+
+
+def run(wanted: Sequence[Job], kept: Path, workers: int, tell: Callable[[int, Outcome], None]) -> list[Outcome]:
+    """Judge what has not been judged by this very code; every outcome is kept in a file as soon as it is there.
+
+    `tell` gets the number of outcomes so far and the newest.
+    """
+    code = _digest()
+    done = {(o.family, o.seed, o.defect): o for o in _read(kept, code)}
+    found = [done[job] for job in wanted if job in done]
+    left = [job for job in wanted if job not in done]
+    with kept.open("a", encoding="utf-8") as file, ProcessPoolExecutor(workers) as pool:
+        running = [pool.submit(outcome, job) for job in left]
+        for ended in as_completed(running):
+            result = ended.result()
+            found.append(result)
+            file.write(json.dumps({"code": code, **asdict(result)}) + "\n")
+            file.flush()
+            tell(len(found), result)
+    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or ""))
+
+
+def outcome(job: Job) -> Outcome:
+    """Draw, record, diagnose and judge one case; and where its limit can be relieved, see what that brings."""
+    case = families.case(job.family, job.seed)
+    with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
+        place = Path(folder) / "case.sanpath"
+        record(case.scenario, place, job.defect)
+        found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose(Recording(place)))
+    if case.relieved is None or job.defect is not None or found.predicted is None or not found.first:
+        return found
+    return replace(found, reached=_reached(case.relieved))
+
+
+def _reached(scenario: Scenario) -> float:
+    """The operations a second of a scenario's last and heaviest step, as the simulation counts them."""
+    heaviest = scenario.model_copy(
+        update={"load": scenario.load.model_copy(update={"threads": scenario.load.threads[-1:]})}
+    )
+    simulation = Simulation(heaviest, EPOCH_SECONDS)
+    simulation.advance(BEFORE_SECONDS)
+    load = simulation.begin_load()
+    simulation.advance(BEFORE_SECONDS + scenario.load.ramp_seconds + scenario.load.measured_seconds)
+    job = load.jobs[0]
+    return job.ios / job.runtime_seconds(simulation.now)
+
+
+def _read(kept: Path, code: str) -> Iterator[Outcome]:
+    if not kept.exists():
+        return
+    outcomes = TypeAdapter(Outcome)
+    for line in kept.read_text(encoding="utf-8").splitlines():
+        said: dict[str, Any] = json.loads(line)
+        if said.pop("code") == code:
+            yield outcomes.validate_python(said)
+
+
+def _digest() -> str:
+    """Of all code and rules that an outcome depends on."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        folder = _folder(package)
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".yaml"):
+                digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _folder(package: str) -> Path:
+    import importlib
+
+    file = importlib.import_module(package).__file__
+    assert file is not None, f"{package} has no file"  # noqa: S101 - all of them are plain packages
+    return Path(file).parent

@@ -1,0 +1,112 @@
+"""What a diagnosis says of one case, against what is true of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sanpath.verdict.model import Diagnosis, Verdict
+from sanpath_lab.scenario import Truth
+
+HELD = ("bottleneck", "configured_cap")
+"""Kinds of verdict that say that an element holds the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One case, judged. `rank`: place of the first right element among those named, from 1; None: none of them is.
+    `found`, `called_cause`: rules that hit, and those of them that the diagnosis calls a cause. `held_nothing`:
+    nothing of the storage holds the test, and a verdict that names an element is a false alarm. `predicted`:
+    operations a second once the limit is relieved; `reached`: what the simulation then gives; None: not predicted,
+    not relieved.
+    """
+
+    family: str
+    seed: int
+    defect: str | None
+    kind: str
+    grade: str
+    kind_is_right: bool
+    rank: int | None
+    named: tuple[str, ...]
+    found: tuple[str, ...]
+    called_cause: tuple[str, ...]
+    headline: str
+    wants_element: bool
+    held_nothing: bool
+    expected: tuple[str, ...]
+    forbidden: tuple[str, ...]
+    predicted: tuple[float, float] | None = None
+    reached: float | None = None
+
+    @property
+    def first(self) -> bool:
+        """Whether the verdict is right: its kind, and the element that it names first where there is one to name."""
+        return self.kind_is_right and (self.rank == 1 or not self.wants_element)
+
+    @property
+    def in_three(self) -> bool:
+        """Whether the right element is among the first three that are named."""
+        if not self.wants_element:
+            return self.kind_is_right
+        return self.rank is not None and self.rank <= 3
+
+    @property
+    def false_alarm(self) -> bool:
+        """Whether an element is accused of holding a test that nothing holds."""
+        return self.held_nothing and self.kind in HELD
+
+
+def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
+    """A diagnosis against the truth."""
+    verdict = diagnosis.verdict
+    candidates = _candidates(diagnosis)
+    hits = [finding for finding in diagnosis.findings if finding.outcome == "hit"]
+    causes = {finding.rule for finding in hits if finding.role in ("cause", "culprit")}
+    return Outcome(
+        family,
+        seed,
+        defect,
+        verdict.kind,
+        verdict.grade,
+        verdict.kind in (truth.kind, *truth.also),
+        next((place for place, names in enumerate(candidates, 1) if _right(names, truth)), None),
+        tuple(name for names in candidates for name in names),
+        tuple(sorted({finding.rule for finding in hits})),
+        tuple(sorted(causes)),
+        verdict.headline,
+        bool(truth.bottlenecks),
+        truth.kind not in HELD,
+        truth.findings,
+        truth.forbidden,
+        _predicted(verdict),
+    )
+
+
+def _candidates(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
+    """Elements in the order in which they are named: a bottleneck with what is coincident, then causes among the
+    findings."""
+    found = [(b.entity, *b.coincident, *([b.culprit] if b.culprit else [])) for b in diagnosis.verdict.bottlenecks]
+    named = {name for names in found for name in names}
+    for finding in diagnosis.findings:
+        if finding.outcome == "hit" and finding.role in ("cause", "culprit") and finding.entity not in named:
+            named.add(finding.entity)
+            found.append((finding.entity,))
+    return found
+
+
+def _right(names: Sequence[str], truth: Truth) -> bool:
+    """Whether one of these names is an element at fault; a link is named by the ports at its ends."""
+    for element in (*truth.bottlenecks, *([truth.culprit] if truth.culprit else [])):
+        kind, _, own = element.partition(":")
+        for name in names:
+            if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
+                return True
+    return False
+
+
+def _predicted(verdict: Verdict) -> tuple[float, float] | None:
+    if verdict.next is None or verdict.kind != "bottleneck":
+        return None
+    low, high = verdict.next.predicted_ops_per_second
+    return low, high

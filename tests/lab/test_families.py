@@ -1,0 +1,74 @@
+"""Families of random scenarios: the same with the same seed, different with another, and with a label that holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath_lab.families import FAMILIES, case
+from sanpath_lab.load_model import LoadRun
+from sanpath_lab.scenario import Scenario
+from sanpath_lab.simulation import Simulation
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_seed_gives_one_scenario_and_another_seed_another(family: str) -> None:
+    assert case(family, 3) == case(family, 3)
+    assert case(family, 3).scenario != case(family, 4).scenario
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_its_label_names_is_in_the_scenario(family: str) -> None:
+    for seed in range(1, 40):
+        scenario = case(family, seed).scenario
+        there_are = {f"switch_port:{device.switch_port}" for device in scenario.devices}
+        there_are |= {f"switch_port:{end}" for link in scenario.inter_switch_links for end in link.ends}
+        there_are |= {"array:fa1", "volume:fa1/vol01", "lun:sqlvm1/sda"}
+        there_are |= {f"hba:{device.wwpn.replace(':', '')}" for device in scenario.devices}
+        truth = scenario.truth
+        assert {*truth.bottlenecks, *truth.victims, *([truth.culprit] if truth.culprit else [])} <= there_are
+        assert bool(truth.bottlenecks) == (truth.kind in ("bottleneck", "configured_cap"))
+
+
+def loaded(scenario: Scenario, seconds: float = 4.0) -> tuple[Simulation, LoadRun]:
+    """The last step of a scenario, so many seconds after its ramp."""
+    load = scenario.load.model_copy(update={"threads": scenario.load.threads[-1:]})
+    simulation = Simulation(scenario.model_copy(update={"load": load}), 1.8e9)
+    run = simulation.begin_load()
+    simulation.advance(load.ramp_seconds + seconds)
+    return simulation, run
+
+
+def throughput(scenario: Scenario, seconds: float = 4.0) -> float:
+    """Operations a second of the last step."""
+    simulation, run = loaded(scenario, seconds)
+    return run.jobs[0].ios / run.jobs[0].runtime_seconds(simulation.now)
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if case(f, 1).relieved])
+def test_twice_the_capacity_of_what_the_label_names_helps(family: str) -> None:
+    drawn = case(family, 1)
+    assert drawn.relieved is not None
+    assert throughput(drawn.relieved, 2) > 1.3 * throughput(drawn.scenario, 2)
+
+
+def test_a_rate_that_was_asked_for_is_met() -> None:
+    scenario = case("healthy", 1).scenario
+    assert scenario.load.ios_per_second is not None
+    assert throughput(scenario) == pytest.approx(scenario.load.ios_per_second, rel=0.01)
+
+
+def test_a_thread_starts_no_more_than_its_core_can() -> None:
+    load = case("generator-cpu", 1).scenario.load
+    of_one_core = 1 / (load.user_seconds_per_io + load.system_seconds_per_io)
+    assert throughput(case("generator-cpu", 1).scenario) == pytest.approx(load.threads[-1] * of_one_core, rel=0.02)
+
+
+def test_damaged_frames_are_counted_where_they_arrive_and_their_ios_come_after_the_time_out() -> None:
+    scenario = case("damaged-frames", 1).scenario
+    simulation, run = loaded(scenario, 14.0)
+    damaged = {port: cable.towards_switch.damaged_frames for port, cable in simulation.fabric.cables.items()}
+    (guilty,) = {device.switch_port for device in scenario.devices if device.damaged_frame_ratio}
+    assert damaged.pop(guilty) > 0
+    assert not any(damaged.values())
+    simulation.advance(60)
+    assert run.jobs[0].latency.max_seconds > 30
