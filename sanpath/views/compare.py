@@ -11,12 +11,13 @@ from rich.text import Text
 
 from sanpath.verdict.compare import Comparison
 from sanpath.verdict.units import count, duration, iops
+from sanpath.views.json import escaped
 from sanpath.views.words import printable
 
 
 def as_json(comparison: Comparison) -> str:
     """One JSON object, indented, with a line end."""
-    return TypeAdapter(Comparison).dump_json(comparison, indent=2).decode() + "\n"
+    return escaped(TypeAdapter(Comparison).dump_json(comparison, indent=2).decode()) + "\n"
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -17,8 +18,13 @@ def _adapter() -> TypeAdapter[Diagnosis]:
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """One JSON object, indented, with a line end."""
-    return _adapter().dump_json(diagnosis, indent=2).decode() + "\n"
+    """One JSON object, indented, with a line end. What a terminal would obey or hide is written as an escape."""
+    return escaped(_adapter().dump_json(diagnosis, indent=2).decode()) + "\n"
+
+
+def escaped(text: str) -> str:
+    """JSON that says the same without characters that turn, hide or control what is shown."""
+    return re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 
 def schema() -> dict[str, Any]:

@@ -112,7 +112,8 @@ def _sources(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _table(header, rows)
     yield ""
     run = diagnosis.run
-    yield f"Recording {run.id}, judged by sanpath {run.tool_version}, rules {run.rulebook_version}."
+    judge = f"sanpath {safe(run.tool_version)}, rules {safe(run.rulebook_version)}"
+    yield f"Recording {safe(run.id)}, judged by {judge}."
 
 
 def _title(text: str) -> Iterator[str]:

@@ -139,7 +139,7 @@ def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
     for source in diagnosis.sources:
         table.add_row(
             Text(words.printable(source.name)),
-            source.kind,
+            Text(words.printable(source.kind)),
             str(source.polls),
             str(source.failures),
             str(source.gaps),
