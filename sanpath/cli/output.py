@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sanpath.cli.options import FailOn, Format
+from sanpath.cli.patience import patience
 from sanpath.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def diagnosis_of(folder: Location, rules: Path | None = None) -> Diagnosis:
     from sanpath.recording.read import Recording
     from sanpath.rulebook.load import load_rulebook
 
-    rulebook = load_rulebook(rules)
     try:
-        return diagnose(Recording(folder), rulebook)
+        with patience(f"judging {folder}"):
+            return diagnose(Recording(folder), load_rulebook(rules))
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         # The end of a damaged segment is looked at when it is opened; its inside only when it is used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
@@ -65,9 +66,10 @@ def _page(diagnosis: Diagnosis, folder: Location) -> str:
     from sanpath.topology.identity import resolve
     from sanpath.views.html.page import render
 
-    recording = Recording(folder)
-    topology = resolve(recording.inventory())
-    return render(diagnosis, topology, series(recording, topology))
+    with patience("drawing the report"):
+        recording = Recording(folder)
+        topology = resolve(recording.inventory())
+        return render(diagnosis, topology, series(recording, topology))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:

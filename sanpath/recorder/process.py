@@ -246,7 +246,7 @@ def check_request(request: RunRequest, config: Config) -> None:
     if argv and (not hosts or LOCAL in hosts) and shutil.which(argv[0]) is None:
         raise UsageError(f"{argv[0]}: there is no such command, or it may not be executed")
     if not request.has_load and not config.sources:
-        raise UsageError("nothing to record: name sources in sanpath.yaml, or a load command after --")
+        raise UsageError("nothing to record: `sanpath init` asks for sources; or name a load command after --")
     layout.check(request.folder, request.plan)
 
 

@@ -23,6 +23,7 @@ for (const scheme of ["light", "dark"]) {
     await tab.setViewport({ width, height: 900 });
     await tab.goto(page, { waitUntil: "load" });
     await tab.waitForSelector(".timeline.live canvas");
+    await tab.screenshot({ path: join(screenshots, `first-${name}.webp`), type: "webp", quality: 60 });
     await tab.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
     seen.widths[name] = await tab.evaluate(() => document.documentElement.scrollWidth);
     seen.charts[name] = await tab.evaluate(() => [...document.querySelectorAll("canvas")].map((canvas) => {

@@ -19,11 +19,13 @@ _OTHERWISE = "bold white on blue"
 def headline(steady: Steady, told: Told, width: int) -> Text:
     """The verdict in one line; a narrow screen has room for its first words only."""
     verdict = told.step.verdict
-    word = (words.KINDS[verdict.kind], _STYLES.get(verdict.kind, _OTHERWISE))
+    measured = told.step.windows_used >= JUDGED_WINDOWS
+    style = _STYLES.get(verdict.kind, _OTHERWISE) if measured else _STYLES["cannot_tell"]
+    word = (words.KINDS[verdict.kind] if measured else f"{words.KINDS[verdict.kind]}?", style)
     if width < NARROW:
         return cut(line(word), width)
     windows = f"{told.step.windows_used} windows"
-    if told.step.windows_used < JUDGED_WINDOWS:
+    if not measured:
         windows += f", {JUDGED_WINDOWS} are needed"
     text = line(word, f"  step {told.step.name}, grade {verdict.grade}, {windows}")
     if steady.doubt is not None:

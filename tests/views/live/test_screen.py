@@ -245,6 +245,14 @@ def test_a_doubt_that_passes_changes_nothing() -> None:
     play(scene)
 
 
+def test_the_first_windows_are_a_question_and_no_verdict() -> None:
+    async def scene() -> None:
+        async with showing(look(diagnosis(step(windows=2)))) as shown:
+            assert "BOTTLENECK?  step t64, grade A, 2 windows, 4 are needed" in shown.text()
+
+    play(scene)
+
+
 def test_a_step_in_its_ramp_does_not_replace_the_last_verdict() -> None:
     ramp = diagnosis(step("t64"), step("t100", 800, kind="cannot_tell", windows=2))
 

@@ -1,0 +1,44 @@
+"""Who waits at a terminal is told what for; files, pipes and whoever is answered quickly are not."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import pytest
+
+from sanpath.cli import patience as told
+from sanpath.cli.patience import patience
+
+
+class Terminal(io.StringIO):
+    """A terminal that notes what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_takes_long_is_named_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(told, "AFTER_SECONDS", 0.0)
+    with patience("judging a\x1b[2Jb"):
+        until = time.monotonic() + 10
+        while "judging" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    said = terminal.getvalue()
+    assert "sanpath: judging a�[2Jb, 0 s" in said
+    assert said.endswith("\r\x1b[K")
+
+
+def test_what_is_quick_and_what_goes_to_a_file_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, file = Terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with patience("judging"):
+        pass
+    monkeypatch.setattr(sys, "stderr", file)
+    monkeypatch.setattr(told, "AFTER_SECONDS", 0.0)
+    with patience("judging"):
+        time.sleep(0.05)
+    assert terminal.getvalue() == file.getvalue() == ""
