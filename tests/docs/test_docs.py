@@ -85,9 +85,10 @@ def test_every_document_is_reached_from_the_first_page_or_that_of_the_documents(
 
 
 def command_lines(name: str) -> Iterator[tuple[str, bool]]:
-    """(command line, whether it is a whole one): those of code blocks are, those inside a sentence need not be."""
+    """(command line, whether it is a whole one): those of code blocks are, those inside a sentence need not be. What
+    is marked as text is what a program says."""
     for token in tokens(name):
-        if token.type in ("fence", "code_block"):
+        if token.type in ("fence", "code_block") and token.info != "text":
             for line in token.content.replace("\\\n", " ").splitlines():
                 line = line.strip().removeprefix("$ ")
                 if line.startswith("sanpath "):
