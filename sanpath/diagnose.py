@@ -20,6 +20,7 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.policy import Policy
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
+from sanpath.verdict.configuration import configuration
 from sanpath.verdict.elements import elements
 from sanpath.verdict.findings import findings, stamps, unjudged
 from sanpath.verdict.judged import Judgement
@@ -44,8 +45,7 @@ _MEANINGFUL = 0.01
 def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: Policy | None = None) -> Diagnosis:
     """Everything sanpath has to say about a recording, finished or still growing; `rules` None: the built-in ones."""
     rules = load_rulebook() if rules is None else rules
-    facts = compute(recording)
-    judgements = [judge(facts, load) for load in _meaningful(facts)]
+    facts, judgements = judged(recording)
     cleared = cleared_elements(facts, judgements)
     verdict = run_verdict(facts, judgements, cleared)
     if not judgements and (failed := _failed_load(recording)) is not None:
@@ -65,7 +65,14 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
+        configuration=configuration(facts, deciding(judgements).load if judgements else None),
     )
+
+
+def judged(recording: Recording) -> tuple[Facts, list[Judgement]]:
+    """The facts of a recording, and what limits each direction of each step: what a what-if starts from."""
+    facts = compute(recording)
+    return facts, [judge(facts, load) for load in _meaningful(facts)]
 
 
 def _meaningful(facts: Facts) -> list[LoadFacts]:

@@ -22,6 +22,7 @@ from sanpath.cli import (
     sweep,
     topology,
     watch,
+    whatif,
 )
 from sanpath.errors import ExitCode, SanpathError
 
@@ -42,6 +43,7 @@ app.command("diagnose")(diagnose.diagnose)
 app.command("report")(report.report)
 app.command("topology")(topology.topology)
 app.command("redact")(redact.redact)
+app.command("whatif")(whatif.whatif)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("demo")(demo.demo)

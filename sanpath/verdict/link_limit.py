@@ -11,8 +11,8 @@ from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence import array_calm, flat_over_load, is_full
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck, Grade, Next
+from sanpath.verdict.predict import next_limit
 from sanpath.verdict.units import bandwidth, count, iops, percent
-from sanpath.verdict.whatif import next_limit
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving one alone moves nothing."""

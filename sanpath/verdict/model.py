@@ -24,6 +24,7 @@ Kind = Literal[
     "cannot_tell",
 ]
 Grade = Literal["A", "B", "C"]
+Shape = Literal["rising", "plateau", "retrograde", "one_step", "unknown"]
 Interval = tuple[float, float]
 
 
@@ -143,6 +144,61 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
+class Scalability:
+    """The Universal Scalability Law X = λN / (1 + σ(N - 1) + κN(N - 1)) through the steps, with 95 % intervals.
+
+    `rate_of_one`: λ, operations a second. `contention`: σ; `coherency`: κ. `knee`: N at which λN meets the highest
+    throughput; `peak_in_flight`: N of that throughput, None: κ may be zero and there is none. `misfit`: largest
+    relative distance of a step from the curve.
+    """
+
+    rate_of_one: float
+    contention: Interval
+    coherency: Interval
+    knee: Interval
+    peak_in_flight: Interval | None
+    misfit: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One step of a curve. `throughput_spread`: relative standard error, None with fewer than two windows."""
+
+    step: str
+    in_flight: float
+    ops_per_second: float
+    latency_seconds: float
+    throughput_spread: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """From how many I/Os in flight on more load buys only latency, [low, high]. None with `below`: it lies below the
+    fewest that were tested; None without: `said` tells why. `law`: what it is read from, None: too few steps."""
+
+    in_flight: Interval | None
+    below: float | None
+    said: str
+    law: Scalability | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Throughput over I/Os in flight of one load, direction and block size (None: it counts no bytes).
+
+    `shape`: what the steps show; `said`: that with its numbers. Retrograde: throughput falls while latency grows.
+    """
+
+    load: str
+    direction: str
+    operation_bytes: float | None
+    points: Sequence[CurvePoint]
+    shape: Shape
+    said: str
+    knee: Knee
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run: that of the step with the highest throughput.
 
@@ -160,6 +216,7 @@ class Verdict:
     r0: R0
     next: Next | None
     decide_with: str | None = None
+    curves: Sequence[Curve] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +261,15 @@ class ElementUse:
     full_windows_ratio: float | None
     share: float | None
     foreign_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How something that the test runs over was set up, as it was in the step of the verdict."""
+
+    entity: str
+    setting: str
+    value: str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,4 +334,5 @@ class Diagnosis:
     elements: Sequence[ElementUse]
     sources: Sequence[SourceAccount]
     marks: Sequence[Mark] = ()
+    configuration: Sequence[Setting] = ()
     schema: str = field(default=SCHEMA)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.verdict.evidence import flat_beyond
+from sanpath.verdict.curves import curves
 from sanpath.verdict.explain import headline
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import R0, Cleared, Verdict
+from sanpath.verdict.predict import calmest
 
 SAME_THROUGHPUT = 0.03
 
@@ -42,6 +43,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         r0,
         judged.following,
         judged.decide_with,
+        curves([j.load for j in judgements]),
     )
 
 
@@ -65,8 +67,5 @@ def _beside(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgemen
 
 def unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> R0:
     """Latency without a queue: that of the step with fewest I/Os in flight, if nothing was saturated in it."""
-    same = [j for j in judgements if j.load.comparable(judged.load)]
-    calm = min(same, key=lambda j: j.load.in_flight_measured)
-    if calm.limiter is not None or flat_beyond(facts, calm.load) is not None:
-        return R0(None, None)
-    return R0(calm.load.latency_seconds, calm.load.step)
+    calm = calmest(facts, judgements, judged)
+    return R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)

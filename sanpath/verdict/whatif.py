@@ -1,93 +1,52 @@
-"""What would limit next: the binding links relieved to the speed that both ends of their path can do.
-
-The low end of a prediction is what the rest of the path was seen to bear; the high end the smallest of the next link
-ceiling and N / R0, with the I/Os that get through to the storage as N: a queue above it holds the others back.
-"""
+"""`sanpath whatif`: settings that are thought to be otherwise, or bottlenecks relieved, and what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side, array_time
-from sanpath.facts.table import FactRow, number
-from sanpath.verdict.budget import wire_seconds
-from sanpath.verdict.model import Next
-from sanpath.verdict.queues import throttle
-from sanpath.verdict.units import count
+from sanpath.verdict.change import AS_IT_IS
+from sanpath.verdict.judged import Judgement
+from sanpath.verdict.predict import Check, Prediction, explaining, predict
+from sanpath.verdict.rank import deciding
+from sanpath.verdict.relief import relief
+from sanpath.verdict.settings import Wanted, changed
 
 
-def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Next | None:
-    """What limits once all of `binding` are relieved together. None: nothing says what they could do otherwise."""
-    size = load.operation_bytes
-    relieved = {str(row["entity"]): faster for row in binding if (faster := _relieved(row)) is not None}
-    if size is None or len(relieved) < len(binding):
-        return None
-    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    limits = [_link_limit(row, relieved.get(str(row["entity"])), size) for row in rows]
-    slots = throttle(facts, load)
-    if (floor := _floor(facts, load, relieved)) is not None:
-        if slots is not None:
-            through = f"with the {count(slots.admitted)} I/Os it lets through"
-            limits.append((slots.admitted / floor, slots.entity, through))
-        else:
-            limits.append((load.in_flight_measured / floor, load.entity, "with what it keeps in flight"))
-    limits += _data_sheets(facts, load, size)
-    high, entity, change = min(limits)
-    low = load.ops_per_second
-    # Clocks that overlap can make the parts longer than the whole; what was seen is possible all the same.
-    high = max(high, low)
-    in_flight = load.in_flight_measured
-    return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A change, and what every step would make of it. `relieved`: what relieving meant in each step, (step and
+    direction, words); empty where settings were given."""
+
+    settings: tuple[Wanted, ...]
+    relieved: tuple[tuple[str, str], ...]
+    steps: tuple[Prediction, ...]
+    checks: tuple[Check, ...] = ()
+    schema: str = "sanpath.whatif/1"
 
 
-def _data_sheets(facts: Facts, load: LoadFacts, size: float) -> list[tuple[float, str, str]]:
-    """What a person noted down that the array or its volume can do."""
-    row = array_side(facts.topology, load, facts.tables)
-    ends = [str(row["entity"])] if row is not None else []
-    ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
-    told = [
-        (e, unit, value, source)
-        for (e, unit, direction), (value, source) in facts.by_hand.ceilings.items()
-        if e in ends and direction in (None, load.direction)
-    ]
-    return [
-        (value if unit == "ops_per_second" else value / size, entity, f"by {source}")
-        for entity, unit, value, source in told
-    ]
+def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str], relieve: bool) -> WhatIf:
+    """What each step would reach with the settings of `written`, with what binds it relieved, or with both. Raises
+    UsageError for a setting that nobody knows, and where there is no step to start from."""
+    if not judgements:
+        raise UsageError("no step of this recording was judged: there is nothing to start from")
+    change, settings = changed(facts, deciding(judgements).load, written)
+    steps, said = [], []
+    for judged in judgements:
+        wanted, why = change, None
+        if relieve:
+            more, words = relief(facts, judged, explaining(facts, judgements, judged))
+            said.append((f"{judged.load.step} {judged.load.direction}", words))
+            wanted, why = change | more, words if more == AS_IT_IS else None
+        if wanted == AS_IT_IS:
+            why = why or "nothing of it can be judged"
+        steps.append(_untouched(judged, why) if why is not None else predict(facts, judgements, judged, wanted))
+    return WhatIf(tuple(settings), tuple(said), tuple(steps))
 
 
-def _link_limit(row: FactRow, faster: Capacity | None, size: float) -> tuple[float, str, str]:
-    ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
-    if faster is None:
-        return ceiling / size, str(row["entity"]), ""
-    return ceiling * _gain(row, faster) / size, str(row["entity"]), f"at {faster.name}"
-
-
-def _gain(row: FactRow, faster: Capacity) -> float:
-    """How many times more of the test the link carries at another speed; what others send over it stays."""
-    full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
-    now = number(row, "capacity_bytes_per_second") * full - foreign
-    return (faster.data_bytes_per_second * full - foreign) / now if now > 0 else 1.0
-
-
-def _relieved(row: FactRow) -> Capacity | None:
-    """The speed that both ends of the path can do. None: not known, or not faster than now."""
-    able = row["path_capable_bits_per_second"]
-    now = number(row, "capacity_bytes_per_second")
-    if not isinstance(able, int | float) or not now:
-        return None
-    faster = link_capacity("fibre_channel" if row["technology"] == "fibre_channel" else "ethernet", float(able))
-    return faster if faster is not None and faster.data_bytes_per_second > now else None
-
-
-def _floor(facts: Facts, load: LoadFacts, relieved: dict[str, Capacity]) -> float | None:
-    """Latency below every queue: the array's own time and one transfer at the new speeds."""
-    array = array_time(load, array_side(facts.topology, load, facts.tables))
-    faster = {entity: capacity.data_bytes_per_second for entity, capacity in relieved.items()}
-    wire = wire_seconds(facts, load, faster)
-    if array is None or wire is None:
-        return None
-    return number(array, "array_seconds") + wire
+def _untouched(judged: Judgement, why: str) -> Prediction:
+    load = judged.load
+    told = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
+    return Prediction(*told, judged.limiter, unknown=why)

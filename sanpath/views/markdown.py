@@ -28,7 +28,8 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Because", because or (list(step.verdict.because) if step else []))
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         yield from _budget(budget)
-    yield from _list("Knee", [text] if (text := words.knee_text(diagnosis)) else [])
+    knee = [text] if (text := words.knee_text(diagnosis)) else []
+    yield from _list("Knee", [*knee, *words.curve_texts(diagnosis)])
     yield from _do_next(diagnosis)
     yield from _list("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
     yield from _list("What would decide", [verdict.decide_with] if verdict.decide_with else [])

@@ -39,7 +39,8 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     if step is not None:
         for budget in words.budgets_of(diagnosis, step.name):
             parts += _budget(budget)
-    parts += _section("Knee", [text] if (text := words.knee_text(diagnosis)) else [])
+    knee = [text] if (text := words.knee_text(diagnosis)) else []
+    parts += _section("Knee", [*knee, *words.curve_texts(diagnosis)])
     parts += _do_next(diagnosis)
     parts += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
     if verdict.decide_with:

@@ -149,6 +149,23 @@ def knee_text(diagnosis: Diagnosis) -> str | None:
     return None
 
 
+def curve_texts(diagnosis: Diagnosis) -> list[str]:
+    """What each curve of throughput over I/Os in flight shows, and the knee that the law through it tells."""
+    said = []
+    for curve in diagnosis.verdict.curves:
+        if len(curve.points) < 2:
+            continue
+        size = "" if curve.operation_bytes is None else f" of {curve.operation_bytes / 1024:g} KiB"
+        knee = curve.knee
+        if knee.law is None:
+            law = knee.said
+        else:
+            low, high = knee.law.contention
+            law = f"knee {knee.said} (Universal Scalability Law, contention {low:.2g} to {high:.2g})"
+        said.append(f"{curve.direction}{size}: {plain(curve.shape)}, {curve.said}; {law}")
+    return said
+
+
 def step_cells(step: StepResult) -> list[list[str]]:
     """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, N/X, verdict."""
     rows = []

@@ -1,0 +1,53 @@
+"""A configuration that is thought to be otherwise: what `whatif` sets, and what relieving a bottleneck means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sanpath.catalogue.capacity import Capacity
+
+ONE_PATH = ("most_recently_used", "fixed", "failover_only")
+"""Policies that use one path until it fails."""
+IN_TURN = ("round_robin",)
+ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
+"""Policies that give a path as much as it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the paths of a LUN are used. None: as it is. `switch_operations`: I/Os in turn down one path."""
+
+    name: str | None = None
+    switch_operations: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is otherwise than it was recorded; what is not named is as it was.
+
+    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os it lets through; infinite: it no longer holds any back.
+    `policies`: lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted.
+    `in_flight`: I/Os that the load keeps in flight, both directions. `lifted`: what no longer limits.
+    """
+
+    speeds: Mapping[str, Capacity] = field(default_factory=dict)
+    slots: Mapping[str, float] = field(default_factory=dict)
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    caps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    in_flight: float | None = None
+    lifted: frozenset[str] = frozenset()
+
+    def __or__(self, other: Change) -> Change:
+        """Both at once; `other` where they differ."""
+        return Change(
+            {**self.speeds, **other.speeds},
+            {**self.slots, **other.slots},
+            {**self.policies, **other.policies},
+            {**self.caps, **other.caps},
+            self.in_flight if other.in_flight is None else other.in_flight,
+            self.lifted | other.lifted,
+        )
+
+
+AS_IT_IS = Change()

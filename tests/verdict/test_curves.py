@@ -1,0 +1,127 @@
+"""Throughput over I/Os in flight: where the knee is, how sure that is, and what is no plateau at all."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Curve
+from sanpath.verdict.scalability import fitted
+from sanpath.views.json import render
+from sanpath.views.text import render as as_text
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged, told
+
+
+def law(rate: float, contention: float, coherency: float, in_flight: Sequence[int]) -> list[float]:
+    return [rate * n / (1 + contention * (n - 1) + coherency * n * (n - 1)) for n in in_flight]
+
+
+def swept(folder: Path, points: Sequence[tuple[float, float]], size: float = 8 * KIB) -> Curve:
+    """One step a (in flight, operations a second) over 32GFC links and an array that say nothing."""
+    san = San(folder, ports=[fast(HOST_PORT, 32), fast(ARRAY_PORT, 32)])
+    for n, ops in points:
+        ports = {p.name: (ops * size * 1.03, NOTHING) for p in san.ports}
+        san.step(f"q{n:g}", n, block=size, read=Flow(ops, n / ops), ports=ports, array={"read": AtArray(1e-4)})
+    (curve,) = judged(san.write()).verdict.curves
+    return curve
+
+
+SEVEN = (1, 2, 4, 8, 16, 32, 64)
+
+
+@pytest.mark.parametrize(("contention", "coherency"), [(0.05, 0.0), (0.03, 0.0005), (0.0, 0.001), (0.2, 0.0)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_intervals_hold_the_law_that_made_the_points(contention: float, coherency: float, seed: int) -> None:
+    """Two parts in a hundred of noise, and the fit is told so."""
+    chance = random.Random(seed)
+    noisy = [x * (1 + chance.gauss(0, 0.02)) for x in law(1000, contention, coherency, SEVEN)]
+    found = fitted(SEVEN, noisy, [0.02] * len(SEVEN), falls=False)
+    assert found is not None
+    slack = 0.01, 0.0004  # one in twenty may lie outside, and then by little
+    assert found.contention[0] - slack[0] <= contention <= found.contention[1] + slack[0]
+    assert found.coherency[0] - slack[1] <= coherency <= found.coherency[1] + slack[1]
+    assert found.rate_of_one == pytest.approx(1000, rel=0.1)
+
+
+def test_exact_points_give_the_law_back() -> None:
+    found = fitted(SEVEN, law(1000, 0.05, 0, SEVEN), [None] * 7, falls=False)
+    assert found is not None
+    assert found.rate_of_one == pytest.approx(1000)
+    assert found.misfit < 1e-9
+    assert found.knee[0] <= 20 <= found.knee[1] * 1.01  # 1 / 0.05
+    assert found.peak_in_flight is None
+
+
+def test_more_noise_is_less_certain() -> None:
+    points = law(1000, 0.05, 0, SEVEN)
+    sure, unsure = (fitted(SEVEN, points, [spread] * 7, falls=False) for spread in (0.01, 0.05))
+    assert sure is not None
+    assert unsure is not None
+    assert unsure.knee[1] - unsure.knee[0] > 1.5 * (sure.knee[1] - sure.knee[0])
+
+
+def test_a_published_knee(tmp_path: Path) -> None:
+    """Jetstress, sessions against IOPS: a plateau from 16 sessions on, +4 % for three times as many."""
+    curve = swept(tmp_path, [(4, 752), (8, 1670), (16, 2923), (32, 2964), (40, 2990), (50, 3044)])
+    assert curve.shape == "plateau"
+    assert "from 16 to 50 in flight: more buys only latency" in curve.said
+    assert curve.knee.in_flight is not None
+    assert 8 <= curve.knee.in_flight[0] <= 16 <= curve.knee.in_flight[1] <= 24
+
+
+def test_a_collapse_is_no_plateau(tmp_path: Path) -> None:
+    """The hybrid of the same test: 204, 251 and 124 IOPS at 2, 3 and 4 sessions."""
+    curve = swept(tmp_path, [(2, 204), (3, 251), (4, 124)])
+    assert curve.shape == "retrograde"
+    assert curve.said.startswith(
+        "251 IOPS at 3 in flight fall to 124 IOPS at 4, while latency grows from 12.0 ms to 32.3"
+    )
+    assert curve.knee.said == "too few steps: 3 numbers in flight, a fit needs 4"
+
+
+def test_a_collapse_with_enough_steps_tells_its_peak(tmp_path: Path) -> None:
+    """κ = 0.002, σ = 0.02: the peak is at sqrt(0.98 / 0.002) = 22."""
+    points = law(1000, 0.02, 0.002, (1, 4, 16, 64, 128))
+    curve = swept(tmp_path, list(zip((1, 4, 16, 64, 128), points, strict=True)))
+    assert curve.shape == "retrograde"
+    assert curve.knee.law is not None
+    assert curve.knee.law.peak_in_flight is not None
+    assert curve.knee.law.peak_in_flight[0] <= 22.2 <= curve.knee.law.peak_in_flight[1]
+    assert curve.knee.law.coherency[0] > 0
+
+
+def test_below_the_fewest_tested_above_the_most_and_one_step(tmp_path: Path) -> None:
+    (story,) = told("published").verdict.curves
+    assert (story.shape, story.knee.below, story.knee.in_flight) == ("plateau", pytest.approx(16, rel=0.01), None)
+    rising = swept(tmp_path / "rising", [(n, n / 0.0005) for n in (1, 2, 4, 8, 16, 32)])
+    assert (rising.shape, rising.knee.in_flight) == ("rising", None)
+    assert rising.knee.said == "above the most tested, 32"
+    one = swept(tmp_path / "one", [(4, 2000)])
+    assert (one.shape, one.knee.law) == ("one_step", None)
+    close = swept(tmp_path / "close", [(10, 2000), (12, 2100)])
+    assert close.shape == "unknown"
+
+
+def test_reads_writes_and_sizes_have_curves_of_their_own(tmp_path: Path) -> None:
+    assert {c.direction for c in told("mixed").verdict.curves} == {"read", "write"}
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for block, ops in ((8 * KIB, 4000.0), (64 * KIB, 2000.0)):
+        for n in (1, 4):
+            ports = {p.name: (ops * block * 1.02, NOTHING) for p in san.ports}
+            san.step(f"{block}-{n}", n, block=block, read=Flow(ops, n / ops), ports=ports)
+    found = judged(san.write()).verdict.curves
+    assert [(c.operation_bytes, len(c.points)) for c in found] == [(8 * KIB, 2), (64 * KIB, 2)]
+
+
+def test_the_report_and_the_json_tell_it() -> None:
+    said = " ".join(as_text(told("saturated_array"), 100).split())
+    assert "read of 8 KiB: plateau, 101,000 IOPS from 64 to 256 in flight: more buys only latency" in said
+    assert "too few steps: 3 numbers in flight, a fit needs 4" in said
+    found = json.loads(render(told("published")))["verdict"]["curves"][0]
+    assert found["shape"] == "plateau"
+    assert found["knee"]["law"]["contention"][0] > 0.5
