@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sanpath.cli.compare import Form
 from sanpath.cli.options import Recording
+from sanpath.recording.store import location
 
 
 def whatif(
@@ -20,6 +23,15 @@ def whatif(
     relieve: Annotated[
         bool, typer.Option("--relieve", help="Relieve what binds each step, all that bind together with it.")
     ] = False,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            "--before",
+            parser=location,
+            metavar="EARLIER",
+            help="A run before this: how far off the model was.",
+        ),
+    ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print it.")] = Form.text,
 ) -> None:
     """Say what each step of a recorded test would reach with another configuration, and what would limit it then.
@@ -40,5 +52,12 @@ def whatif(
         )
     facts, judgements = judged(Recorded(recording))
     found = what_if(facts, judgements, settings or (), relieve)
+    if before is not None:
+        from sanpath.cli.output import diagnosis_of
+        from sanpath.verdict.compare import compare as compared
+        from sanpath.verdict.compare import with_checks
+
+        comparison = compared(diagnosis_of(before), diagnosis_of(recording))
+        found = replace(found, checks=with_checks(comparison, *judged(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
     typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)

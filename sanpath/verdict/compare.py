@@ -5,15 +5,26 @@ More in flight raises latency and may raise throughput with nothing changed; oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import hypot, isclose
 from typing import Literal
 
-from sanpath.verdict.model import Diagnosis, DirectionResult, Interval, StepResult
+from sanpath.errors import UsageError
+from sanpath.facts.compute import Facts
+from sanpath.verdict.differences import Difference, FindingOutcome, differences, moved_wait, outcomes, seen_entities
+from sanpath.verdict.judged import Judgement
+from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
+from sanpath.verdict.predict import Check, checked
+from sanpath.verdict.same_latency import AtLatency, at_latency
+from sanpath.verdict.settings import settable
+from sanpath.verdict.units import bandwidth
+from sanpath.verdict.whatif import what_if
 
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 
+_OWN_CEILING = ("link", "lun", "vdisk")
+"""Kinds of bottlenecks whose ceiling does not follow from what the test reached."""
 _SAME_IN_FLIGHT = 0.05
 _SAME_SIZE = 0.05
 _LEAST_CHANGE = 0.03
@@ -42,17 +53,28 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What changed between two runs. `predicted_ops_per_second`: what the run before had predicted for the relief of
-    its bottleneck, None without a prediction; `unmatched`: steps that have no peer in the other run."""
+    its bottleneck, None without a prediction; `unmatched`: steps that have no peer in the other run.
+
+    `moved`: waits that are elsewhere and as long. `checks`: what the model makes of the run before with the settings
+    of the run after, held against what came; `next`: what it says comes next.
+    """
 
     outcome: Outcome | None
     headline: str
     pairs: tuple[Pair, ...]
     unmatched: tuple[str, ...]
     predicted_ops_per_second: Interval | None
+    differences: tuple[Difference, ...] = ()
+    findings: tuple[FindingOutcome, ...] = ()
+    same_latency: tuple[AtLatency, ...] = ()
+    moved: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    next: Next | None = None
 
 
-def compare(before: Diagnosis, after: Diagnosis) -> Comparison:
-    """Compare two runs. `outcome` is None when no step of one has a peer in the other."""
+def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
+    """Compare two runs. `outcome` is None when no step of one has a peer in the other. `latency_seconds`: at which
+    throughput is compared as well, None: the highest that both were tested at."""
     pairs = tuple(_pairs(before, after))
     matched = {("before", p.before_step) for p in pairs} | {("after", p.after_step) for p in pairs}
     unmatched = tuple(
@@ -64,7 +86,66 @@ def compare(before: Diagnosis, after: Diagnosis) -> Comparison:
     outcome = _outcome(before, after, pairs)
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
-    return Comparison(outcome, _headline(after, pairs, outcome), pairs, unmatched, predicted)
+    waits = (
+        (p, moved_wait(before, after, (p.before_step, p.after_step), p.direction, max(p.spread, _LEAST_CHANGE)))
+        for p in pairs
+    )
+    return Comparison(
+        outcome,
+        _headline(before, after, pairs, outcome),
+        pairs,
+        unmatched,
+        predicted,
+        tuple(differences(before, after)),
+        (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
+        tuple(at_latency((before, after), latency_seconds)),
+        tuple(f"{pair.after_step} {pair.direction}: {said}" for pair, said in waits if said is not None),
+        next=after.verdict.next,
+    )
+
+
+def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
+    """The comparison with what the model makes of the run before under the settings of the run after, held against
+    what came. `facts` and `judgements`: of the run before."""
+    written = [
+        f"{d.entity}.{d.setting}={_written(d.after)}"
+        for d in comparison.differences
+        if settable(d.entity, d.setting) and not (d.after is None and d.setting in ("speed", "queue_depth"))
+    ]
+    if not written or not judgements:
+        return comparison
+    try:
+        told = what_if(facts, judgements, written, relieve=False).steps
+    except UsageError:
+        # What a device said of itself is no setting that could be asked for: then nothing was predicted.
+        return comparison
+    found = []
+    for pair in comparison.pairs:
+        step = next((s for s in told if (s.step, s.direction) == (pair.before_step, pair.direction)), None)
+        if step is not None and (check := checked(step, pair.after.ops_per_second, pair.spread)) is not None:
+            found.append(check)
+    return replace(comparison, checks=tuple(found))
+
+
+def _written(value: object) -> str:
+    return "none" if value is None else f"{value:.0f}" if isinstance(value, float) else str(value)
+
+
+def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -> Iterator[FindingOutcome]:
+    """What became of each bottleneck, by what came at as many I/Os in flight."""
+    new = [b.entity for b in after.verdict.bottlenecks]
+    for bottleneck in before.verdict.bottlenecks:
+        unseen = outcome is None or bottleneck.entity not in seen_entities(after)
+        told: str = "CANNOT TELL" if unseen else outcome or ""
+        to = None
+        if outcome in ("FIXED", "MOVED", "BETTER"):
+            if outcome == "MOVED":
+                told, to = "MOVED", new[0]
+            elif new:
+                told = "NO CHANGE"
+            else:
+                told = "CANNOT TELL" if after.verdict.kind == "cannot_tell" else "FIXED"
+        yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, told, to)
 
 
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
@@ -115,19 +196,39 @@ def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Ou
         return "WORSE"
     if top.throughput_change <= top.spread:
         return "NO CHANGE"
-    old = {b.entity for b in before.verdict.bottlenecks}
+    old = before.verdict.bottlenecks
     if not old:
         return "BETTER"
-    new = {b.entity for b in after.verdict.bottlenecks}
-    return "MOVED" if new - old else "BETTER" if new else "FIXED"
+    new = after.verdict.bottlenecks
+    return "MOVED" if any(_elsewhere(b, old) for b in new) else "BETTER" if new else "FIXED"
 
 
-def _headline(after: Diagnosis, pairs: tuple[Pair, ...], outcome: Outcome | None) -> str:
+def _elsewhere(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
+    """Whether this is another limit than those before: another element, or the same one with a higher ceiling."""
+    same = [b for b in old if bottleneck.entity in (b.entity, *b.coincident) and b.direction == bottleneck.direction]
+    if not same:
+        return bottleneck.entity not in {b.entity for b in old}
+    was, now = same[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
+    return (
+        bottleneck.kind in _OWN_CEILING and bool(was) and bool(now) and (now or 0) > (1 + _LEAST_CHANGE) * (was or 0)
+    )
+
+
+def _where(before: Diagnosis, after: Diagnosis) -> str:
+    """The element that limits now; one that did before, with the ceiling that it has got."""
+    old = before.verdict.bottlenecks
+    new = next(b for b in after.verdict.bottlenecks if _elsewhere(b, old))
+    same = any(new.entity == b.entity for b in old)
+    ceiling = new.ceiling_bytes_per_second
+    return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}" if same and ceiling else new.entity
+
+
+def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outcome: Outcome | None) -> str:
     if not pairs or outcome is None:
         return "No step of one run has as many I/Os of the same size in flight as a step of the other."
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
-    moved = f" to {after.verdict.bottlenecks[0].entity}" if outcome == "MOVED" else ""
+    moved = f" to {_where(before, after)}" if outcome == "MOVED" else ""
     return (
         f"{outcome}{moved}: {change} at {top.in_flight:g} in flight, {top.direction} "
         f"(differences below {top.spread:.1%} are chance)."

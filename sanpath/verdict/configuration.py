@@ -18,6 +18,8 @@ from sanpath.verdict.model import Setting
 
 _NO_SETTINGS = ("load", "path")
 """Kinds whose attributes differ with every test."""
+_AS_SPEED = ("speed_bits_per_second",)
+"""Told under another name, of the links that the test could use."""
 _MEASURED = (
     ("device", "queue_depth", "queue_depth"),
     ("multipath", "policy", "path_policy"),
@@ -36,7 +38,7 @@ def configuration(facts: Facts, load: LoadFacts | None) -> tuple[Setting, ...]:
     for entity in _under_test(facts, load):
         thing = facts.topology.entities[entity]
         if thing.kind not in _NO_SETTINGS:
-            found |= {(entity, name): value for name, value in thing.attributes.items() if value is not None}
+            found |= {(entity, name): value for name, value in thing.attributes.items() if name not in _AS_SPEED}
     for row in facts.tables["link"].select(step=load.step, direction=load.direction):
         if row["on_loaded_path"] is not False and row["speed"]:
             found[str(row["near_port"]), "speed"] = str(row["speed"])

@@ -10,7 +10,7 @@ predicted: something else holds it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -20,7 +20,7 @@ from sanpath.verdict.ceilings import Ceiling, ceilings, kept, unloaded, unspread
 from sanpath.verdict.change import AS_IT_IS, Change
 from sanpath.verdict.evidence import flat_beyond
 from sanpath.verdict.judged import Judgement
-from sanpath.verdict.model import Interval, Next
+from sanpath.verdict.model import Grade, Interval, Next
 from sanpath.verdict.relief import faster_link
 from sanpath.verdict.units import iops
 
@@ -36,11 +36,11 @@ _BEYOND = 1.03
 class Prediction:
     """One direction of a step as it was, and as it would be.
 
-    `limit`: what held it, None: not known. `kept_in_flight`: I/Os of this direction in flight under the change.
-    `entity` and `change`: what would limit, and at what. `likely_ops_per_second`: where throughput lies if what was
-    not tested keeps its latency, None: the latency without a queue is not known. `ceilings`: those known under the
-    change, the lowest first. `untested`: what was never seen to bear as much. `unknown`: why nothing is predicted;
-    everything predicted is None then.
+    `limit`: what held it, None: not known; `grade`: how well the verdict of the step is borne out. `kept_in_flight`:
+    I/Os of this direction in flight under the change. `entity` and `change`: what would limit, and at what.
+    `likely_ops_per_second`: where throughput lies if what was not tested keeps its latency, None: the latency without
+    a queue is not known. `ceilings`: those known under the change, the lowest first. `untested`: what was never seen
+    to bear as much. `unknown`: why nothing is predicted; everything predicted is None then.
     """
 
     step: str
@@ -49,6 +49,7 @@ class Prediction:
     ops_per_second: float
     latency_seconds: float
     limit: str | None
+    grade: Grade = "C"
     kept_in_flight: float = 0.0
     entity: str | None = None
     change: str = ""
@@ -111,6 +112,10 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
     if raised:
         high = max(high, load.ops_per_second)
+    if replace(change, slots={}, in_flight=None) == AS_IT_IS:
+        # A closed loop is concave: k times as many I/Os give at most k times the throughput.
+        more = _through(after, flying) / _through(before, load.in_flight_measured)
+        high = min(high, load.ops_per_second * max(1.0, more))
     likely = _likely(after, flying, r0, high)
     low = min(seen, likely[0] if likely is not None else high)
     if raised:
@@ -120,6 +125,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     return Prediction(
         *as_it_was,
         limit,
+        judged.grade,
         flying,
         first.entity,
         first.change,
@@ -214,9 +220,14 @@ def _likely(after: Sequence[Ceiling], flying: float, r0: Interval | None, high: 
     """Throughput of a closed loop over the lowest ceiling, and the most it can be. None: R0 is not known."""
     if r0 is None:
         return None
-    through = min([flying, *(c.in_flight for c in after if c.in_flight is not None)])
+    through = _through(after, flying)
     ceiling = min((c.ops_per_second[0] for c in after if c.in_flight is None), default=float("inf"))
     return min(high, closed_loop(through, r0[1], ceiling)), high
+
+
+def _through(told: Sequence[Ceiling], flying: float) -> float:
+    """I/Os that get through to the storage at once."""
+    return min([flying, *(c.in_flight for c in told if c.in_flight is not None)])
 
 
 def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:

@@ -211,7 +211,7 @@ def _capable(facts: Facts, port: str) -> float | None:
 
 def _speed(value: str) -> tuple[float, str]:
     """8GFC, 16G, 10GbE, 25 Gb/s, 400Mb/s as bits a second."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([GM])(?:FC|bE|b/s|bit/s|bps|)", value, re.IGNORECASE)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([GM])(?:FC|bE|b/s|bit/s|bps|)(?: Ethernet)?", value, re.IGNORECASE)
     if found is None or not float(found[1]):
         raise UsageError(f"speed={value}: write a speed, as in {SETTINGS['speed'][1]}")
     return float(found[1]) * (1e9 if found[2].upper() == "G" else 1e6), value

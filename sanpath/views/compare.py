@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 
 from pydantic import TypeAdapter
 from rich.console import Console
@@ -10,9 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.verdict.compare import Comparison
+from sanpath.verdict.differences import Value
+from sanpath.verdict.same_latency import AtLatency
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views.json import escaped
-from sanpath.views.words import printable
+from sanpath.views.whatif import check_text
+from sanpath.views.words import printable, short
 
 
 def as_json(comparison: Comparison) -> str:
@@ -32,8 +36,52 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
         low, high = comparison.predicted_ops_per_second
         reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
         console.print(Text(f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"))
+    for line in _more(comparison):
+        console.print(Text(printable(line)))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _more(comparison: Comparison) -> Iterator[str]:
+    """What was set up otherwise, what became of what was found, and the model held against what came."""
+    for line in comparison.moved:
+        yield f"wait: {line}"
+    for told in comparison.same_latency:
+        yield f"at the same latency: {latency_text(told, ('before', 'after'))}"
+    for difference in comparison.differences:
+        was, now = (_value(value) for value in (difference.before, difference.after))
+        yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
+    for found in comparison.findings:
+        to = f" to {found.moved_to}" if found.moved_to else ""
+        yield f"{found.outcome}{to}: {found.rule} {found.entity} {found.direction}"
+    for check in comparison.checks:
+        yield f"model: {check_text(check)}"
+    if comparison.next is not None:
+        low, high = comparison.next.predicted_ops_per_second
+        limit = f"{short(comparison.next.entity)} {comparison.next.change}"
+        errors = [check.error for check in comparison.checks if check.error is not None]
+        off = f"; the model was off by {max(errors, key=abs):+.1%} at most this time" if errors else ""
+        yield f"next, with what limits relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
+
+
+def _value(value: Value | None) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def latency_text(told: AtLatency, names: Sequence[str]) -> str:
+    """Throughput of each run at one latency; refused where one was not tested there."""
+    size = "" if told.operation_bytes is None else f" of {told.operation_bytes / 1024:g} KiB"
+    if told.latency_seconds is None:
+        return f"{told.direction}{size}: none was tested in all; {told.said}"
+    each = [
+        f"{name} {'not tested' if value is None else iops(value)}"
+        for name, value in zip(names, told.ops_per_second, strict=True)
+    ]
+    first = told.ops_per_second[0]
+    if len(each) == 2 and first and told.ops_per_second[1] is not None:
+        each[1] += f" ({told.ops_per_second[1] / first - 1:+.1%})"
+    more = f"; {told.said}" if told.said else ""
+    return f"{told.direction}{size} at {duration(told.latency_seconds)}: {', '.join(each)}{more}"
 
 
 def _table(comparison: Comparison) -> Table:

@@ -39,6 +39,8 @@ def as_text(found: WhatIf, width: int | None = None) -> str:
         console.print(_table(told))
     for line in dict.fromkeys(line for step in told for line in step.untested):
         console.print(Text(f"not tested: {printable(line)}"))
+    if thin := [f"{step.step} {step.direction}" for step in told if step.grade == "C"]:
+        console.print(Text(printable(f"thin evidence of what held: {', '.join(thin)}")))
     for step in found.steps:
         if step.unknown is not None:
             console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.model import Scalar
 from sanpath.verdict.compare import compare
-from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -85,9 +85,26 @@ def test_a_tenth_less_is_worse(before: Diagnosis, tmp_path: Path) -> None:
     assert "-10.0% throughput and +11.1% latency" in found.headline
 
 
-def test_more_through_the_same_bottleneck_is_better_and_not_fixed(before: Diagnosis, tmp_path: Path) -> None:
-    """8GFC, and full again at 12,500 IOPS: the same links."""
-    assert compare(before, swept(tmp_path, speed=8, ops=2 * X)).outcome == "BETTER"
+def test_the_same_link_full_at_twice_its_speed_is_another_limit(before: Diagnosis, tmp_path: Path) -> None:
+    """8GFC, and full again at 12,500 IOPS: the limit of 4GFC is gone, and the same link at 8GFC came in its place."""
+    found = compare(before, swept(tmp_path, speed=8, ops=2 * X))
+    assert found.outcome == "MOVED"
+    assert found.headline.startswith("MOVED to link:esx7/vmhba2--sw1/fc1/7 at its new ceiling of 825")
+
+
+def _tenth_more(directions: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
+    return {
+        d: replace(r, ops_per_second=1.1 * r.ops_per_second, bytes_per_second=1.1 * r.bytes_per_second)
+        for d, r in directions.items()
+    }
+
+
+def test_more_through_the_same_bottleneck_is_better_and_not_fixed() -> None:
+    """An array publishes no ceiling: it is the same limit that gives a tenth more."""
+    was = told("saturated_array")
+    after = replace(was, steps=[replace(s, directions=_tenth_more(s.directions)) for s in was.steps])
+    assert was.verdict.bottlenecks[0].kind in ("array", "volume")
+    assert compare(was, after).outcome == "BETTER"
 
 
 def test_without_a_bottleneck_before_more_is_better(tmp_path: Path) -> None:

@@ -95,6 +95,14 @@ CASES = {
             counter_cache_seconds=1,
         ),
         Case(
+            # slower-port with its rate doubled and nothing else: what was predicted from that must come.
+            name="slower-port-doubled",
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
+            load=Load(queue_depths=(16, 64)),
+            counter_cache_seconds=1,
+        ),
+        Case(
             name="saturated-array",
             fabrics=(_FAST_FABRIC,),
             # The delay keeps the lowest step below the rate: that step shows the latency without a queue.

@@ -1,0 +1,53 @@
+"""Three systems or more beside each other, as text and as JSON."""
+
+from __future__ import annotations
+
+import io
+
+from pydantic import TypeAdapter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sanpath.verdict.model import CurvePoint
+from sanpath.verdict.side_by_side import Row, SideBySide
+from sanpath.verdict.units import count, duration, iops
+from sanpath.views.compare import latency_text
+from sanpath.views.words import plain, printable, short
+
+
+def as_json(found: SideBySide) -> str:
+    """One JSON object, indented, with a line end."""
+    return TypeAdapter(SideBySide).dump_json(found, indent=2).decode() + "\n"
+
+
+def as_text(found: SideBySide, width: int | None = None) -> str:
+    """The systems by letter with what limits each, a row a number in flight, and the same latency."""
+    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+    letters = [chr(ord("A") + number) for number in range(len(found.systems))]
+    for letter, system in zip(letters, found.systems, strict=True):
+        limits = ", ".join(short(entity) for entity in system.limits)
+        console.print(
+            Text(printable(f"{letter}  {system.name}: {plain(system.kind)}{f': {limits}' if limits else ''}"))
+        )
+    if found.rows:
+        table = Table("direction", "block", "in flight", *letters, box=None, padding=(0, 2, 0, 0))
+        for row in found.rows:
+            size = "?" if row.operation_bytes is None else f"{row.operation_bytes / 1024:g} KiB"
+            table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
+        console.print(table)
+    else:
+        console.print(Text("No two of them were tested with as many I/Os of the same size in flight."))
+    for told in found.same_latency:
+        console.print(Text(f"at the same latency: {latency_text(told, letters)}"))
+    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _cell(row: Row, step: CurvePoint | None) -> str:
+    """IOPS, how many times those of the first system that has the row, and latency."""
+    if step is None:
+        return "-"
+    first = next(s for s in row.steps if s is not None)
+    times = "" if step is first else f" x{step.ops_per_second / first.ops_per_second:.2f}"
+    return f"{iops(step.ops_per_second)}{times}, {duration(step.latency_seconds)}"
