@@ -18,7 +18,6 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import targets_of
 from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.change import Change
-from sanpath.verdict.evidence import array_dominates
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Interval
 from sanpath.verdict.queues import throttle
@@ -65,8 +64,6 @@ def unloaded(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | No
         for other in facts.loads
         if other.comparable(load)
         and (row := array_time(other, array_side(facts.topology, other, facts.tables))) is not None
-        # Most of the time passes in the array, and no step tells whether it waits there: that is no unloaded latency.
-        and (calm is not None or not array_dominates(facts, other, row))
     ]
     low = min(inside) + wire if inside and wire is not None else None
     high = None

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.ceilings import Ceiling, ceilings, kept, unloaded, unspread
 from sanpath.verdict.change import AS_IT_IS, Change
-from sanpath.verdict.evidence import flat_beyond
+from sanpath.verdict.evidence import array_dominates, flat_beyond
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Grade, Interval, Next
 from sanpath.verdict.relief import faster_link
@@ -99,7 +99,8 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     before = ceilings(facts, load, AS_IT_IS, r0_before, same)
     limit = min(before, key=_order).entity if before else None
     as_it_was = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
-    why = unspread(facts, load, change) or _unexplained(load, judged, before, r0_before, change)
+    told = r0_before if calm is not None or not _may_be_full(facts, load) else None
+    why = unspread(facts, load, change) or _unexplained(load, judged, before, told, change)
     if why is not None:
         return Prediction(*as_it_was, judged.limiter, unknown=why)
     r0 = unloaded(facts, load, change, calm)
@@ -210,6 +211,12 @@ def _unexplained(
         f"{iops(load.ops_per_second)} are less than anything known would hold it to "
         f"({iops(least)}): what limits it was not found; {judged.decide_with or _first(judged)}"
     )
+
+
+def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
+    """Whether most of the time passes in the array, which may have been full at any load that was tried."""
+    row = array_time(load, array_side(facts.topology, load, facts.tables))
+    return row is not None and array_dominates(facts, load, row)
 
 
 def _first(judged: Judgement) -> str:
