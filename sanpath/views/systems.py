@@ -13,12 +13,13 @@ from sanpath.verdict.model import CurvePoint
 from sanpath.verdict.side_by_side import Row, SideBySide
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views.compare import latency_text
+from sanpath.views.json import escaped
 from sanpath.views.words import plain, printable, short
 
 
 def as_json(found: SideBySide) -> str:
     """One JSON object, indented, with a line end."""
-    return TypeAdapter(SideBySide).dump_json(found, indent=2).decode() + "\n"
+    return escaped(TypeAdapter(SideBySide).dump_json(found, indent=2).decode()) + "\n"
 
 
 def as_text(found: SideBySide, width: int | None = None) -> str:

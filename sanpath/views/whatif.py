@@ -14,6 +14,7 @@ from sanpath.verdict.predict import Check, Prediction
 from sanpath.verdict.settings import Wanted
 from sanpath.verdict.units import count, duration, iops, percent
 from sanpath.verdict.whatif import WhatIf
+from sanpath.views.json import escaped
 from sanpath.views.words import printable, short
 
 _CLOSE = 0.01
@@ -22,7 +23,7 @@ _CLOSE = 0.01
 
 def as_json(found: WhatIf) -> str:
     """One JSON object, indented, with a line end. An interval without an upper end has null there."""
-    return TypeAdapter(WhatIf).dump_json(found, indent=2).decode() + "\n"
+    return escaped(TypeAdapter(WhatIf).dump_json(found, indent=2).decode()) + "\n"
 
 
 def as_text(found: WhatIf, width: int | None = None) -> str:
