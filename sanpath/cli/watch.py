@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def watch(recording: Recording, plain: PlainOption = False, rules: RulesOption = None) -> None:
-    """Show what limits a load test that is under way; the recording, and who makes it, notice nothing of it."""
+    """Show what limits a load test that is under way; who records it notices nothing, and only marks are added."""
     from sanpath.cli import live
     from sanpath.recording.layout import read_manifest
     from sanpath.rulebook.load import load_rulebook
