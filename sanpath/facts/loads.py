@@ -15,7 +15,7 @@ FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.05
 """I/Os whose mean sizes differ by less are of one kind."""
-_HALF = 0.55
+HALF = 0.55
 """Half as many in flight, as measured: a step of 64 reads 63.9 beside one of 128."""
 
 
@@ -77,7 +77,7 @@ class LoadFacts:
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Whether this load keeps at most half as many I/Os in flight as the other."""
-        return self.in_flight_measured <= _HALF * other.in_flight_measured
+        return self.in_flight_measured <= HALF * other.in_flight_measured
 
 
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:

@@ -9,7 +9,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside
+from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside, takes_from_others
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.queues import below_queues
@@ -46,7 +46,7 @@ def array_bottleneck(
     facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow, windows: int
 ) -> Judgement:
     """The array is saturated: no link is near its limit, and most of the time passes in it, waiting."""
-    entity = str(array["entity"])
+    entity = _whole(facts, str(array["entity"]))
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     unseen = not_seen(facts, load, links, array)
     flat = flat_throughput(facts, load)
@@ -55,6 +55,7 @@ def array_bottleneck(
         *_grown(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if flat else ()),
+        *(_taken(facts, load, array) if not flat else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
         *(f"{what} could not be seen" for what in unseen),
     )
@@ -75,6 +76,17 @@ def array_bottleneck(
     )
     grade = graded("B", windows) if flat and not unseen else "C"
     return Judgement(load, "bottleneck", grade, (bottleneck,), because, None, windows)
+
+
+def _taken(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
+    if not takes_from_others(facts, load, array):
+        return ()
+    return ("the array as a whole does no more than at a lower load: what the test gained, others lost",)
+
+
+def _whole(facts: Facts, entity: str) -> str:
+    """The array: what is saturated is no volume of it, even where only the volume tells of the test's own I/Os."""
+    return next(iter(facts.topology.related(entity, "member_of", "array")), entity)
 
 
 def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import isclose
 
@@ -9,7 +10,7 @@ from sanpath.facts import loads
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_time
+from sanpath.facts.pairs import SHARED, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
 from sanpath.verdict.queues import below_queues
@@ -22,6 +23,8 @@ BUSY = 0.8
 GROWTH = 3.0
 """Service and queue time that has grown by this over the lowest load, at flat throughput, is saturation: arrays
 publish no ceiling (reference: operational analysis, Denning and Buzen 1978)."""
+_GROWTH_AMONG_OTHERS = 1.3
+"""The same where others keep as many I/Os in flight as before: all of them together have grown by less."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
 _KEPT = 0.95
@@ -103,8 +106,29 @@ def array_saturated(facts: Facts, load: LoadFacts, links: Sequence[FactRow], arr
         return False
     if flat_throughput(facts, load):
         return queues_inside(array) or number(array, "growth") >= GROWTH
+    if takes_from_others(facts, load, array):
+        return queues_inside(array) or number(array, "growth") >= _GROWTH_AMONG_OTHERS
     alone = sum(other.comparable(load) for other in facts.loads) == 1
     return alone and queues_inside(array, _CLEARLY)
+
+
+def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
+    """Whether the array as a whole completed no more than at half the load or less: what this load gained by more
+    I/Os in flight, others lost."""
+    entity = str(array["entity"])
+    whole = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
+    done: defaultdict[str, float] = defaultdict(float)
+    for row in facts.tables["array"].select(entity=whole):
+        done[str(row["step"])] += number(row, "ops_per_second")
+    calmer = [
+        done[other.step]
+        for other in facts.loads
+        if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
+    ]
+    here = done[load.step]
+    return here > load.ops_per_second * (1 + SHARED) and any(
+        here <= (1 + loads.FLAT) * then for then in calmer if then
+    )
 
 
 def queues_inside(array: FactRow, times: float = 1.0) -> bool:
