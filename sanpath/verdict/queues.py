@@ -119,7 +119,8 @@ def limiting_queue(facts: Facts, load: LoadFacts) -> FullQueue | None:
             continue
         slots = max(same.depth or same.admitted for _, same in seen)
         calm_load, calm = min(seen, key=lambda pair: pair[0].in_flight_measured)
-        free_once = calm.admitted <= _HALF * slots
+        # One that was offered more than its slots and let half of them through is no queue: the load holds I/Os back.
+        free_once = calm.admitted <= _HALF * slots and calm.offered <= slots
         if not free_once or queue.admitted < _FILLED * slots or not _near(facts, load, queue, calm):
             return None
         r0 = calm.below_seconds

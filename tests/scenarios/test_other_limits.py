@@ -113,6 +113,17 @@ def test_a_process_at_the_end_of_its_core_is_the_limit() -> None:
     assert not any(c.entity == "load:fio" for c in found.cleared)
 
 
+def test_what_processes_at_the_end_of_their_cores_hold_back_is_no_queue_of_the_disk(tmp_path: Path) -> None:
+    """One process starts 2,000 I/Os a second and holds 32, two start 4,000 and hold 64; the disk has 1 and 2 in
+    flight, 0.5 ms each. A queue of two would have let two of the 32 through."""
+    san = San(tmp_path)
+    for n, ops in ((32, 2000.0), (64, 4000.0)):
+        ports = {port.name: (ops * 8 * KIB * 1.02, NOTHING) for port in san.ports}
+        read, disk = Flow(ops, n / ops), {"read": Flow(ops, 0.0005)}
+        san.step(f"q{n}", n, block=8 * KIB, read=read, ports=ports, disk=disk, array={"read": AtArray(4e-4)}, cpu=1.0)
+    assert judged(san.write()).verdict.kind == "generator_limited"
+
+
 def test_a_busy_generator_below_a_full_link_is_not_the_limit(tmp_path: Path) -> None:
     san = San(tmp_path)
     ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)}
