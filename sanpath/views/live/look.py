@@ -21,8 +21,8 @@ from sanpath.verdict.model import Diagnosis
 from sanpath.views.live.way import Stop, way
 
 TICK_SECONDS = 2.0
-COST_RATIO = 5.0
-"""A long recording takes long to judge: looks may cost a fifth of one processor's time, no more."""
+COST_RATIO = 10.0
+"""A long recording takes long to judge: looks may cost a tenth of one processor's time, no more."""
 SILENT_SECONDS = 90.0
 """Without news for so long the recorder has gone: the longest back-off of a failing source is 60 s."""
 
