@@ -23,14 +23,17 @@ _TECHNOLOGIES: Mapping[str, tuple[str | None, str]] = {
 """Type of an adapter → technology of its cable, None: it has none to a switch; and protocol."""
 
 
-def adapter(host: str, said: Record) -> Thing:
-    """An adapter as the host's port."""
+def adapter(host: str, said: Record, nqn: str | None = None, nvme: Record | None = None) -> Thing:
+    """An adapter as the host's port. `nqn`: the NVMe name of the host, which all its NVMe ports share and which
+    therefore tells none of them; `nvme`: what NVMe says of the adapter."""
     technology, protocol = _TECHNOLOGIES.get(str(said.get(TYPE)), (None, "other"))
-    nvme = said.get("storageProtocol") == "nvme"
+    is_nvme = said.get("storageProtocol") == "nvme"
     entity = f"{host}/{said['device']}"
     attributes: dict[str, Scalar] = {
         "technology": technology,
-        "protocol": f"NVMe/{protocol}" if nvme else protocol,
+        "protocol": f"NVMe/{protocol}" if is_nvme else protocol,
+        "nqn": nqn if is_nvme else None,
+        **_controllers(nvme or {}),
         "speed_bits_per_second": speed(said),
         "capable_bits_per_second": _megabits(said.get("maxSpeedMb")),
         "port_state": None if said.get("status") == "unknown" else said.get("status"),
@@ -52,6 +55,33 @@ def keys(said: Record) -> dict[str, tuple[str, ...]]:
     """What the fabric knows an adapter by."""
     found = {"wwpn": wwn(said.get("portWorldWideName")), "iqn": said.get("iScsiName")}
     return {key: (value,) for key, value in found.items() if value}
+
+
+def host_nqn(names: Sequence[Record]) -> str | None:
+    """The NVMe name of a host, of `hardware.systemInfo.qualifiedName`; that of its virtual volumes is another one.
+
+    >>> host_nqn([{"type": "nvmeQualifiedName", "value": "nqn.2014-08.com.example:nvme:esx7"}])
+    'nqn.2014-08.com.example:nvme:esx7'
+    """
+    told = (str(one["value"]) for one in names if one.get("type") == "nvmeQualifiedName" and one.get("value"))
+    return next(told, None)
+
+
+def by_adapter(topology: Record) -> dict[str, Record]:
+    """Key of an adapter → what `nvmeTopology` says of it."""
+    return {str(one.get("adapter")): one for one in topology.get("adapter", ())}
+
+
+def _controllers(nvme: Record) -> dict[str, Scalar]:
+    """The array's controllers that an adapter is connected to, and the I/Os that they take from it at once."""
+    connected = nvme.get("connectedController", ())
+    queues = [(c.get("numberOfQueues"), c.get("queueSize")) for c in connected]
+    sizes = [n * size for n, size in queues if isinstance(n, int) and isinstance(size, int)]
+    return {
+        "target_nqn": ", ".join(dict.fromkeys(str(c["subnqn"]) for c in connected if c.get("subnqn"))),
+        "nvme_controllers": len(connected) or None,
+        "nvme_queue_slots": min(sizes) if sizes else None,
+    }
 
 
 def wwn(value: object) -> str | None:

@@ -30,6 +30,8 @@ STORAGE = (
     "summary.config.product",
     "summary.hardware",
     "config.vsanHostConfig.clusterInfo",
+    "config.storageDevice.nvmeTopology",
+    "hardware.systemInfo.qualifiedName",
 )
 """What is asked of the hosts that were chosen."""
 DEVICES = "config.hardware.device"
@@ -42,7 +44,9 @@ _STORAGE = "config.storageDevice."
 
 @dataclass(slots=True)
 class EsxHost:
-    """A host. `state`: what it is called when it can not be read, or not trusted; "connected" otherwise."""
+    """A host. `state`: what it is called when it can not be read, or not trusted; "connected" otherwise. `nvme`: key
+    of an adapter → what NVMe says of it; `nqn`: the NVMe name of the host, None: it has none, or is older than 7.0.3.
+    """
 
     moid: str
     name: str
@@ -54,6 +58,8 @@ class EsxHost:
     settings: Mapping[str, Scalar] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     vsan_node: str = ""
+    nvme: Mapping[str, Record] = field(default_factory=dict)
+    nqn: str | None = None
     _known: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _aliases: dict[str, str] = field(default_factory=dict)
     _datastores: dict[str, str] = field(default_factory=dict)
@@ -90,6 +96,8 @@ class EsxHost:
         for one in self.adapters.values():
             for key, values in adapters.keys(one).items():
                 found[key] += values
+        if self.nqn is not None:
+            found["nqn"] = [self.nqn]
         return {key: tuple(values) for key, values in found.items()}
 
     def _find(self, group: str, instance: str) -> str | None:
@@ -182,7 +190,7 @@ class Inventory:
         ids = {"name": (host.name,), **host.wwns}
         yield Thing("host", host.name, host.name, ids, told({"connection_state": host.state, **host.settings}))
         for one in host.adapters.values():
-            thing = adapters.adapter(host.name, one)
+            thing = adapters.adapter(host.name, one, host.nqn, host.nvme.get(str(one.get("key")), {}))
             yield thing
             yield Tie("attached_to", ("hba", thing.local_id), ("host", host.name), "hostBusAdapter")
         for lun in host.luns:
@@ -280,7 +288,9 @@ def _fill(host: EsxHost, said: Found) -> None:
     host.units = {str(unit.get("lun")): unit for unit in multipath.get("lun", ())}
     host.paths = paths.paths(multipath, host.luns, host.adapters)
     host.missing = said.missing
-    product, hardware, vsan = (_record(said, name) for name in STORAGE[3:])
+    product, hardware, vsan = (_record(said, name) for name in STORAGE[3:6])
+    host.nqn = adapters.host_nqn(said.records("hardware.systemInfo.qualifiedName"))
+    host.nvme = adapters.by_adapter(_record(said, f"{_STORAGE}nvmeTopology"))
     host.vsan_node = str(vsan.get("nodeUuid", ""))
     host.settings = {
         "os": product.get("fullName"),

@@ -116,6 +116,44 @@ def test_iscsi_and_nvme_adapters_are_told_by_their_names_and_speeds() -> None:
     assert (port.ids["wwpn"], port.attributes["protocol"]) == (("ffffffffffffffff",), "FCoE")
 
 
+def test_a_host_is_known_by_its_nvme_name_and_its_nvme_ports_say_what_they_are_connected_to(ask: Ask) -> None:
+    vcenter = site()
+    host = vcenter.objects["HostSystem", "host-1"]
+    ports = [
+        vim.host.TcpHba(key=f"key-vmhba{n}", device=f"vmhba{n}", storageProtocol="nvme", associatedPnic=f"vmnic{n}")
+        for n in (65, 66)
+    ]
+    host["config.storageDevice.hostBusAdapter"] = [*host["config.storageDevice.hostBusAdapter"], *ports]
+    host["hardware.systemInfo.qualifiedName"] = [
+        vim.host.QualifiedName(type="vvolNvmeQualifiedName", value="nqn.2021-01.com.vmware:vvol"),
+        vim.host.QualifiedName(type="nvmeQualifiedName", value="nqn.2014-08.com.example:nvme:esx7"),
+    ]
+    controllers = [
+        vim.host.NvmeController(
+            key=f"c{n}",
+            controllerNumber=n,
+            subnqn="nqn.2010-06.com.array:1",
+            name=f"c{n}",
+            associatedAdapter="key-vmhba65",
+            transportType="tcp",
+            fusedOperationSupported=True,
+            numberOfQueues=4,
+            queueSize=size,
+        )
+        for n, size in ((1, 256), (2, 128))
+    ]
+    used = vim.host.NvmeTopology.Interface(key="i1", adapter="key-vmhba65", connectedController=controllers)
+    host["config.storageDevice.nvmeTopology"] = vim.host.NvmeTopology(adapter=[used])
+    said = ask(vcenter)
+    assert said.thing("host", "esx7").ids["nqn"] == ("nqn.2014-08.com.example:nvme:esx7",)
+    first, second = (said.thing("hba", f"esx7/vmhba{n}") for n in (65, 66))
+    assert first.attributes["nqn"] == second.attributes["nqn"] == "nqn.2014-08.com.example:nvme:esx7"
+    assert (first.attributes["target_nqn"], first.attributes["nvme_queue_slots"]) == ("nqn.2010-06.com.array:1", 512)
+    assert "target_nqn" not in second.attributes
+    assert "nqn" not in said.thing("hba", "esx7/vmhba2").attributes
+    assert len({said.topology.known_as["vc", "hba", f"esx7/vmhba{n}"] for n in (65, 66)}) == 2
+
+
 def test_an_iscsi_path_leads_to_an_address() -> None:
     unit = {
         "lun": "key-1",
@@ -158,5 +196,7 @@ def test_nothing_is_asked_that_the_release_does_not_have() -> None:
     """An unknown property makes a real vCenter refuse the whole call."""
     old = "vim.version.version6"  # 4.1, before vSAN
     assert [path for path in STORAGE if not vmomi.has("HostSystem", path, old)] == [
-        "config.vsanHostConfig.clusterInfo"
+        "config.vsanHostConfig.clusterInfo",
+        "config.storageDevice.nvmeTopology",
+        "hardware.systemInfo.qualifiedName",
     ]
