@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.model import Layer
-from sanpath.topology.paths import targets_of
+from sanpath.model import Layer, Scalar
+from sanpath.topology.paths import host_of, targets_of
 from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside, takes_from_others
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
@@ -90,16 +90,44 @@ def _whole(facts: Facts, entity: str) -> str:
 
 
 def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str] | None:
-    """The volume that stands at its QoS limit, reads and writes together, and the limit. None: none, or several."""
+    """What stands at its QoS limit, reads and writes together, and the limit: the volume, the group it is in, or the
+    array for what it gives the host. None: none, or several."""
     found = []
-    for volume in sorted(targets_of(facts.topology, *load.roots)[1]):
-        rows = facts.tables["volume"].select(step=load.step, entity=volume)
-        limits = facts.topology.entities[volume].attributes
-        for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-            limit = limits.get(f"qos_{fact}")
-            if isinstance(limit, int | float) and sum(number(row, fact) for row in rows) >= _REACHED * limit > 0:
+    volumes = sorted(targets_of(facts.topology, *load.roots)[1])
+    for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
+        for volume in volumes:
+            told = facts.topology.entities[volume].attributes
+            if limit := _reached(told.get(f"qos_{fact}"), _sum(facts, load, [volume], fact)):
                 found.append((volume, f"its QoS limit of {say(limit)}"))
+            group = told.get("volume_group")
+            if limit := _reached(told.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)):
+                found.append((volume, f"the QoS limit of {say(limit)} of its volume group {group}"))
+        host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
+        if host is not None:
+            moved = sum(getattr(one, fact) for one in facts.loads if one.step == load.step)
+            if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), moved):
+                entity = volumes[0] if len(volumes) == 1 else host
+                found.append((entity, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}"))
     return found[0] if len(found) == 1 else None
+
+
+def _reached(limit: Scalar, moved: float) -> float | None:
+    """A limit that is there and reached."""
+    reached = isinstance(limit, int | float) and moved >= _REACHED * limit > 0
+    return float(limit) if reached and isinstance(limit, int | float) else None
+
+
+def _sum(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> float:
+    rows = facts.tables["volume"].select(step=load.step)
+    return sum(number(row, fact) for row in rows if row["entity"] in volumes)
+
+
+def _members(facts: Facts, volume: str) -> list[str]:
+    """The volumes of the group that a volume is in."""
+    group = facts.topology.entities[volume].attributes.get("volume_group")
+    arrays = facts.topology.related(volume, "member_of", "array")
+    same = [one.id for one in facts.topology.of_kind("volume") if one.attributes.get("volume_group") == group]
+    return [one for one in same if facts.topology.related(one, "member_of", "array") == arrays]
 
 
 def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from sanpath.model import Scalar
 from sanpath.verdict.model import Diagnosis
 from tests.support.recording import RecordingBuilder
-from tests.support.san import KIB, NAA, AtArray, Flow, San
+from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
 IOPS = 3333.0
@@ -19,13 +20,15 @@ LIMIT = 200e6
 
 
 class LimitedSan(San):
-    """Its array tells the QoS limits of the volume."""
+    """Its array tells the QoS limits of the volume and of the host."""
 
     limits: Mapping[str, Scalar]
+    of_host: Mapping[str, Scalar]
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
         super()._array(out, last)
         out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
+        out.thing("fa1", "host", "esx7", ids={"wwpn": (HOST_PORT.wwpn,)}, attributes=self.of_host)
 
 
 def loaded(folder: Path, steps: Sequence[tuple[int, float, float, float]]) -> Diagnosis:
@@ -46,10 +49,15 @@ def loaded(folder: Path, steps: Sequence[tuple[int, float, float, float]]) -> Di
     return judged(san.write())
 
 
-def capped(folder: Path, limits: Mapping[str, Scalar], ops: float = LIMIT / (64 * KIB)) -> Diagnosis:
+def capped(
+    folder: Path,
+    limits: Mapping[str, Scalar],
+    ops: float = LIMIT / (64 * KIB),
+    of_host: Mapping[str, Scalar] = MappingProxyType({}),
+) -> Diagnosis:
     """64 KiB reads that wait for a QoS limit: 16 / 3,052 = 5.24 ms, 64 / 3,052 = 21.0 ms, 0.39 of them not for it."""
     san = LimitedSan(folder)
-    san.limits = limits
+    san.limits, san.of_host = limits, of_host
     san.ports = [fast(port) for port in san.ports]
     for n in (16, 64):
         flow = Flow(ops, n / ops)
@@ -111,6 +119,22 @@ def test_the_volume_that_stands_at_its_limit_is_named_with_it(
     causes = {f.rule for f in found.findings if f.outcome == "hit" and f.role == "cause"}
     assert "configured-cap" in causes
     assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
+
+
+@pytest.mark.parametrize(
+    ("of_volume", "of_host", "said"),
+    [
+        ({"volume_group": "vg3", "group_qos_bytes_per_second": LIMIT}, {}, "200.0 MB/s of its volume group vg3"),
+        ({}, {"qos_ops_per_second": 3050.0}, "3,050 IOPS of the host esx7"),
+    ],
+)
+def test_a_limit_of_the_group_or_of_the_host_is_named(
+    tmp_path: Path, of_volume: Mapping[str, Scalar], of_host: Mapping[str, Scalar], said: str
+) -> None:
+    found = capped(tmp_path, of_volume, of_host=of_host)
+    (cap,) = found.verdict.bottlenecks
+    assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
+    assert f"in volume:fa1/vol01 because the QoS limit of {said} is reached there" in found.verdict.headline
 
 
 @pytest.mark.parametrize("limits", [{}, {"qos_bytes_per_second": 2 * LIMIT}], ids=["not told", "far above"])

@@ -86,6 +86,8 @@ class FlashArray(Collector[FlashArrayConfig]):
         unreadable = []
         answers: dict[str, list[parse.Entry]] = {}
         for endpoint, consequence in CONSEQUENCES.items():
+            if endpoint == "volume-groups" and not inventory.in_groups(answers.get("volumes", [])):
+                continue
             try:
                 answers[endpoint] = await self._ask(ctx, endpoint)
             except CollectorError as error:
@@ -131,7 +133,8 @@ class FlashArray(Collector[FlashArrayConfig]):
             yield item
         volumes = await self._items(ctx, "volumes")
         self._space["volume"] = parse.space(volumes)
-        for item in inventory.volumes(volumes, self._array):
+        groups = await self._items(ctx, "volume-groups") if inventory.in_groups(volumes) else []
+        for item in inventory.volumes(volumes, self._array, groups):
             yield item
         self._connected = set()
         for tie in inventory.connections(await self._items(ctx, "connections"), hosts):

@@ -18,6 +18,7 @@ CONSEQUENCES: Mapping[str, str] = MappingProxyType(
         "hosts/performance": "a host's share of the array's work is unknown",
         "hosts/performance/balance": "whether all paths are used is unknown",
         "volumes": "LUNs cannot be joined to volumes, and QoS limits are unknown",
+        "volume-groups": "QoS limits of groups of volumes are unknown",
         "volumes/performance": "a volume's latency is unknown",
         "connections": "which volume belongs to which host is unknown",
         "alerts": "what the array complains of is unknown",

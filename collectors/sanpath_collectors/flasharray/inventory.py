@@ -100,6 +100,7 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
             attributes={
                 "personality": text(item, "personality") or None,
                 "port_connectivity": text(connectivity, "details") or None,
+                **(_limits(item) if "qos" in item else {}),
             },
         )
         for initiator in wwpns:
@@ -109,13 +110,19 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
             yield Tie("attached_to", ("hba", initiator), ("host", host), "hosts: wwns")
 
 
-def volumes(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
-    """Volumes with the identifiers under which hosts see them."""
+def in_groups(volumes: Iterable[Entry]) -> bool:
+    """Whether a volume is in a volume group."""
+    return any(name(sub(volume, "volume_group")) for volume in volumes)
+
+
+def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = ()) -> Iterator[Item]:
+    """Volumes with the identifiers under which hosts see them, and the QoS limits of each and of its group."""
+    limits = {name(group): _limits(group) for group in groups}
     for item in items:
         volume, serial = name(item), text(item, "serial")
         if not volume or item.get("destroyed") is True:
             continue
-        qos = sub(item, "qos")
+        group = name(sub(item, "volume_group"))
         yield Thing(
             "volume",
             volume,
@@ -124,11 +131,21 @@ def volumes(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
             attributes={
                 "size_bytes": number(item.get("provisioned")),
                 "subtype": text(item, "subtype") or None,
-                "qos_bytes_per_second": number(qos.get("bandwidth_limit")),
-                "qos_ops_per_second": number(qos.get("iops_limit")),
+                **_limits(item),
+                **({"volume_group": group} if group else {}),
+                **{f"group_{limit}": value for limit, value in limits.get(group, {}).items()},
             },
         )
         yield Tie("member_of", ("volume", volume), ("array", array_name), "volumes")
+
+
+def _limits(item: Entry) -> dict[str, int | float | None]:
+    """The QoS limits of a volume (from the first releases on), a volume group or a host (REST 2.50)."""
+    qos = sub(item, "qos")
+    return {
+        "qos_bytes_per_second": number(qos.get("bandwidth_limit")),
+        "qos_ops_per_second": number(qos.get("iops_limit")),
+    }
 
 
 def volume_ids(serial: str) -> Mapping[str, tuple[str, ...]]:
