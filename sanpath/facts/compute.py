@@ -29,6 +29,7 @@ from sanpath.facts.placing import placed
 from sanpath.facts.planes import plane_rows
 from sanpath.facts.said import Histogram, Told, histograms
 from sanpath.facts.sources import source_rows
+from sanpath.facts.stays import Stay, stays
 from sanpath.facts.steps import load_steps
 from sanpath.facts.switch_ports import switch_port_rows
 from sanpath.facts.table import FactTable
@@ -51,7 +52,8 @@ class Facts:
     `loads` are the totals of each step, both directions; `clocks`: source → its offset, where one is known;
     `unplaced`: imported files whose time could not be checked.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
-    `by_hand`: figures that a person read.
+    `by_hand`: figures that a person read. `stays`: where the virtual machines ran, steps of one place together;
+    `topology` is that of the end.
     """
 
     steps: tuple[Step, ...]
@@ -63,6 +65,16 @@ class Facts:
     histograms: Mapping[tuple[str, str], Histogram]
     events: Told
     by_hand: ByHand
+    stays: Sequence[Stay] = ()
+
+    def at(self, step: str) -> Facts:
+        """The facts as they are in a step, where virtual machines have moved between hosts: its topology, and the
+        loads of the steps in which they ran in the same place. What ran elsewhere is not compared."""
+        here = next((stay for stay in self.stays if any(own.name == step for own in stay.steps)), None)
+        if here is None or len(self.stays) == 1:
+            return self
+        names = {own.name for own in here.steps}
+        return replace(self, topology=here.topology, loads=[load for load in self.loads if load.step in names])
 
     def load(self, step: str, direction: str) -> LoadFacts | None:
         """The load of one step and direction. None: no I/O in it."""
@@ -71,7 +83,8 @@ class Facts:
 
 def compute(recording: Recording) -> Facts:
     """Read a recording and compute every fact of it."""
-    topology = resolve(recording.inventory())
+    told = recording.inventory()
+    topology = resolve(told)
     connection = connect()
     try:
         known = placed(recording, connection)
@@ -91,6 +104,29 @@ def compute(recording: Recording) -> Facts:
     by_hand = figures_by_hand(topology, steps, loads, samples, events)
     samples = {**samples, **by_hand.samples}
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
+    where = stays(told, topology, steps)
+    tables = _joined([_tables(stay, loads, samples, clocks, events) for stay in where])
+    tables |= {
+        "controller": FactTable("controller", tuple(controller_rows(topology, events))),
+        "source": FactTable("source", tuple(source_rows(recording, steps, samples, known.clocks, events))),
+    }
+    distributions = histograms(steps, events)
+    return Facts(
+        tuple(steps), topology, tables, loads, known.clocks, known.unplaced, distributions, events, by_hand, where
+    )
+
+
+def _tables(
+    stay: Stay,
+    all_loads: Sequence[LoadFacts],
+    all_samples: Samples,
+    clocks: Mapping[str, Mapping[str, str | None]],
+    events: Told,
+) -> dict[str, FactTable]:
+    """The tables of the steps in which every virtual machine ran in the same place."""
+    topology, steps, names = stay.topology, stay.steps, {step.name for step in stay.steps}
+    loads = [load for load in all_loads if load.step in names]
+    samples = {kind: [one for one in told if one.step in names] for kind, told in all_samples.items()}
     tables = {
         "plane": FactTable("plane", tuple(plane_rows(topology, samples, clocks))),
         "link": FactTable("link", tuple(among_neighbours(link_rows(topology, steps, loads, samples)))),
@@ -106,8 +142,6 @@ def compute(recording: Recording) -> Facts:
         ),
         "array_port": FactTable("array_port", tuple(array_port_rows(topology, samples.get("array_port", ())))),
         "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
-        "controller": FactTable("controller", tuple(controller_rows(topology, events))),
-        "source": FactTable("source", tuple(source_rows(recording, steps, samples, known.clocks, events))),
     }
     at_host = under_test(topology, loads, samples, tables["link"])
     tables |= {
@@ -119,8 +153,12 @@ def compute(recording: Recording) -> Facts:
         "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, at_host))),
         "media": FactTable("media", tuple(media_rows(topology, at_host))),
     }
-    distributions = histograms(steps, events)
-    return Facts(tuple(steps), topology, tables, loads, known.clocks, known.unplaced, distributions, events, by_hand)
+    return tables
+
+
+def _joined(parts: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
+    kinds = dict.fromkeys(kind for part in parts for kind in part)
+    return {kind: FactTable(kind, tuple(row for part in parts for row in part[kind])) for kind in kinds}
 
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:

@@ -12,6 +12,7 @@ import networkx as nx
 from sanpath.model import Entity, Link, Scalar, Thing, Tie
 from sanpath.topology.keys import TRUST, normalise
 from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
+from sanpath.topology.moves import Told, ties_at
 
 CONFIG = "config"
 """The source name of what people wrote into sanpath.yaml. What it calls a thing is what the thing is called."""
@@ -64,15 +65,12 @@ class Topology:
         return graph
 
 
-def resolve(seen: Iterable[tuple[str, int, Thing | Tie]]) -> Topology:
-    """Join what all sources said. Later statements of a source replace its earlier ones."""
-    things: dict[Local, Thing] = {}
-    ties: dict[tuple[str, Tie], None] = {}
-    for source, _, item in seen:
-        if isinstance(item, Thing):
-            things[source, item.kind, item.local_id] = item
-        else:
-            ties[source, item] = None
+def resolve(seen: Iterable[Told], at: int | None = None) -> Topology:
+    """Join what all sources said. Later statements of a source replace its earlier ones; a virtual machine that has
+    moved runs where it ran at the moment `at`, microseconds on the recorder's clock, None: at the end."""
+    seen = list(seen)
+    things = {(source, item.kind, item.local_id): item for source, _, item in seen if isinstance(item, Thing)}
+    ties = ties_at(seen, at)
     _add_implied(things, ties)
     things = without_guesses(things)
     names = _names(things, ties)

@@ -7,9 +7,12 @@ inferred; a queue is the cause only when nothing below it is near its limit.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
+from sanpath.facts.stays import moves_in
 from sanpath.facts.table import number
 from sanpath.verdict.array_limit import array_bottleneck, configured_cap
 from sanpath.verdict.data_sheet import data_sheet_limit
@@ -24,7 +27,15 @@ from sanpath.verdict.uncounted import held_at_ceiling
 
 
 def judge(facts: Facts, load: LoadFacts) -> Judgement:
-    """Judge one step and direction."""
+    """Judge one step and direction, on the host that the load ran on in it. A step in which it moved to another one
+    is a mixture of both."""
+    found = _judge(facts.at(load.step), load)
+    start = next((step.start for step in facts.steps if step.name == load.step), 0)
+    moved = any(move.seen >= start for move in moves_in(facts.stays, load))
+    return replace(found, grade="C") if moved else found
+
+
+def _judge(facts: Facts, load: LoadFacts) -> Judgement:
     links = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     array = array_side(facts.topology, load, facts.tables)
     rows = [*links, *([array] if array else [])]

@@ -55,10 +55,15 @@ class RecordingBuilder:
         self._writer.inventory(source, START_US, thing)
 
     def tie(
-        self, source: str, relation: str, ends: tuple[tuple[str, str], tuple[str, str]], evidence: str = "test"
+        self,
+        source: str,
+        relation: str,
+        ends: tuple[tuple[str, str], tuple[str, str]],
+        evidence: str = "test",
+        at: float = 0.0,
     ) -> None:
-        """A link as a source knows it, seen at the start."""
-        self._writer.inventory(source, START_US, Tie(relation, *ends, evidence))
+        """A link as a source knows it. `at`: when it was seen, seconds."""
+        self._writer.inventory(source, microseconds(at), Tie(relation, *ends, evidence))
 
     def say(self, sentence: str) -> None:
         """A link of the configuration: "kind:name relation kind:name"."""

@@ -88,6 +88,8 @@ class Vsphere(Collector[VsphereConfig]):
             yield compared
         for event in self._say(began):
             yield event
+        for item in await self._moves(ctx):
+            yield item
         hosts = {moid: self._found.hosts[moid] for moid in self._found.connected()}
         async for sample in self._samples_of("HostSystem", hosts, ctx):
             yield sample
@@ -168,12 +170,16 @@ class Vsphere(Collector[VsphereConfig]):
             detail = {"seconds": round((now - newest) / 1e6, 1)}
             yield Event(seen, "samples-late" if late else "samples-in-time", detail)
 
+    async def _moves(self, ctx: Context) -> Sequence[Item]:
+        """Machines that run on another host than at the last poll: a step is judged on the host that it ran on."""
+        running = await self._session.properties_of("VirtualMachine", list(self._found.machines), states.OF_MACHINES)
+        return list(states.machine_changes(self._found, running, ctx.clock.now_us()))
+
     async def _state_items(self, ctx: Context) -> AsyncIterator[Item]:
         """Changes since the last look; path states on the server's clock, which tells its offset from ours."""
         told = await self._session.properties_of("HostSystem", list(self._found.hosts), states.OF_HOSTS)
-        running = await self._session.properties_of("VirtualMachine", list(self._found.machines), states.OF_MACHINES)
         device_time = await self._session.now_us()
-        for item in self._states.changes(self._found, told, running, ctx.clock.now_us(), device_time):
+        for item in self._states.changes(self._found, told, ctx.clock.now_us(), device_time):
             yield self._with_details(item) if isinstance(item, Thing) else item
         if any(self._found.hosts[moid].unread for moid in self._found.connected()):
             async for thing in self.inventory(ctx):

@@ -36,7 +36,7 @@ class States:
                 self._paths.setdefault((host.name, way.name), way.state)
 
     def changes(
-        self, found: Inventory, hosts: Sequence[Found], machines: Sequence[Found], seen: int, device_time: int
+        self, found: Inventory, hosts: Sequence[Found], seen: int, device_time: int
     ) -> Iterator[Thing | Tie | Event | Rows]:
         """What is different now, and the state of every path. Brings `found` up to date."""
         entities: list[str] = []
@@ -57,8 +57,6 @@ class States:
         if entities:
             times = [seen] * len(entities), [device_time] * len(entities)
             yield Rows(PATH_STATE, entities, times[0], {"path_usable": usable}, times[1])
-        for said in machines:
-            yield from _move(found, said, seen)
 
     def _path_changes(self, host: EsxHost, now: dict[str, str], seen: int) -> Iterator[Thing | Event]:
         for number, way in enumerate(host.paths):
@@ -85,8 +83,13 @@ def _host_change(host: EsxHost, said: Found, seen: int) -> Iterator[Event]:
         host.state = state
 
 
+def machine_changes(found: Inventory, machines: Sequence[Found], seen: int) -> Iterator[Thing | Tie | Event]:
+    """Virtual machines that run elsewhere now, or no longer. Brings `found` up to date."""
+    for said in machines:
+        yield from _move(found, said, seen)
+
+
 def _move(found: Inventory, said: Found, seen: int) -> Iterator[Thing | Tie | Event]:
-    """A virtual machine that runs elsewhere now, or no longer."""
     machine = found.machines[said.moid]
     if said.text("runtime.powerState") not in ("poweredOn", ""):
         yield Event(seen, "vm-stopped", {"vm": machine.name, "state": said.text("runtime.powerState")})
@@ -104,4 +107,8 @@ def _move(found: Inventory, said: Found, seen: int) -> Iterator[Thing | Tie | Ev
     }
     yield Event(seen, "vm-moved", detail)
     machine.host = target
+    if after is None:
+        # Nothing is known of that host; what its old one does is not this machine's any longer.
+        yield Thing("host", target, target)
+        yield Tie("runs_on", ("vm", machine.name), ("host", target), "runtime.host")
     yield from found.of_machine(machine)

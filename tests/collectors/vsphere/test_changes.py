@@ -111,11 +111,23 @@ def test_a_machine_that_moves_is_told_and_its_disks_lead_to_the_other_host(ask: 
         if number == 2:
             vcenter.objects["VirtualMachine", "vm-1"]["runtime.host"] = vim.HostSystem("host-2", None)
 
-    said = ask(vcenter, polls=3, change=change, states_every_seconds=ALWAYS)
+    said = ask(vcenter, polls=3, change=change, states_every_seconds=3600)
     (moved,) = said.events("vm-moved")
     assert (moved["vm"], moved["from"], moved["to"]) == ("sqlvm1", "esx7", "esx8")
     ties = [item for item in said.polls[1] if getattr(item, "relation", "") in ("runs_on", "backed_by")]
     assert {tie.to_end[1].partition("/")[0] for tie in ties} == {"esx8"}
+
+
+def test_a_machine_that_moves_to_a_host_that_is_not_read_is_on_none_that_is(ask: Ask) -> None:
+    vcenter = two_hosts()
+
+    def change(number: int) -> None:
+        if number == 2:
+            vcenter.objects["VirtualMachine", "vm-1"]["runtime.host"] = vim.HostSystem("host-9", None)
+
+    said = ask(vcenter, polls=3, change=change)
+    (tie,) = [item for item in said.polls[1] if getattr(item, "relation", "") == "runs_on"]
+    assert tie.to_end == ("host", "host-9")
 
 
 def test_a_machine_that_stops_is_told(ask: Ask) -> None:
@@ -133,8 +145,8 @@ def test_states_are_looked_at_less_often_than_samples(ask: Ask) -> None:
     vcenter = site()
     ask(vcenter, polls=3, states_every_seconds=3600)
     looks = [number for number, call in enumerate(vcenter.calls) if call == "QueryPerf"]
-    between = vcenter.calls[looks[-2] :]
-    assert "RetrievePropertiesEx" not in between
+    between = vcenter.calls[looks[-3] :]
+    assert between.count("RetrievePropertiesEx") == 1, "where the machines run, which every poll asks"
 
 
 def two_hosts() -> Vcenter:
