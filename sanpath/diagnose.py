@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sanpath import __version__
@@ -12,12 +12,14 @@ from sanpath.facts.compute import Facts, compute
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, operation_bytes, same_operations
 from sanpath.facts.said import warnings
+from sanpath.facts.stays import moves_in
 from sanpath.model import Event, Step
 from sanpath.recording.mark import MARK
 from sanpath.recording.read import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.policy import Policy
+from sanpath.topology.paths import host_of
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
 from sanpath.verdict.configuration import configuration
@@ -50,7 +52,7 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
     verdict = run_verdict(facts, judgements, cleared)
     if not judgements and (failed := _failed_load(recording)) is not None:
         verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
-    limiters = {(j.load.step, j.load.direction): j.limiter for j in judgements}
+    by_load = {(j.load.step, j.load.direction): j for j in judgements}
     polls = recording.polls()
     found = findings(rules, facts.tables, judgements, verdict, policy)
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
@@ -58,7 +60,9 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         run=_run(recording, facts, rules),
         steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
-        latency_budget=tuple(latency_budget(facts, f, limiters.get((f.step, f.direction))) for f in facts.loads),
+        latency_budget=tuple(
+            latency_budget(facts.at(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
+        ),
         findings=tuple(found),
         cleared=tuple(cleared),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
@@ -133,11 +137,25 @@ def _noted(facts: Facts, step: Step) -> list[str]:
         for event in _marks(facts)
         if step.start <= event.seen < step.end
     ]
-    return [*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()), *marked]
+    moved = [said for load in facts.loads if load.step == step.name for said in _moved(facts, step, load)]
+    noted = (*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()))
+    return [*dict.fromkeys(moved), *noted, *marked]
 
 
 def _marks(facts: Facts) -> list[Event]:
     return [event for _, event in facts.events if event.name == MARK]
+
+
+def _moved(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
+    """Where the load's virtual machine ran, once it has moved."""
+    for move in moves_in(facts.stays, load):
+        vm, before, after = (facts.topology.entities[e].label for e in (move.vm, move.from_host, move.to_host))
+        if move.seen >= step.start:
+            here = host_of(facts.at(step.name).topology, load.roots[0])
+            where = facts.topology.entities[here].label if here is not None else "no host"
+            yield f"{vm} moved from {before} to {after} in it: it is judged on {where}, and two hosts are mixed in it"
+        else:
+            yield f"{vm} had moved from {before} to {after} before it: not compared with the steps on {before}"
 
 
 def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:

@@ -12,12 +12,14 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric that a collector may emit for an entity kind."""
+    """A metric that a collector may emit for an entity kind. `mean_over`: the metric of the same kind that tells over
+    how many operations a gauge is the mean; "": it is a state, and counts for as long as it lasts."""
 
     name: str
     kind: Literal["counter", "gauge"]
     unit: str
     meaning: str
+    mean_over: str = ""
 
 
 @dataclass(frozen=True, slots=True)

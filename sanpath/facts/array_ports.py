@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.deltas import StepSamples
+from sanpath.facts.deltas import StepSamples, told
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
@@ -13,14 +13,11 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, io_paths
 
 _GAUGES = (
-    "errors_per_second",
     "crc_errors_per_second",
     "link_failures_per_second",
     "sync_losses_per_second",
     "signal_losses_per_second",
     "invalid_words_per_second",
-    "discards_per_second_rx",
-    "discards_per_second_tx",
     "pause_frames_per_second_rx",
     "pause_frames_per_second_tx",
 )
@@ -39,8 +36,11 @@ def array_port_rows(topology: Topology, samples: Sequence[StepSamples]) -> Itera
             "direction": "both",
             "windows": sample.windows,
             "technology": technology if isinstance(technology, str) else None,
-            "bytes_per_second_read": sample.means.get("bytes_per_second_tx"),
-            "bytes_per_second_write": sample.means.get("bytes_per_second_rx"),
+            "bytes_per_second_read": told(sample, "bytes_per_second_tx", "bytes_tx_total"),
+            "bytes_per_second_write": told(sample, "bytes_per_second_rx", "bytes_rx_total"),
+            "errors_per_second": told(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
+            "discards_per_second_rx": told(sample, "discards_per_second_rx", "discards_rx_total"),
+            "discards_per_second_tx": told(sample, "discards_per_second_tx", "discards_tx_total"),
             **{name: sample.means.get(name) for name in _GAUGES},
         }
 

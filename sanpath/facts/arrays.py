@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.deltas import StepSamples
+from sanpath.facts.deltas import StepSamples, told
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS
@@ -66,8 +66,8 @@ def _rows(
     if entity is None:
         return
     for direction in DIRECTIONS:
-        operations = _told(sample, f"ops_per_second_{direction}", f"ops_{direction}_total")
-        size = _told(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
+        operations = told(sample, f"ops_per_second_{direction}", f"ops_{direction}_total")
+        size = told(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
         if not operations:
             continue
         load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)
@@ -93,6 +93,7 @@ def _rows(
             "array_seconds": None if service is None else service + (queue or 0.0),
             "spread_seconds": spread,
             "by_hand": sample.by_hand,
+            "response_seconds": sample.means.get(f"response_seconds_{direction}"),
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
             "data_reduction_ratio": sample.lasts.get("data_reduction_ratio"),
@@ -112,9 +113,3 @@ def _first_reduction(loads: Sequence[LoadFacts], samples: Sequence[StepSamples])
 
 def _change(now: float | None, before: float | None) -> float | None:
     return now / before - 1 if now is not None and before else None
-
-
-def _told(sample: StepSamples, gauge: str, counter: str) -> float | None:
-    """A rate that the array tells by itself, or that its counter tells."""
-    told = sample.means.get(gauge)
-    return sample.rate(counter) if told is None else told

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from sanpath.catalogue.load import metrics
 from sanpath.facts.clocks import ClockOffset, clock_offsets
 from sanpath.facts.rates import CounterRates, Overall
 from sanpath.model import Column, Step
@@ -19,9 +20,10 @@ class StepSamples:
 
     `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window; `ended`: its end
     on the recorder's clock. Where a source has very many entities, those that are not looked at closely have none of
-    these, but `overall`. `means`: gauge → time-weighted mean; `lasts`: gauge → last value. None and a missing key:
-    not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it off.
-    `by_hand`: a person read it, no source did.
+    these, but `overall`. `means`: gauge → its mean: of a state over time; of times of operations over operations, so
+    that a second with ten of them does not outweigh one with ten thousand. `lasts`: gauge → last value. None and a
+    missing key: not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it
+    off. `by_hand`: a person read it, no source did.
     """
 
     source: str
@@ -57,6 +59,14 @@ class StepSamples:
         return sum(r * s for r, s in told) / total if total else None
 
 
+def told(sample: StepSamples, gauge: str, *counters: str) -> float | None:
+    """A rate that a source tells by itself, or that its counters tell together. None: neither."""
+    if (rate := sample.means.get(gauge)) is not None:
+        return rate
+    rates = [rate for counter in counters if (rate := sample.rate(counter)) is not None]
+    return sum(rates) if rates else None
+
+
 def step_samples(
     recording: Recording,
     connection: duckdb.DuckDBPyConnection,
@@ -68,21 +78,21 @@ def step_samples(
 
     `closely`: source → entities whose windows are wanted one by one, should the source have very many; None: all are.
     """
-    metrics = timed_view(recording, connection, kind)
-    if not metrics or not steps:
+    recorded = timed_view(recording, connection, kind)
+    if not recorded or not steps:
         return []
     declared = recording.columns(kind)
     _step_table(connection, steps)
     found: dict[tuple[str, str, str], StepSamples] = {}
     for source, columns in declared.items():
-        here = {name: column for name, column in columns.items() if name in metrics}
+        here = {name: column for name, column in columns.items() if name in recorded}
         counters = {name: column for name, column in here.items() if column.bits}
         gauges = {name: column for name, column in here.items() if not column.bits}
         if counters:
             near = None if closely is None else closely.get(source, ())
             _add_rates(CounterRates(connection, kind, source, counters, near), source, counters, found)
         if gauges:
-            _add_means(connection, kind, source, gauges, found)
+            _add_means(connection, kind, source, gauges, here, found)
     return list(found.values())
 
 
@@ -143,18 +153,21 @@ def _add_means(
     kind: str,
     source: str,
     gauges: Mapping[str, Column],
+    recorded: Mapping[str, Column],
     found: dict[tuple[str, str, str], StepSamples],
 ) -> None:
     names = list(gauges)
-    known = {name: f'FILTER (WHERE "{name}" IS NOT NULL)' for name in names}
-    means = ", ".join(
-        f'sum("{n}" * weight) {known[n]} / sum(weight) {known[n]}, arg_max("{n}", moment)' for n in names
-    )
+    over = _operations(kind, gauges, recorded)
+    did = "".join(f', {_done(column)} AS "did {column}"' for column in sorted(set(over.values())))
+    means = ", ".join(f'{_mean(n, over.get(n))}, arg_max("{n}", moment)' for n in names)
     told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
     # A value that covers the seconds before its time stamp has to lie in the step with all of them.
     query = f"""
         SELECT steps.name, entity, count(*), {means}
-        FROM (SELECT *, coalesce(covers_seconds, 1) AS weight FROM "timed_{kind}" WHERE source = $source AND ({told}))
+        FROM (
+            SELECT *, coalesce(covers_seconds, 1) AS weight{did} FROM "timed_{kind}"
+            WHERE source = $source AND ({told}) WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        )
         JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
         GROUP BY steps.name, entity ORDER BY entity, min(moment)
     """  # noqa: S608 - names of the catalogue, quoted
@@ -167,3 +180,25 @@ def _add_means(
             samples.lasts[name] = None if last is None else last * scale
             if gauges[name].resolution:
                 samples.resolutions[name] = gauges[name].resolution
+
+
+def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> dict[str, str]:
+    """Gauge → the column that tells over how many operations it is the mean, where the source gives that."""
+    known = metrics().get(kind, {})
+    over = {name: known[name].mean_over for name in gauges if name in known}
+    return {name: column for name, column in over.items() if column in recorded}
+
+
+def _done(column: str) -> str:
+    """SQL of the operations that a sample is the mean of: what the counter grew by, or the rate times its seconds."""
+    return f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
+
+
+def _mean(name: str, over: str | None) -> str:
+    """SQL of a gauge's mean over a step."""
+    known = f'FILTER (WHERE "{name}" IS NOT NULL)'
+    by_time = f'sum("{name}" * weight) {known} / sum(weight) {known}'
+    if over is None:
+        return by_time
+    known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0)'
+    return f'coalesce(sum("{name}" * "did {over}") {known} / sum("did {over}") {known}, {by_time})'

@@ -75,6 +75,16 @@ def operation_bytes(row: FactRow) -> float:
 
 def array_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
     """The row, if its times may be subtracted from the load's: they are known, and of the test's own operations."""
-    if row is None or row["array_seconds"] is None or number(row, "foreign_ratio") > SHARED:
+    return row if row is not None and row["array_seconds"] is not None and _own(load, row) else None
+
+
+def response_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
+    """The row, if the array tells a time of the test's own operations that holds the transfer and its own part, and
+    not that part alone: it bounds the array's part from above and stands for neither."""
+    if row is None or row["array_seconds"] is not None or row["response_seconds"] is None:
         return None
-    return row if same_operations(load, row) else None
+    return row if _own(load, row) else None
+
+
+def _own(load: LoadFacts, row: FactRow) -> bool:
+    return number(row, "foreign_ratio") <= SHARED and same_operations(load, row)

@@ -15,8 +15,9 @@ from sanpath.catalogue.capacity import Technology, counted_per_payload, full_rat
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side, array_time
+from sanpath.facts.pairs import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
 from sanpath.verdict.queues import HostQueue, below_queues, host_queues
 
@@ -24,13 +25,18 @@ _HELD_UP = 2.0
 """A transfer that takes this many times what the wire needs waits for something."""
 
 
-def latency_budget(facts: Facts, load: LoadFacts, limiter: str | None) -> LatencyBudget:
-    """The budget of one step and direction. `limiter`: the saturated element, whose waits are booked to it."""
+def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
+    """The budget of one step and direction. `judged`: what was found to limit it; waits are booked to that."""
+    limiter = judged.limiter if judged is not None else None
+    layer = judged.bottlenecks[0].layer if judged is not None and limiter is not None else None
     queues = host_queues(facts, load)
-    array = array_time(load, array_side(facts.topology, load, facts.tables))
+    row = array_side(facts.topology, load, facts.tables)
+    array = array_time(load, row)
     parts: list[BudgetPart] = [_waited(queue, limiter) for queue in queues]
     below = below_queues(facts, load)
-    inside = _array_parts(array, limiter) if array is not None else []
+    if array is None and (response := response_time(load, row)) is not None:
+        parts.append(_response_part(response, limiter, layer))
+    inside = _array_parts(array, limiter, layer) if array is not None else []
     parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter), *inside]
     # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
     rest = load.latency_seconds - _sum(parts)
@@ -56,20 +62,30 @@ def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | No
     return max(times, default=None)
 
 
-def _array_parts(row: FactRow, limiter: str | None) -> list[BudgetPart]:
+def _array_parts(row: FactRow, limiter: str | None, layer: str | None) -> list[BudgetPart]:
     entity = str(row["entity"])
+    waits_in = layer if layer is not None and limiter == entity else "array_back"
     what = "service and queue time, read by hand" if row["by_hand"] else "service time"
     part = _part("array", "array_back", entity, number(row, "service_seconds"), None, what, "measured")
     spread = number(row, "spread_seconds")
     parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
-    for fact, layer, what in (
-        ("queue_seconds", "array_back", "queue in the array"),
+    for fact, where, what in (
+        ("queue_seconds", waits_in, "queue in the array"),
         ("qos_limit_seconds", "array_front", "QoS limit of the array"),
     ):
         if row[fact]:
             mine = limiter if limiter == entity else None
-            parts.append(_part("array", layer, entity, number(row, fact), mine, what, "measured"))
+            parts.append(_part("array", where, entity, number(row, fact), mine, what, "measured"))
     return parts
+
+
+def _response_part(row: FactRow, limiter: str | None, layer: str | None) -> BudgetPart:
+    """What an array tells that does not tell transfer and its own time apart. The wait for a full link is in it."""
+    entity, linked = str(row["entity"]), limiter is not None and limiter.startswith("link:")
+    where = layer if layer is not None and (linked or limiter == entity) else "array_front"
+    what = "from its arrival at the array to completion, transfer included; the array does not tell them apart"
+    mine = limiter if linked or limiter == entity else None
+    return _part("response", where, entity, number(row, "response_seconds"), mine, what, "measured")
 
 
 def _fabric_parts(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.pairs import array_side, array_time
+from sanpath.facts.pairs import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load, queues_inside
+from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load, queues_inside, response_small
 from sanpath.verdict.judged import WINDOWS, Judgement
 from sanpath.verdict.model import Cleared
 from sanpath.verdict.no_limit import slow_transfer
@@ -43,7 +43,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
         row = array_side(facts.topology, judged.load, facts.tables)
         if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
             found.setdefault(str(row["entity"]), []).append((row, judged))
-    cleared = []
+    cleared = _cleared_by_response(facts, judgements, limiters)
     for entity, seen in found.items():
         calm = [(r, j) for r, j in seen if _is_calm(r) and not _suspect(facts, j, r)]
         if entity in limiters or len(calm) < len(seen):
@@ -65,6 +65,32 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
                 f"load saw up to {duration(max(j.load.latency_seconds for _, j in calm))}",
             )
         )
+    return cleared
+
+
+def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+    """Arrays that tell their own part and the transfer as one, and of which even that is a small part."""
+    found: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
+    for judged in judgements:
+        row = array_side(facts.topology, judged.load, facts.tables)
+        if row is not None and row["array_seconds"] is None and number(row, "windows") >= WINDOWS:
+            found.setdefault(str(row["entity"]), []).append((response_time(judged.load, row), row, judged))
+    cleared = []
+    for entity, seen in found.items():
+        small = [r for told, r, j in seen if told is not None and response_small(facts, j.load, told)]
+        if entity not in limiters and len(small) == len(seen):
+            most = duration(max(number(row, "response_seconds") for row in small))
+            cleared.append(
+                Cleared(
+                    entity,
+                    {
+                        what: max(number(row, what) for row in small)
+                        for what in ("bytes_per_second", "ops_per_second")
+                    },
+                    f"at most {most} from an I/O's arrival to its completion, transfer included, while the load saw "
+                    f"up to {duration(max(j.load.latency_seconds for *_, j in seen))}",
+                )
+            )
     return cleared
 
 

@@ -10,7 +10,7 @@ from sanpath.facts import loads
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import SHARED, array_time
+from sanpath.facts.pairs import SHARED, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
 from sanpath.verdict.queues import below_queues
@@ -83,7 +83,11 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
         found = ["the links of the loaded path"]
     found += unseen_between(facts, load.roots)
     if array is None or array["array_seconds"] is None:
-        found.append("the latency of the array")
+        response = response_time(load, array)
+        if response is None:
+            found.append("the latency of the array")
+        elif not response_small(facts, load, response):
+            found.append("the array's own part of its response time")
     return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
 
 
@@ -187,6 +191,12 @@ def array_calm(load: LoadFacts, array: FactRow | None) -> bool:
     if array_time(load, array) is None or array is None:
         return False
     return number(array, "array_seconds") < load.latency_seconds / 2 and (number(array, "growth") or 1) < GROWTH
+
+
+def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
+    """Whether an array that tells its own part and the transfer as one can have little to do with the latency: both
+    together are less than half of what is below the queue of the operating system."""
+    return number(response, "response_seconds") < below_queues(facts, load) / 2
 
 
 def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:

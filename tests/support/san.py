@@ -15,7 +15,8 @@ from typing import Literal
 from sanpath.model import DIRECTIONS, Column, Scalar
 from sanpath.recording.read import Recording
 from sanpath_collectors.fio.tables import LOAD, LUN
-from sanpath_collectors.flasharray.tables import ARRAY, PATH, VOLUME
+from sanpath_collectors.flasharray.tables import PATH
+from sanpath_collectors.flasharray_rest1.tables import ARRAY, VOLUME
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.support.recording import Number, RecordingBuilder
 
@@ -39,7 +40,8 @@ class Flow:
 @dataclass(frozen=True, slots=True)
 class AtArray:
     """What the array says of one direction, in seconds. `ops` and `size` (bytes a second) None: those of the load;
-    `others`: operations a second of other volumes, of the same size."""
+    `others`: operations a second of other volumes, of the same size. `response`: from arrival to completion, of an
+    array that does not tell its own part."""
 
     service: float | None
     san: float | None = None
@@ -48,6 +50,7 @@ class AtArray:
     ops: float | None = None
     size: float | None = None
     others: float = 0.0
+    response: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +320,7 @@ def _performance(step: _Step | None, whole: bool) -> dict[str, Number]:
         busy = 1 + said.others / ops if said is not None and whole else 1.0
         values[f"ops_per_second_{direction}"] = ops * busy
         values[f"bytes_per_second_{direction}"] = size * busy
-        for name in ("service", "queue", "san", "qos_limit"):
+        for name in ("service", "queue", "san", "qos_limit", "response"):
             seconds = getattr(said, name.removesuffix("_limit"), None) if said is not None else 0.0
             values[f"{name}_seconds_{direction}"] = None if seconds is None else seconds * 1e6
     return values

@@ -1,0 +1,124 @@
+"""Facts of arrays: means over operations, times that are not the array's own, ports that count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.facts.compute import compute
+from sanpath.model import Column, Scalar, Table
+from sanpath.recording.read import Recording
+from sanpath_collectors.flasharray.tables import ARRAY
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X, fast
+
+PORT = Table(
+    "array_port",
+    tuple(
+        Column(name, 64)
+        for name in (
+            "bytes_rx_total",
+            "bytes_tx_total",
+            "errors_rx_total",
+            "errors_tx_total",
+            "discards_rx_total",
+            "discards_tx_total",
+        )
+    ),
+)
+
+
+def test_a_mean_time_is_that_of_an_io_and_not_of_a_second(tmp_path: Path) -> None:
+    """After a ramp of 2 s 7 s with 1,000 reads at 1 ms and 11 s with 10 at 100 ms: 18 s / 7,110 reads = 2.53 ms."""
+    out = array_only(tmp_path)
+    for at in range(1, 21):
+        busy = at < 10
+        values = {"ops_per_second_read": 1000.0 if busy else 10.0, "bytes_per_second_read": 1.0}
+        values["service_seconds_read"] = 1_000.0 if busy else 100_000.0
+        out.samples("fa1", ARRAY, at, {"fa1": values}, covers=1.0)
+    (row,) = compute(out.write()).tables["array"].select(direction="read")
+    assert row["service_seconds"] == pytest.approx(18 / 7110, rel=1e-6)
+    assert row["ops_per_second"] == pytest.approx(7110 / 18)
+
+
+def test_where_the_operations_are_not_told_every_second_counts_alike(tmp_path: Path) -> None:
+    out = array_only(tmp_path)
+    for at in range(1, 21):
+        values = {"ops_per_second_read": 5.0} if at > 18 else {"service_seconds_read": 1000.0 * at}
+        out.samples("fa1", ARRAY, at, {"fa1": values}, covers=1.0)
+    (row,) = compute(out.write()).tables["array"].select(direction="read")
+    assert row["service_seconds"] == pytest.approx(0.0105)  # of the seconds 3 to 18
+
+
+def array_only(folder: Path) -> RecordingBuilder:
+    out = RecordingBuilder(folder)
+    out.source("fa1", "flasharray", ARRAY, PORT)
+    mark: dict[str, Scalar] = {"step": "s", "group": 0}
+    out.event("fa1", 0, "step-begin", **mark)
+    out.event("fa1", 20, "step-end", **mark)
+    out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
+    return out
+
+
+def test_a_target_port_that_counts_tells_its_rates(tmp_path: Path) -> None:
+    out = array_only(tmp_path)
+    out.thing("fa1", "array_port", "CT0.FC0")
+    for at in range(21):
+        counts = {"bytes_rx_total": 100 * at, "bytes_tx_total": 700 * at, "errors_rx_total": 2 * at}
+        counts |= {"errors_tx_total": at, "discards_rx_total": 0, "discards_tx_total": 4 * at}
+        out.samples("fa1", PORT, at, {"CT0.FC0": counts})
+    (row,) = compute(out.write()).tables["array_port"]
+    assert (row["bytes_per_second_read"], row["bytes_per_second_write"]) == (pytest.approx(700), pytest.approx(100))
+    assert row["errors_per_second"] == pytest.approx(3)
+    assert (row["discards_per_second_rx"], row["discards_per_second_tx"]) == (pytest.approx(0), pytest.approx(4))
+
+
+def over_a_full_link(folder: Path, response: float) -> Recording:
+    """The published test with an array whose one clock holds the transfer: 128 in flight at 6,250 a second."""
+    san = San(folder, leave_out=frozenset({"disk"}))
+    ports = {port.name: (COUNTED, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
+    for n in (16, 128):
+        told = {"read": AtArray(None, queue=None, response=response)}
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array=told)
+    return san.write()
+
+
+def test_a_time_that_holds_the_transfer_is_never_the_array_s_own(tmp_path: Path) -> None:
+    recording = over_a_full_link(tmp_path, 0.0024)
+    row = compute(recording).tables["array"].select(step="t128", direction="read")[0]
+    assert (row["array_seconds"], row["response_seconds"]) == (None, pytest.approx(0.0024))
+    found = diagnose(recording)
+    (limit,) = found.verdict.bottlenecks
+    assert limit.kind == "link"
+    (budget,) = [b for b in found.latency_budget if b.step == "t128"]
+    (part,) = [p for p in budget.parts if p.plane == "response"]
+    assert part.seconds == (pytest.approx(0.0024), pytest.approx(0.0024))
+    assert (part.limited_by, part.layer) == (limit.entity, limit.layer)
+    assert not [p for p in budget.parts if p.plane in ("array", "wire")]
+
+
+def test_an_array_is_cleared_where_even_with_the_transfer_it_has_little_to_do_with_the_latency(
+    tmp_path: Path,
+) -> None:
+    at_most_one = [c for c in diagnose(over_a_full_link(tmp_path / "a", 0.001)).cleared if c.entity == "array:fa1"]
+    assert at_most_one
+    assert "at most 1.00 ms" in at_most_one[0].because
+    most_of_it = diagnose(over_a_full_link(tmp_path / "b", 0.0024))
+    assert "array:fa1" not in [c.entity for c in most_of_it.cleared]
+
+
+def test_what_waits_in_an_array_is_booked_where_it_limits(tmp_path: Path) -> None:
+    """Fast links; 8 and 64 in flight at 10,000 a second: the array serves in 0.3 ms and lets the rest wait."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], leave_out=frozenset({"disk"}))
+    ports = {port.name: (10_000 * 8192 * 1.02, 0.0) for port in (HOST_PORT, ARRAY_PORT)}
+    for n, queue in ((8, 0.0004), (64, 0.0058)):
+        told = {"read": AtArray(0.0003, san=0.00002, queue=queue)}
+        san.step(f"q{n}", n, read=Flow(10_000, n / 10_000), ports=ports, array=told, block=8192)
+    found = diagnose(san.write())
+    (limit,) = found.verdict.bottlenecks
+    assert (limit.entity, limit.layer) == ("array:fa1", "array_front")
+    parts = [p for b in found.latency_budget if b.step == "q64" for p in b.parts if p.plane == "array"]
+    assert {p.what: p.layer for p in parts} == {"service time": "array_back", "queue in the array": "array_front"}
