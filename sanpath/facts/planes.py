@@ -11,7 +11,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import machine_of
+from sanpath.topology.paths import host_of, machine_of
 
 _SAME = 0.05
 """A device carries the load's I/O when their rates agree within this."""
@@ -28,10 +28,22 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     path = path_of(topology, load)
     order = catalogue_planes()
     found: dict[str, FactRow] = {}
-    for row in planes.select(step=load.step, direction=load.direction):
-        if row["entity"] in path and _carries(row, load):
-            found.setdefault(str(row["plane"]), row)
+    carrying = [row for row in planes.select(step=load.step, direction=load.direction) if _carries(row, load)]
+    for row in [*(row for row in carrying if row["entity"] in path), *_below_disks(topology, load, path, carrying)]:
+        found.setdefault(str(row["plane"]), row)
     return [found[name] for name in sorted(found, key=lambda name: order[name].order)]
+
+
+def _below_disks(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
+    """Where nobody says on which LUN of the host the virtual disks lie, the one that carries the
+    load's bytes; [] where several do."""
+    disks = [entity for entity in path if entity.startswith("vdisk:")]
+    if not disks or any(topology.related(disk, "backed_by", "lun") for disk in disks):
+        return []
+    hosts = {host for root in load.roots if (host := host_of(topology, root)) is not None}
+    own = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
+    rows = [row for row in carrying if row["entity"] in own]
+    return rows if len({row["entity"] for row in rows}) == 1 else []
 
 
 def plane_rows(
