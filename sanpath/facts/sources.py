@@ -10,12 +10,16 @@ from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.said import Told
 from sanpath.facts.table import FactRow
-from sanpath.model import Poll, Step
+from sanpath.model import Event, Poll, Step
 from sanpath.recording.read import Recording
 
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict rests on, beside those of the load."""
 _EVENTS = {"restarts": "device-restarted", "missing_samples": "samples-missing"}
+_NOTES = ("info", "hidden")
+"""Severities of alerts that tell and do not warn."""
+_SOUND = ("ok", "healthy", "ready", "identifying")
+"""States of a component that works."""
 
 
 def source_rows(
@@ -31,7 +35,9 @@ def source_rows(
         own = [poll for poll in polls if poll.source == declaration.name]
         done = [poll for poll in own if poll.outcome != "skipped"]
         clock = clocks.get(declaration.name)
-        said = Counter(event.name for source, event in events if source == declaration.name)
+        own_events = [event for source, event in events if source == declaration.name]
+        said = Counter(event.name for event in own_events)
+        complaints = [text for event in own_events if (text := _complaint(event)) is not None]
         yield {
             "entity": f"source:{declaration.name}",
             "step": "whole run",
@@ -48,7 +54,19 @@ def source_rows(
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
             "fewest_windows": _fewest_windows(declaration.name, steps, samples),
             **{fact: float(said[name]) for fact, name in _EVENTS.items()},
+            "complaints": float(len(complaints)),
+            "complaint": complaints[0] if complaints else None,
         }
+
+
+def _complaint(event: Event) -> str | None:
+    """What a device says is wrong with itself. None: it says nothing of the kind, or that it is right again."""
+    detail = event.detail
+    if event.name == "alert" and str(detail.get("severity")) not in _NOTES:
+        return f"{detail.get('summary')} ({detail.get('severity')})"
+    if event.name == "hardware-state" and str(detail.get("state")) not in _SOUND:
+        return f"{detail.get('component')} is {detail.get('state')}"
+    return None
 
 
 def _longest_gap(done: Sequence[Poll]) -> float | None:

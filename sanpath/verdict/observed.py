@@ -13,6 +13,7 @@ from sanpath.model import Poll
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
+from sanpath.verdict.admitted import admitted, coarse
 from sanpath.verdict.evidence import unseen_between
 from sanpath.verdict.model import SourceAccount, Unobserved
 
@@ -21,7 +22,15 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     """Sources that gave nothing or too little, joins that were not found, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
     odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
-    return [*_unread(recording, polls), *_unjoined(facts.topology), *_blind(facts), *_unplaced(facts), *odd]
+    return [
+        *_unread(recording, polls),
+        *_unjoined(facts.topology),
+        *_blind(facts),
+        *coarse(facts),
+        *admitted(facts.events),
+        *_unplaced(facts),
+        *odd,
+    ]
 
 
 def iso(microseconds: int) -> str:

@@ -166,3 +166,14 @@ def test_data_reduction_is_compared_with_the_first_step(tmp_path: Path) -> None:
     (found,) = compute(out.write()).tables["array"].select(direction="write")
     assert found["data_reduction_ratio"] == 6
     assert 0.2 < number_of(found["data_reduction_change"]) < 0.5
+
+
+def test_what_a_device_says_is_wrong_with_it_is_counted(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path)
+    out.source("fa1", "flasharray", ARRAY_PORT)
+    out.event("fa1", 0, "alert", severity="warning", summary="a drive has failed")
+    out.event("fa1", 0, "alert", severity="info", summary="somebody has logged in")
+    out.event("fa1", 1, "hardware-state", component="CH0.FAN2", state="critical")
+    out.event("fa1", 2, "hardware-state", component="CH0.FAN2", state="ok")
+    (row,) = compute(out.write()).tables["source"]
+    assert (row["complaints"], row["complaint"]) == (2.0, "a drive has failed (warning)")

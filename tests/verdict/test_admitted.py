@@ -1,0 +1,53 @@
+"""What sources said of themselves during a run stands in the report, and no two like entries of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.model import Event, Scalar
+from sanpath.verdict.admitted import admitted
+
+
+def said(name: str, **detail: Scalar) -> tuple[str, Event]:
+    return "vc1", Event(1, name, detail)
+
+
+@pytest.mark.parametrize(
+    ("told", "what", "why"),
+    [
+        (
+            said("counters-missing", text="counters virtualDisk: readOIO: these values are unknown"),
+            "counters virtualDisk: readOIO (vc1)",
+            "these values are unknown",
+        ),
+        (
+            said("facts-unknown", entity="esx7", why="no privilege", consequence="queue limits are unknown"),
+            "settings of esx7 (vc1)",
+            "no privilege",
+        ),
+        (
+            said("host-state", host="esx7", **{"from": None, "to": "maintenance", "consequence": "not the test's"}),
+            "what esx7 does (vc1)",
+            "it is maintenance",
+        ),
+        (said("no-samples", entity="sqlvm1", why="gone"), "what sqlvm1 does (vc1)", "gone"),
+        (said("samples-late", seconds=90.0), "the latest samples (vc1)", "they came 90.0 s late"),
+        (said("vm-stopped", vm="sqlvm1", state="poweredOff"), "what sqlvm1 does (vc1)", "it is poweredOff"),
+    ],
+)
+def test_what_a_source_cannot_read_is_told(told: tuple[str, Event], what: str, why: str) -> None:
+    (entry,) = admitted([told])
+    assert (entry.what, entry.why) == (what, why)
+    assert entry.consequence
+
+
+def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
+    back = said("host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"})
+    assert admitted([back, said("samples-in-time", seconds=1.0), said("step-begin", step="a")]) == []
+
+
+def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
+    events = [said("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
+    entries = admitted(events)
+    assert [entry.what for entry in entries[:2]] == ["what vm0 does (vc1)", "what vm1 does (vc1)"]
+    assert entries[-1].what == "56 more like it (vc1)"
