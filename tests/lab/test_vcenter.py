@@ -242,6 +242,26 @@ def test_a_virtual_controller_lets_so_many_through_to_the_host(controller: str, 
     assert counted.guest_seconds / 20 == pytest.approx(depth, rel=0.01)
 
 
+def far_array(depth: int, controller: str = "pvscsi", queue_depth: int | None = 254) -> Simulation:
+    """Nothing below the queues is full: 60 ms an I/O, with 128 of them in flight 2,000 a second."""
+    scenario = load_scenario("lun-queue-full").model_dump(mode="json")
+    scenario["array"]["read"] = {"minimum_seconds": 0.06, "tail_seconds": 0.001}
+    depth_told = {} if queue_depth is None else {"queue_depth": queue_depth}
+    scenario["guest_disk"] = {"name": "sda", "controller": controller, **depth_told}
+    return loaded(Scenario.model_validate(scenario), threads=16, lun_queue_depth=depth)
+
+
+def test_where_nothing_below_is_full_a_deeper_lun_queue_carries_more() -> None:
+    shallow, deep = (last_interval(far_array(depth)) for depth in (32, 128))
+    assert [one.device_seconds / 20 for one in (shallow, deep)] == pytest.approx([32, 128], rel=0.02)
+    assert deep.ops / shallow.ops == pytest.approx(4, rel=0.05)
+
+
+def test_where_nothing_below_is_full_pvscsi_carries_twice_what_lsi_does() -> None:
+    lsi, pvscsi = (last_interval(far_array(128, controller, None)) for controller in ("lsi_logic", "pvscsi"))
+    assert pvscsi.ops / lsi.ops == pytest.approx(2, rel=0.05)
+
+
 def test_a_scenario_without_a_vcenter_counts_nothing_for_one(demo: Scenario) -> None:
     assert Simulation(demo, EPOCH_SECONDS).host.hypervisor is None
     with pytest.raises(ValueError, match="four-gigabit-switch has no vCenter"):
