@@ -25,12 +25,12 @@ from sanpath.verdict.cleared import cleared_elements
 from sanpath.verdict.configuration import configuration
 from sanpath.verdict.elements import elements
 from sanpath.verdict.findings import findings, stamps, unjudged
+from sanpath.verdict.in_flight import in_flight
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.judgement import judge
 from sanpath.verdict.model import (
     Diagnosis,
     DirectionResult,
-    InFlight,
     Latency,
     Mark,
     Run,
@@ -121,7 +121,7 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         iso(step.end),
         step.origin,
         {f.direction: _direction(f, facts) for f in loads},
-        _in_flight(step, loads),
+        in_flight(facts.at(step.name), step, loads),
         windows,
         (*_validity(facts, step, windows, loads), *_noted(facts, step)),
         _step_verdict(judgements),
@@ -156,12 +156,6 @@ def _moved(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
             yield f"{vm} moved from {before} to {after} in it: it is judged on {where}, and two hosts are mixed in it"
         else:
             yield f"{vm} had moved from {before} to {after} before it: not compared with the steps on {before}"
-
-
-def _in_flight(step: Step, loads: Sequence[LoadFacts]) -> InFlight:
-    if not loads:
-        return InFlight(step.offered, None)
-    return InFlight(loads[0].in_flight_configured, sum(f.in_flight_measured for f in loads))
 
 
 def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from math import isclose, sqrt
 from statistics import mean, stdev
 
+import numpy as np
+
 from sanpath.facts.deltas import StepSamples
+from sanpath.facts.work import work
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 
@@ -181,15 +184,36 @@ def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
 def _series(
     jobs: Sequence[StepSamples], direction: Direction
 ) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
-    """Throughput and latency of each window; empty where several jobs have windows of their own."""
-    if len(jobs) != 1:
+    """Throughput and latency of each window; of several jobs together, in the windows of the one with the fewest."""
+    if not jobs:
         return (), ()
+    if len(jobs) > 1:
+        return _series_together(jobs, direction)
     job = jobs[0]
     done, waited = (job.rates.get(f"{what}_{direction}_total", ()) for what in ("ops", "latency_seconds"))
     windows = [w for w in zip(done, waited, job.seconds, strict=False) if w[0]]
     return (
         tuple((ops, seconds) for ops, _, seconds in windows if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops and wait is not None),
+    )
+
+
+def _series_together(
+    jobs: Sequence[StepSamples], direction: Direction
+) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
+    fewest = min((job for job in jobs if job.ended), key=lambda job: len(job.ended), default=None)
+    if fewest is None:
+        return (), ()
+    limits = np.array([fewest.ended[0] / 1e6 - fewest.seconds[0], *(ended / 1e6 for ended in fewest.ended)])
+    done, waited = work(jobs, f"ops_{direction}"), work(jobs, f"latency_seconds_{direction}")
+    if done is None or not np.all(np.diff(limits) > 0):
+        return (), ()
+    lengths, operations = np.diff(limits).tolist(), done.rates(limits).tolist()
+    waits = waited.rates(limits).tolist() if waited is not None else []
+    windows = zip(operations, waits, lengths, strict=False)
+    return (
+        tuple((ops, seconds) for ops, seconds in zip(operations, lengths, strict=True) if ops),
+        tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops),
     )
 
 

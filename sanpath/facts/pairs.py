@@ -34,6 +34,7 @@ def path_pair_rows(
             "load_seconds": load.latency_seconds,
             "array_seconds": inside if same else None,
             "gap_seconds": load.latency_seconds - inside if same else None,
+            "rest_seconds": _most_of_a_rest(load, row, inside) if same else None,
             "foreign_ratio": row["foreign_ratio"],
             "operation_ratio": load.operation_bytes / operation_bytes(row)
             if load.operation_bytes and row["bytes_per_second"]
@@ -42,6 +43,12 @@ def path_pair_rows(
             if row["bytes_per_second"]
             else None,
         }
+
+
+def _most_of_a_rest(load: LoadFacts, row: FactRow, inside: float) -> float:
+    """What is left of the load's latency at most, by the bounds of both, beside array and transfer."""
+    whole = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    return whole - (inside - number(row, "spread_seconds") + number(row, "san_seconds"))
 
 
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:

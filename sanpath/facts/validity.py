@@ -32,6 +32,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "direct": _truth(every("direct"), all),
         "synchronous": _truth(every("synchronous"), any),
         "asked_in_flight": _number(every("asked_in_flight"), sum),
+        "requested_ops_per_second": _number(every("requested_ops_per_second"), sum),
         "threads": _number(every("threads"), sum),
         "files": _number(every("files"), sum),
         "fill": _same(every("fill")),

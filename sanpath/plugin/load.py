@@ -59,7 +59,8 @@ class LoadProfile:
     the I/Os. `working_set_bytes`: size of all files or devices it touches. `direct`: past the file cache of the
     operating system. `synchronous`: a thread waits for each I/O, whatever queue depth was asked for.
     `asked_in_flight`: what was asked for, where the engine cannot do it. `fill`: what is written: zeros, a pattern
-    that repeats, or random. `rate_limited`: told to stay below a rate, or to think between I/Os.
+    that repeats, or random. `rate_limited`: told to stay below a rate, or to think between I/Os;
+    `requested_ops_per_second`: that rate, of reads and writes together.
     """
 
     engine: str
@@ -78,6 +79,7 @@ class LoadProfile:
     seconds: float | None = None
     warmup_seconds: float | None = None
     rate_limited: bool = False
+    requested_ops_per_second: float | None = None
 
     @property
     def attributes(self) -> Mapping[str, Scalar]:

@@ -8,9 +8,10 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.judged import Judgement
+from sanpath.verdict.law import little, throughput
 from sanpath.verdict.link_limit import MOSTLY_OTHERS, others_share
 from sanpath.verdict.model import Bottleneck, Cleared
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.verdict.units import bandwidth, count, percent
 
 
 def headline(
@@ -23,21 +24,22 @@ def headline(
     """One sentence that a person can say. `same`: judgements of the same I/O in every step; `beside`: the other
     direction of this step, where it is full as well."""
     load = judged.load
-    in_flight = count(load.in_flight_measured)
-    law = f"{duration(load.latency_seconds)} is {in_flight} in flight / {iops(load.ops_per_second)}"
+    rate, law = throughput(facts, load), little(facts, load)
     match judged.kind:
         case "bottleneck":
             return _bottleneck_headline(facts, judged, same, beside, cleared, law)
         case "concurrency_limited":
             return f"Nothing is full; the test keeps too little in flight: {law}; {_first(judged)}."
         case "demand_limited":
-            return f"The load asked for no more than {iops(load.ops_per_second)}: {_first(judged)}."
+            return f"The load asked for no more than {rate}: {_first(judged)}."
+        case "healthy":
+            return f"The rate is met with room to spare: {_first(judged)}; nothing is near its limit."
         case "configured_cap":
-            return f"A configured limit holds {iops(load.ops_per_second)}: {_first(judged)}."
+            return f"A configured limit holds {rate}: {_first(judged)}."
         case "generator_limited":
             return f"The load generator is the limit: {_first(judged)}."
         case _:
-            return f"What limits {iops(load.ops_per_second)} cannot be told: {_first(judged)}."
+            return f"What limits {rate} cannot be told: {_first(judged)}."
 
 
 def _bottleneck_headline(
@@ -59,12 +61,12 @@ def _bottleneck_headline(
         return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         return (
-            f"{bottleneck.culprit} holds the test up at {iops(load.ops_per_second)}: {'; '.join(bottleneck.because)}."
+            f"{bottleneck.culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
         )
     if bottleneck.kind == "data_sheet":
         return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
-        at = f"{load.direction} direction at {iops(load.ops_per_second)}"
+        at = f"{load.direction} direction at {throughput(facts, load)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
     said = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)

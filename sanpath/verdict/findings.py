@@ -28,13 +28,14 @@ def findings(
     """What the rules say: hits before unknowns, causes before the rest."""
     limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
     no_way_round = set(_no_way_round(tables, judgements))
+    kinds = {rule.id: rule.cause_of for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     found = []
     for f in group(rules, judge(rules, tables, policy)).findings:
         rows = table[f.rule].select(entity=f.entity, direction=f.direction)
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
-        found.append(_in_context(f, rows, limiting, verdict))
+        found.append(_in_context(f, rows, limiting, verdict, kinds.get(f.rule, ())))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -68,14 +69,20 @@ def _no_way_round(tables: Mapping[str, FactTable], judgements: Sequence[Judgemen
 
 
 def _in_context(
-    finding: Finding, rows: Sequence[FactRow], limiting: set[tuple[str, str]], verdict: Verdict
+    finding: Finding,
+    rows: Sequence[FactRow],
+    limiting: set[tuple[str, str]],
+    verdict: Verdict,
+    cause_of: Sequence[str],
 ) -> Finding:
-    """`rows`: facts of the finding's entity and direction."""
+    """`rows`: facts of the finding's entity and direction; `cause_of`: kinds of verdict that the rule explains."""
     finding = replace(finding, fix=fitting(finding.fix, rows))
     if finding.outcome != "hit":
         return finding
     # A sweep begins with too little in flight and ends with something full: what held only another step is no cause.
     if finding.role == "cause" and verdict.from_step and verdict.from_step not in finding.steps:
+        return replace(finding, role="information")
+    if finding.role == "cause" and cause_of and verdict.kind not in cause_of:
         return replace(finding, role="information")
     if (finding.entity, finding.direction) not in limiting:
         return finding

@@ -23,13 +23,15 @@ from sanpath.verdict.link_limit import link_bottleneck
 from sanpath.verdict.no_limit import without_bottleneck
 from sanpath.verdict.queue_limit import path_bottleneck, queue_bottleneck, serialised
 from sanpath.verdict.queues import limiting_queue
+from sanpath.verdict.settled import as_far_as_steady
 from sanpath.verdict.uncounted import held_at_ceiling
 
 
 def judge(facts: Facts, load: LoadFacts) -> Judgement:
     """Judge one step and direction, on the host that the load ran on in it. A step in which it moved to another one
     is a mixture of both."""
-    found = _judge(facts.at(load.step), load)
+    here = facts.at(load.step)
+    found = as_far_as_steady(here, _judge(here, load))
     start = next((step.start for step in facts.steps if step.name == load.step), 0)
     moved = any(move.seen >= start for move in moves_in(facts.stays, load))
     return replace(found, grade="C") if moved else found

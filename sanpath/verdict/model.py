@@ -68,11 +68,26 @@ class DirectionResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaneInFlight:
+    """I/Os that are below one plane: throughput x latency there. `admitted`: how many it lets through, reads and
+    writes together, None where nobody tells."""
+
+    plane: str
+    entity: str
+    direction: str
+    measured: Interval
+    admitted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InFlight:
-    """I/Os in flight: what the load was told, and throughput x latency of all directions."""
+    """I/Os in flight: what the load was told, and throughput x latency of all directions. `law`: R = N / X with its
+    numbers, of the busier direction; `planes`: those at every plane that was observed, from the load down."""
 
     configured: float | None
     measured: float | None
+    law: str | None = None
+    planes: Sequence[PlaneInFlight] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import BUSY, array_growth, carries_more, flat_throughput, not_seen
+from sanpath.verdict.healthy import met, not_healthy, rate_met
 from sanpath.verdict.judged import Judgement, graded
 from sanpath.verdict.queues import below_queues, throttle
 from sanpath.verdict.uncounted import at_ceiling, share_of_links
@@ -37,6 +38,11 @@ def without_bottleneck(
     if total < FILLED * told if told else step.rate_limited:
         of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
         because = (f"{of} in flight: the load wants no more",)
+        if told and (rate := rate_met(facts, load)) is not None:
+            why_not = not_healthy(facts, load, links, array, unseen)
+            because = (f"{met(rate)}, with {because[0]}", *(() if why_not is None else (why_not,)))
+            if why_not is None:
+                return Judgement(load, "healthy", graded("B", windows), (), because, None, windows)
         return Judgement(load, "demand_limited", graded("B", windows), (), because, None, windows)
     if unseen and (stands := at_ceiling(facts, load)) is not None:
         why = f"{stands}, and neither the bytes of the links nor another load tells whether that is what holds it"

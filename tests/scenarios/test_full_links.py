@@ -120,7 +120,7 @@ def test_reads_and_writes_on_one_link_are_judged_apart() -> None:
     for bottleneck in found.verdict.bottlenecks:
         assert bottleneck.utilisation == pytest.approx(411.9 / 425, rel=1e-3)
     assert "in the write direction it is full as well" in found.verdict.headline
-    assert "82.6 ms is 512 in flight / 6,200 IOPS" in found.verdict.headline
+    assert "82.6 ms is 512 reads in flight / 6,200 reads a second" in found.verdict.headline
     (step,) = found.steps
     assert step.in_flight.measured == pytest.approx(1024, rel=1e-3)
     assert {b.direction for b in found.latency_budget} == {"read", "write"}

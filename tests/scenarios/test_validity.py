@@ -268,3 +268,18 @@ def test_a_mixed_test_is_stamped_for_what_it_writes(tmp_path: Path) -> None:
     found = judged(san.write())
     assert hits(found)["test-writes-zeros"].direction == "write"
     assert stamped(found) == {"rw": {"test-writes-zeros"}}
+
+
+def test_a_step_that_drifts_takes_a_grade_and_predicts_nothing(tmp_path: Path) -> None:
+    """The latency rises by two fifths: over the second half by a fifth of a mean that is a tenth higher."""
+    steady, found = told("published"), judged(published(San(tmp_path, drift=0.4)).write())
+    assert (steady.verdict.grade, found.verdict.grade) == ("A", "B")
+    assert found.verdict.bottlenecks[0].entity == steady.verdict.bottlenecks[0].entity
+    assert steady.verdict.next is not None
+    assert found.verdict.next is None
+    for step in found.steps:
+        assert any(
+            line.startswith("not steady: latency +") and "nothing may be extrapolated" in line
+            for line in step.verdict.because
+        )
+    assert not any("not steady" in line for step in steady.steps for line in step.verdict.because)

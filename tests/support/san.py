@@ -101,6 +101,8 @@ class San:
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
+    `p99_times`: the 99th percentile of the load's latency over its mean. `drift`: by
+    which share of it the load's latency rises from the beginning of a step to its end, evenly.
     """
 
     folder: Path
@@ -118,6 +120,8 @@ class San:
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
     memory_bytes: float | None = None
+    p99_times: float = 2.0
+    drift: float = 0.0
     steps: list[_Step] = field(default_factory=list)
     _delay: Mapping[str, float] = field(default_factory=dict)
 
@@ -222,8 +226,11 @@ class San:
             values[f"ops_{direction}_total"] = round(ops)
             if self.counts_bytes:
                 values[f"bytes_{direction}_total"] = round(ops * step.block)
-            values[f"latency_seconds_{direction}_total"] = round(ops * flow.latency * 1e9)
-            values[f"latency_seconds_p99_{direction}"] = 2e9 * flow.latency if flow.ops else None
+            # Of a latency that rises evenly: l(t) = L (1 + drift (t / T - 1/2)), summed up until now.
+            passed = (min(at, step.end) - step.begin) / (step.end - step.begin)
+            risen = 1 + self.drift * (passed - 1) / 2
+            values[f"latency_seconds_{direction}_total"] = round(ops * flow.latency * risen * 1e9)
+            values[f"latency_seconds_p99_{direction}"] = self.p99_times * 1e9 * flow.latency if flow.ops else None
         return values
 
     def _disk(self, at: float) -> dict[str, Number]:

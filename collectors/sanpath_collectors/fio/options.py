@@ -62,7 +62,27 @@ def profile(told: tuple[tuple[str, str], ...], processes: int, version: str | No
         seconds=duration(options.get("runtime")),
         warmup_seconds=duration(options.get("ramp_time")),
         rate_limited=rate_limited(options),
+        requested_ops_per_second=_requested(options, processes, reads),
     )
+
+
+def _requested(options: Mapping[str, str], processes: int, reads: float | None) -> float | None:
+    """Operations a second that the processes were told to keep. None: no rate; or of reads and writes beside each
+    other, where a rate holds for each of them and the mix decides which is reached."""
+    if reads not in (0.0, 1.0):
+        return None
+    way = 0 if reads else 1
+    operations, size = (_of_way(options.get(name), way) for name in ("rate_iops", "rate"))
+    if (rate := size_bytes(operations)) is not None:
+        return processes * rate or None
+    block, rate = _block_bytes(reads, options), size_bytes(size, options.get("kb_base", "1024"))
+    return processes * rate / block or None if rate and block else None
+
+
+def _of_way(text: str | None, way: int) -> str | None:
+    """The part of a rate for reads (0) or writes (1): "500,200", or one for both."""
+    said = (text or "").split(",")
+    return said[way] if len(said) > way and said[way] else said[0] if len(said) == 1 else None
 
 
 def rate_limited(options: Mapping[str, str]) -> bool:

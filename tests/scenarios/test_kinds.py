@@ -1,0 +1,137 @@
+"""Every kind of verdict is reached on purpose; what binds is never called healthy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis, Kind
+from tests.support.san import AtArray, Flow, San
+from tests.support.stories import STORIES, calm, judged, told
+
+ASKED = {"requested_ops_per_second": 2000}
+
+
+def paced(folder: Path, **changes: float) -> San:
+    """2,000 IOPS were asked for and reached, with 1 of 32 I/Os in flight: links at 8 %, 0.3 ms in the array."""
+    return calm(San(folder, about=dict(ASKED)), in_flight=32, rate_limited=True, **changes)
+
+
+def test_every_kind_is_reached(tmp_path: Path) -> None:
+    stories = ("published", "one_in_flight", "rate_limited", "cpu_bound", "quality_of_service", "switch_not_observed")
+    found = [told(name) for name in stories] + [judged(paced(tmp_path).write())]
+    assert {d.verdict.kind for d in found} == set(get_args(Kind))
+
+
+def test_a_rate_that_is_met_with_room_to_spare_is_healthy(tmp_path: Path) -> None:
+    found = judged(paced(tmp_path).write())
+    assert (found.verdict.kind, found.verdict.grade, found.verdict.bottlenecks) == ("healthy", "B", ())
+    assert "2,000 IOPS were asked for and 2,000 IOPS reached, with 1 of 32 I/Os" in found.verdict.headline
+    assert found.steps[0].verdict.kind == "healthy"
+
+
+def cause(found: Diagnosis) -> str:
+    return "; ".join(found.steps[0].verdict.because)
+
+
+def test_a_rate_that_is_not_met_is_not_healthy(tmp_path: Path) -> None:
+    san = calm(San(tmp_path, about={"requested_ops_per_second": 4000}), in_flight=32, rate_limited=True)
+    assert judged(san.write()).verdict.kind == "demand_limited"
+
+
+def test_a_load_that_thinks_without_a_rate_is_not_healthy(tmp_path: Path) -> None:
+    assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
+
+
+@pytest.mark.parametrize(
+    ("ops", "why"),
+    [
+        (22_000.0, "link:esx7/vmhba2--sw1/fc1/7 is at 86.0 % in its busiest windows"),
+        (2000.0, "a process of the load uses 85.0 % of a core"),
+    ],
+)
+def test_what_is_near_its_limit_is_not_healthy(tmp_path: Path, ops: float, why: str) -> None:
+    san = calm(San(tmp_path, about={"requested_ops_per_second": ops}), 32, ops, 1 / ops, 0.85, rate_limited=True)
+    found = judged(san.write())
+    assert found.verdict.kind == "demand_limited"
+    assert why in cause(found)
+
+
+def test_an_array_in_which_ios_wait_is_not_healthy(tmp_path: Path) -> None:
+    san = paced(tmp_path)
+    san.steps[0] = replace(san.steps[0], array={"read": AtArray(0.0002, san=0.00005, queue=0.00015)})
+    found = judged(san.write())
+    assert found.verdict.kind == "demand_limited"
+    assert "I/Os wait in array:fa1" in cause(found)
+
+
+@pytest.mark.parametrize(("times", "kind"), [(4.0, "healthy"), (8.0, "demand_limited")])
+def test_bursts_that_the_mean_hides_are_not_healthy(tmp_path: Path, times: float, kind: str) -> None:
+    """The mean of a step may look idle while a hundredth of the I/Os wait in bursts."""
+    found = judged(replace(paced(tmp_path), p99_times=times).write())
+    assert found.verdict.kind == kind
+    assert ("bursts hide in it" in cause(found)) == (kind != "healthy")
+
+
+@pytest.mark.parametrize("unseen", ["switch", "array"])
+def test_what_was_not_seen_is_not_healthy(tmp_path: Path, unseen: str) -> None:
+    san = replace(paced(tmp_path), leave_out={unseen})
+    found = judged(san.write())
+    assert found.verdict.kind == "demand_limited"
+    assert "could not be seen" in cause(found)
+
+
+@pytest.mark.parametrize("story", ["published", "guest_queue", "saturated_array", "quality_of_service", "cpu_bound"])
+def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, story: str) -> None:
+    """The rate that was asked for is just what the bottleneck gives."""
+    plain = told(story)
+    top = next(s for s in plain.steps if s.name == plain.verdict.from_step)
+    reached = sum(d.ops_per_second for d in top.directions.values())
+    san = STORIES[story](San(tmp_path, about={"requested_ops_per_second": reached}))
+    san.steps = [replace(step, rate_limited=True) for step in san.steps]
+    found = judged(san.write())
+    assert found.verdict.kind == plain.verdict.kind
+    assert all(s.verdict.kind != "healthy" for s in found.steps if s.name == top.name)
+
+
+def test_too_little_in_flight_is_no_cause_beside_a_generator_at_the_end_of_its_core() -> None:
+    found = told("cpu_bound")
+    assert found.verdict.kind == "generator_limited"
+    assert [f.rule for f in found.findings if f.role == "cause" and f.outcome == "hit"] == ["generator-cpu"]
+
+
+def test_too_little_in_flight_is_the_cause_where_it_is_the_verdict() -> None:
+    found = told("one_in_flight")
+    assert [f.rule for f in found.findings if f.role == "cause" and f.outcome == "hit"] == ["concurrency-too-low"]
+
+
+def test_a_mix_is_not_told_by_one_of_its_directions(tmp_path: Path) -> None:
+    """1,400 reads and 600 writes a second: neither is what the load asked for."""
+    san = calm(San(tmp_path), in_flight=32)
+    flows = {"read": Flow(1400, 0.0005), "write": Flow(600, 0.0004)}
+    ports = {p.name: (1400 * 32 * 2076.0, 600 * 32 * 2076.0) for p in san.ports}
+    arrays = {d: AtArray(0.0003) for d in flows}
+    san.steps[0] = replace(san.steps[0], flows=flows, ports=ports, disk=flows, array=arrays)
+    headline = judged(san.write()).verdict.headline
+    assert "1,400 reads a second of 2,000 IOPS" in headline
+    assert "no more than 1,400 IOPS" not in headline
+
+
+def test_the_law_of_a_mix_names_the_direction_of_both_numbers() -> None:
+    headline = told("mixed").verdict.headline
+    assert "82.6 ms is 512 reads in flight / 6,200 reads a second" in headline
+
+
+def test_a_rest_below_nothing_names_its_likely_cause(tmp_path: Path) -> None:
+    """0.4 ms service and 0.3 ms transfer of an I/O that took 0.5 ms: 0.1 ms would be left without the latter."""
+    san = calm(San(tmp_path))
+    san.steps[0] = replace(san.steps[0], array={"read": AtArray(0.0004, san=0.0003)})
+    found = judged(san.write())
+    (budget,) = found.latency_budget
+    assert budget.unexplained_seconds[1] == pytest.approx(-0.0002, abs=1e-6)
+    (finding,) = [f for f in found.findings if f.role == "data-quality" and f.outcome == "hit"]
+    assert finding.rule == "parts-longer-than-whole"
+    assert "most likely the array counts the transfer" in finding.summary
