@@ -108,6 +108,9 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     if not after:
         return Prediction(*as_it_was, limit, unknown="nothing that would limit then is known")
     first, flying = after[0], kept(facts, load, change)
+    if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
+        why = f"{first.entity} would hold one of several loads, and the others keep their own pace"
+        return Prediction(*as_it_was, limit, unknown=why)
     high = first.ops_per_second[1]
     seen = max(other.ops_per_second for other in facts.loads if other.comparable(load))
     raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
@@ -252,6 +255,8 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
 def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -> list[str]:
     """What was never seen to bear what is predicted, and what is not known of it."""
     found = []
+    if len(load.roots) > 1:
+        found.append("other shares of the loads: each is taken to give the part of the test that it gave")
     row = array_side(facts.topology, load, facts.tables)
     if row is None:
         found.append("the array: nothing was read of it")

@@ -121,7 +121,11 @@ def _set(
             return _policy(facts, load, entity, setting, value, parts, now)
         case "in_flight":
             total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
-            parts.in_flight = _count(setting, value)
+            wanted = _count(setting, value)
+            if load.roots != (entity,):
+                whole = f"set it for {load.roots[0]}" if len(load.roots) == 1 else "the test has several loads"
+                return Wanted(entity, setting, now, value, False, f"{whole}: of a part nothing can be told")
+            parts.in_flight = wanted
             return Wanted(entity, setting, f"{count(total)} in step {load.step}", value)
         case _:
             mine = targets_of(facts.topology, *load.roots)[1] if setting.startswith("qos_") else _disks(facts, load)

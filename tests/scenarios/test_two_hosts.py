@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnose import diagnose
+from sanpath.diagnose import diagnose, judged
 from sanpath.model import Scalar
 from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.whatif import what_if
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -87,3 +88,21 @@ def test_the_load_is_named_after_both(told: Diagnosis) -> None:
     (budget,) = told.latency_budget
     assert budget.total_seconds == pytest.approx(128 / X, rel=0.01)
     assert told.verdict.headline
+
+
+def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> None:
+    """A link of one host slowed down does not slow the other; half of the I/Os in flight are not the test's."""
+    san = TwoHosts(tmp_path, ports=[fast(HOST_PORT, 8), fast(OTHER_HOST, 8), ARRAY_PORT])
+    half = (COUNTED / 2, NOTHING)
+    ports = {"fc1/7": half, "fc1/9": half, "fc1/1": (COUNTED, NOTHING)}
+    san.step("both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035)})
+    facts, judgements = judged(san.write())
+    (slower,) = what_if(facts, judgements, ("switch_port:sw1/fc1/7.speed=1GFC",), relieve=False).steps
+    assert slower.predicted_ops_per_second is None
+    assert slower.unknown is not None
+    assert "would hold one of several loads" in slower.unknown
+    (wanted,) = what_if(facts, judgements, ("load:esx7/fio.in_flight=8",), relieve=False).settings
+    assert (wanted.judged, wanted.note) == (False, "the test has several loads: of a part nothing can be told")
+    (shared,) = what_if(facts, judgements, (), relieve=True).steps
+    assert shared.likely_ops_per_second == pytest.approx((2 * 6297, 2 * 6297), rel=0.01)
+    assert shared.untested[0].startswith("other shares of the loads")
