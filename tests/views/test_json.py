@@ -100,7 +100,7 @@ def test_words_come_from_closed_lists(story: dict[str, Any]) -> None:
     assert {b["layer"] for v in verdicts for b in v["bottlenecks"]} <= LAYERS
     assert {p["layer"] for b in story["latency_budget"] for p in b["parts"]} <= LAYERS
     assert {f["outcome"] for f in story["findings"]} <= {"hit", "unknown"}
-    assert {s["origin"] for s in story["steps"]} <= {"marks", "whole run"}
+    assert {s["origin"] for s in story["steps"]} <= {"marks", "found", "whole run"}
 
 
 def test_the_verdict_is_that_of_the_step_it_names(story: dict[str, Any]) -> None:
