@@ -23,7 +23,8 @@ from sanpath.model import Scalar, Thing, Tie
 from sanpath.plugin import SourceConfig, SshTarget
 
 DEFAULT_NAME = "sanpath.yaml"
-_KEYS = ("sources", "topology", "hosts")
+_KEYS = ("sources", "topology", "hosts", "rules")
+"""`rules` is for those who judge (rulebook/site.py)."""
 _TOPOLOGY_KEYS = ("things", "links")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 M = TypeVar("M", bound=BaseModel)

@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 
 from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
@@ -16,9 +17,10 @@ from sanpath.facts.stays import moves_in
 from sanpath.model import Event, Step
 from sanpath.recording.mark import MARK
 from sanpath.recording.read import Recording
+from sanpath.rulebook.accepted import sort_out
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
-from sanpath.rulebook.policy import Policy
+from sanpath.rulebook.site import Site
 from sanpath.topology.paths import host_of
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import cleared_elements
@@ -31,6 +33,7 @@ from sanpath.verdict.judgement import judge
 from sanpath.verdict.model import (
     Diagnosis,
     DirectionResult,
+    Judging,
     Latency,
     Mark,
     Run,
@@ -38,14 +41,17 @@ from sanpath.verdict.model import (
     StepVerdict,
 )
 from sanpath.verdict.observed import accounts, iso, unobserved
+from sanpath.verdict.plan import plan
 from sanpath.verdict.rank import deciding, run_verdict
 
 _MEANINGFUL = 0.01
 """A direction with less than this share of a step's operations is not judged by itself."""
 
 
-def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: Policy | None = None) -> Diagnosis:
-    """Everything sanpath has to say about a recording, finished or still growing; `rules` None: the built-in ones."""
+def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, site: Site | None = None) -> Diagnosis:
+    """Everything sanpath has to say about a recording, finished or still growing; `rules` None: the built-in ones.
+    `site`: how they were changed, and what a site has accepted."""
+    site = site or Site()
     rules = load_rulebook() if rules is None else rules
     facts, judgements = judged(recording)
     cleared = cleared_elements(facts, judgements)
@@ -54,10 +60,14 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
     by_load = {(j.load.step, j.load.direction): j for j in judgements}
     polls = recording.polls()
-    found = findings(rules, facts.tables, judgements, verdict, policy)
+    run = _run(recording, facts, rules)
+    # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
+    found, accepted = sort_out(
+        findings(rules, facts.tables, judgements, verdict), site.suppressions, date.fromisoformat(run.end[:10])
+    )
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
     return Diagnosis(
-        run=_run(recording, facts, rules),
+        run=run,
         steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
         latency_budget=tuple(
@@ -70,6 +80,8 @@ def diagnose(recording: Recording, rules: Sequence[Rule] | None = None, policy: 
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
         configuration=configuration(facts, deciding(judgements).load if judgements else None),
+        plan=plan(found, verdict, {source.collector for source in recording.declarations}),
+        judging=Judging(site.policy, site.limits, accepted, site.refused),
     )
 
 

@@ -23,14 +23,14 @@ def demo(
     import tempfile
 
     from sanpath.cli.lab_process import served
-    from sanpath.cli.options import FailOn
+    from sanpath.cli.options import FailOn, choice
     from sanpath.cli.session import Session
     from sanpath.recorder.request import RunRequest
 
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
     with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
         request = RunRequest(folder=_free(Path.cwd()), config=lab.config, load=lab.load, load_reader="fio")
-        code = Session(request, form, FailOn.never, None, plain, metrics).run()
+        code = Session(request, form, FailOn.never, choice(None, lab.config, None), plain, metrics).run()
     raise typer.Exit(code)
 
 

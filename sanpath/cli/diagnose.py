@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, Recording, RulesOption
+from sanpath.cli.options import (
+    ConfigOption,
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PolicyOption,
+    Recording,
+    RulesOption,
+    choice,
+)
 
 
 def diagnose(
@@ -12,10 +22,12 @@ def diagnose(
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
+    policy: PolicyOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Say where the bottleneck of a recorded load test is, why, and what to do."""
     from sanpath.cli.output import diagnosis_of, exit_code, rendered
 
-    found = diagnosis_of(recording, rules)
+    found = diagnosis_of(recording, choice(rules, config, policy))
     typer.echo(rendered(found, form, recording), nl=False)
     raise typer.Exit(exit_code(found, fail_on))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sanpath.recording.store import Location
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
 
 
 def fits() -> bool:
@@ -20,7 +23,7 @@ def fits() -> bool:
 
 def show(
     folder: Location,
-    rules: Path | None,
+    choice: Choice,
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
 ) -> None:
@@ -29,6 +32,6 @@ def show(
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.feed import ReaderProcess
 
-    command = python("sanpath.views.live.reader", *map(str, filter(None, (folder, rules))))
+    command = python("sanpath.views.live.reader", str(folder), *choice.words())
     # Without the mouse, the terminal's own selecting and copying work as ever.
     LiveView(ReaderProcess(command, environment()), ended, interrupt).run(mouse=False)

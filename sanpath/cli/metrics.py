@@ -7,13 +7,15 @@ import ipaddress
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sanpath.errors import UsageError
 from sanpath.recording.store import Location
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
 
 MetricsOption = Annotated[
     str,
@@ -40,7 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 @contextlib.contextmanager
-def served(where: str, folder: Location, rules: Path | None) -> Iterator[None]:
+def served(where: str, folder: Location, choice: Choice) -> Iterator[None]:
     """Serve a recording, which need not be there yet; "" serves nothing. Raises UsageError when the address is bad or
     taken."""
     if not where:
@@ -49,7 +51,7 @@ def served(where: str, folder: Location, rules: Path | None) -> Iterator[None]:
     from sanpath.cli.child import environment, python
 
     host, port = address(where)
-    said = (host, str(port), *map(str, filter(None, (folder, rules))))
+    said = (host, str(port), str(folder), *choice.words())
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         python("sanpath.views.prometheus.exporter", *said),
         stdin=subprocess.PIPE,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sanpath.recording.store import location
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
 
 
 class Format(StrEnum):
@@ -38,6 +41,14 @@ class FailOn(StrEnum):
     critical = "critical"
 
 
+class PolicyOf(StrEnum):
+    """How soon the limits of rules are reached."""
+
+    aggressive = "aggressive"
+    moderate = "moderate"
+    conservative = "conservative"
+
+
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the diagnosis.")]
 FailOnOption = Annotated[
     FailOn,
@@ -45,10 +56,24 @@ FailOnOption = Annotated[
 ]
 PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, on a terminal too.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
+PolicyOption = Annotated[
+    PolicyOf | None, typer.Option("--policy", help="Limits as switch vendors ship them; default: the rules' own.")
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Its `rules` part is read. Default: sanpath.yaml here.")
+]
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
 ]
+
+
+def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:
+    """How the rules are to judge."""
+    from sanpath.rulebook.model import POLICIES
+    from sanpath.rulebook.site import Choice
+
+    return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
 
 
 def names(listed: str) -> tuple[str, ...]:

@@ -10,27 +10,39 @@ from sanpath.cli.patience import patience
 from sanpath.errors import ExitCode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sanpath.recording.store import Location
+    from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
 
 
-def diagnosis_of(folder: Location, rules: Path | None = None) -> Diagnosis:
-    """Diagnose a recording. Raises RecordingError, UsageError for a wrong rule file."""
+def diagnosis_of(folder: Location, choice: Choice | None = None) -> Diagnosis:
+    """Diagnose a recording by the rules that were chosen; None: the built-in ones as they are. Raises RecordingError,
+    UsageError for a mistake in the configuration of the rules."""
     import duckdb
 
     from sanpath.diagnose import diagnose
     from sanpath.errors import RecordingError
     from sanpath.recording.read import Recording
-    from sanpath.rulebook.load import load_rulebook
+    from sanpath.rulebook.site import rules_of
 
+    rules, site = rules_of(choice) if choice is not None else (None, None)
     try:
         with patience(f"judging {folder}"):
-            return diagnose(Recording(folder), load_rulebook(rules))
+            return diagnose(Recording(folder), rules, site)
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         # The end of a damaged segment is looked at when it is opened; its inside only when it is used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
+
+
+def checked(choice: Choice) -> Choice:
+    """The choice, which can be used; rule files that cannot are told at once. Raises UsageError for what has to be
+    mended first."""
+    from sanpath.rulebook.site import rules_of
+
+    _, site = rules_of(choice)
+    for mistake in site.refused:
+        print(f"{mistake}\nsanpath: this rule is left out, the others judge", file=sys.stderr)
+    return choice
 
 
 def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:

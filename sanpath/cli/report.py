@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import Format, FormatOption, Recording, RulesOption
+from sanpath.cli.options import ConfigOption, Format, FormatOption, PolicyOption, Recording, RulesOption, choice
 
 
 def report(
@@ -17,12 +17,14 @@ def report(
     ),
     form: FormatOption = Format.markdown,
     rules: RulesOption = None,
+    policy: PolicyOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Write the report of a recording, as Markdown unless another format is asked for."""
     from sanpath.cli.output import diagnosis_of, rendered
     from sanpath.errors import UsageError
 
-    text = rendered(diagnosis_of(recording, rules), form, recording)
+    text = rendered(diagnosis_of(recording, choice(rules, config, policy)), form, recording)
     if str(into) == "-":
         typer.echo(text, nl=False)
         return

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from sanpath.errors import SanpathError
-    from sanpath.rulebook.model import Rule
+    from sanpath.rulebook.model import Limit, Rule
 
 app = typer.Typer(name="rules", help="The rules that judge a recording.", no_args_is_help=True)
 
@@ -23,10 +25,12 @@ def list_rules(folder: Folder = "") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    rules = _rulebook(folder)
     table = Table("rule", "says", "role", "severity", "status", box=None)
-    for rule in _rulebook(folder):
+    for rule in rules:
         table.add_row(*(Text(cell) for cell in (rule.id, rule.title, rule.role, rule.severity, rule.status)))
     _print(table)
+    _coverage(rules)
 
 
 @app.command()
@@ -61,9 +65,26 @@ def run_tests(
     for failure in failures:
         typer.echo(str(failure))
     tests = sum(len(rule.tests) for rule in rules)
+    _coverage(rules)
     typer.echo(f"{len(rules)} rules, {tests} tests, {len(failures)} failed")
     if failures:
         raise typer.Exit(1)
+
+
+def _coverage(rules: Sequence[Rule]) -> None:
+    """How many rules there are for each thing that is judged and role, and of which status."""
+    from collections import Counter
+
+    from sanpath.rulebook.model import ROLES, STATUSES
+
+    counts = Counter((rule.each, rule.role) for rule in rules)
+    typer.echo(f"{'each':<13}" + " ".join(f"{role:>{len(role)}}" for role in ROLES) + "  all")
+    for each in sorted({rule.each for rule in rules}):
+        numbers = [counts[each, role] for role in ROLES]
+        cells = (f"{number or '-':>{len(role)}}" for number, role in zip(numbers, ROLES, strict=True))
+        typer.echo(f"{each:<13}" + " ".join(cells) + f"{sum(numbers):>5}")
+    status = Counter(rule.status for rule in rules)
+    typer.echo(", ".join(f"{status[name]} {name}" for name in STATUSES if status[name]))
 
 
 def _rulebook(folder: str) -> tuple[Rule, ...]:
@@ -93,7 +114,7 @@ def _show(rule: Rule) -> None:
     _print(Text(f"{rule.id}: {rule.title}", style="bold"))
     _print(Text(f"{rule.severity} severity, role {rule.role}, judged on each {rule.each}, {rule.status}"))
     section("Condition", rule.when)
-    limits = [f"{name} = {limit.value:g}: {limit.source}" for name, limit in rule.limits.items()]
+    limits = [f"{name} = {limit.value:g}{_policies(limit)}: {limit.source}" for name, limit in rule.limits.items()]
     section("Limits", *(limits or ["none"]))
     section("Why it matters", rule.why)
     section("When a hit is normal", rule.not_if)
@@ -104,6 +125,14 @@ def _show(rule: Rule) -> None:
             _print(Text(f"  $ {command}"), soft_wrap=True)
         lines(f"disruption: {fix.disruption}", f"verify: {fix.verify}", f"undo: {fix.undo}")
     section("References", *rule.references)
+
+
+def _policies(limit: Limit) -> str:
+    """The values under the policies, where they set it."""
+    from sanpath.rulebook.model import POLICIES
+
+    told = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _print(what: RenderableType, soft_wrap: bool = False) -> None:

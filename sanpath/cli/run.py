@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from sanpath.cli.metrics import MetricsOption
-from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption, names
+from sanpath.cli.options import (
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PlainOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+    names,
+)
 from sanpath.recording.store import location
 
 
@@ -39,6 +49,7 @@ def run(
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
+    policy: PolicyOption = None,
     plain: PlainOption = False,
     metrics: MetricsOption = "",
 ) -> None:
@@ -63,4 +74,4 @@ def run(
         only_sources=names(only_sources),
         on=names(on),
     )
-    raise typer.Exit(Session(request, form, fail_on, rules, plain, metrics).run())
+    raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())

@@ -11,12 +11,13 @@ import typer
 
 from sanpath.cli.metrics import served
 from sanpath.cli.options import FailOn, Format
-from sanpath.cli.output import diagnosis_of, exit_code, rendered
+from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
 from sanpath.cli.recorder import Screen, record
 from sanpath.errors import SanpathError, UsageError
 from sanpath.recorder.request import RunRequest
 
 if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
 
 
@@ -31,11 +32,11 @@ class Session:
         request: RunRequest,
         form: Format,
         fail_on: FailOn,
-        rules: Path | None,
+        choice: Choice,
         plain: bool = False,
         metrics: str = "",
     ) -> None:
-        self._request, self._form, self._fail_on, self._rules, self._plain = request, form, fail_on, rules, plain
+        self._request, self._form, self._fail_on, self._choice, self._plain = request, form, fail_on, choice, plain
         self._metrics = metrics
 
     @property
@@ -49,7 +50,7 @@ class Session:
     def run(self) -> int:
         """Record and report. Raises UsageError before anything is started or written."""
         self._check()
-        with served(self._metrics, self._request.folder, self._rules):
+        with served(self._metrics, self._request.folder, self._choice):
             return self._recorded()
 
     def _recorded(self) -> int:
@@ -60,7 +61,7 @@ class Session:
             print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
             if code < 0:  # Killed: it could not end what it had started.
                 print("sanpath: a load command that it had started may still be running", file=sys.stderr)
-        found = diagnosis_of(self._request.folder, self._rules)
+        found = diagnosis_of(self._request.folder, self._choice)
         report = self._report(found)
         typer.echo(self._rendered(found, self._form), nl=False)
         typer.echo(f"\nrecording {self._request.folder}{report}", err=not self._form.for_people)
@@ -89,10 +90,9 @@ class Session:
     def _check(self) -> None:
         from sanpath.config import load_config
         from sanpath.recorder.process import check_request
-        from sanpath.rulebook.load import load_rulebook
 
         check_request(self._request, load_config(self._request.config))
-        load_rulebook(self._rules)
+        checked(self._choice)
 
     def _screen(self) -> Screen | None:
         """The live view, when a person looks at a terminal that can show it."""
@@ -100,13 +100,13 @@ class Session:
 
         if self._plain or self._form is not Format.text or not live.fits():
             return None
-        return partial(live.show, self._request.folder, self._rules)
+        return partial(live.show, self._request.folder, self._choice)
 
     def _progress(self) -> None:
         from sanpath.views.progress import line
 
         try:
-            text = line(diagnosis_of(self._request.folder, self._rules))
+            text = line(diagnosis_of(self._request.folder, self._choice))
         except SanpathError:
             return  # Nothing has been written yet.
         print(text, file=sys.stderr)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sanpath.cli.metrics import MetricsOption
-from sanpath.cli.options import FailOn, FailOnOption, Format, FormatOption, PlainOption, RulesOption, names
+from sanpath.cli.options import (
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PlainOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+    names,
+)
 from sanpath.recording.store import location
 
 if TYPE_CHECKING:
@@ -35,6 +45,7 @@ def sweep(
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
+    policy: PolicyOption = None,
     plain: PlainOption = False,
     metrics: MetricsOption = "",
 ) -> None:
@@ -59,7 +70,7 @@ def sweep(
         only_sources=names(only_sources),
         sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(before.done), cut=tuple(before.cut)),
     )
-    raise typer.Exit(SweepSession(request, form, fail_on, rules, plain, metrics).run())
+    raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
 
 
 def _command_lines(plan: Plan) -> Iterator[str]:

@@ -22,6 +22,7 @@ from sanpath.sweep.plan import Plan
 from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
 
 if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
 
 LOOK_SECONDS = 1.0
@@ -51,11 +52,11 @@ class SweepSession(Session):
         request: RunRequest,
         form: Format,
         fail_on: FailOn,
-        rules: Path | None,
+        choice: Choice,
         plain: bool = False,
         metrics: str = "",
     ) -> None:
-        super().__init__(request, form, fail_on, rules, plain, metrics)
+        super().__init__(request, form, fail_on, choice, plain, metrics)
         if request.sweep is None:
             raise ValueError("a request without a sweep")
         self._plan, self._file = request.sweep.plan, request.sweep.file

@@ -6,27 +6,35 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sanpath.cli.options import PlainOption, Recording, RulesOption
+from sanpath.cli.options import ConfigOption, PlainOption, PolicyOption, Recording, RulesOption, choice
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sanpath.rulebook.site import Choice
 
-def watch(recording: Recording, plain: PlainOption = False, rules: RulesOption = None) -> None:
+
+def watch(
+    recording: Recording,
+    plain: PlainOption = False,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Show what limits a load test that is under way; who records it notices nothing, and only marks are added."""
     from sanpath.cli import live
+    from sanpath.cli.output import checked
     from sanpath.recording.layout import read_manifest
-    from sanpath.rulebook.load import load_rulebook
 
     read_manifest(recording)
-    load_rulebook(rules)
+    chosen = checked(choice(rules, config, policy))
     if live.fits() and not plain:
-        live.show(recording, rules)
+        live.show(recording, chosen)
     else:
-        _lines(recording, rules)
+        _lines(recording, chosen)
 
 
-def _lines(folder: Path, rules: Path | None) -> None:
+def _lines(folder: Path, chosen: Choice) -> None:
     """A line every few seconds until every writer has ended, or its recorder has gone without a word."""
     import time
 
@@ -35,7 +43,7 @@ def _lines(folder: Path, rules: Path | None) -> None:
     from sanpath.views.progress import line
 
     while True:
-        seen = look(folder, rules)
+        seen = look(folder, chosen)
         typer.echo(line(seen.diagnosis) if seen.diagnosis is not None else f"sanpath: {seen.failure}")
         if seen.ended or seen.silent:
             break

@@ -9,6 +9,9 @@ from sanpath.facts.table import FactRow, FactValue
 from sanpath.facts.under_test import UnderTest, gauge, rate, text
 from sanpath.topology.identity import Topology
 
+_REMOTE = ("bytes_remote_read_total", "bytes_remote_write_total")
+_RDMA = tuple(f"smb_direct_bytes_{way}_total" for way in ("sent", "received", "rdma_read", "rdma_written"))
+
 
 def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
     """One row a node that does I/O, or copies data again, and a step."""
@@ -29,6 +32,8 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             if resync is not None and step.load.bytes_per_second
             else None,
             "congestion": congestion,
+            "remote_bytes_per_second": _sum(samples, _REMOTE),
+            "rdma_bytes_per_second": _sum(samples, _RDMA),
         }
 
 
@@ -72,3 +77,9 @@ def _share(part: float | None, rest: float | None) -> float | None:
 def _mean(samples: Sequence[StepSamples], place: str) -> float | None:
     operations, waited = rate(samples, f"ops_{place}_total"), rate(samples, f"latency_seconds_{place}_total")
     return waited / operations if operations and waited is not None else None
+
+
+def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
+    """The rates of counters together. None: one of them is not told."""
+    told = [rate(samples, counter) for counter in counters]
+    return None if None in told else sum(value or 0.0 for value in told)

@@ -50,6 +50,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "driver_queue_depth": _driver_depth(topology, lun),
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
+                "reservation_conflicts_per_second": rate(samples, "reservation_conflicts_total"),
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
                 "operations_per_second": both(samples, "ops"),
             }

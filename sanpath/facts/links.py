@@ -24,6 +24,7 @@ from sanpath.facts.shares import (
     shares_of_test,
 )
 from sanpath.facts.table import FactRow
+from sanpath.facts.under_test import platform_of_hosts
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, cables, io_paths, switch_of
@@ -108,7 +109,7 @@ def link_rows(
     known = [*cables(topology), *between.values()]
     mine = cables_of_test(topology, loads, paths, known)
     crossed = crossings(paths)
-    naa = _lun_identifier(topology, loads)
+    naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
         ports = [p for cable in known if (p := _seen_port(topology, cable, step, counted)) is not None]
@@ -127,6 +128,7 @@ def link_rows(
                     "on_loaded_path": on_loaded_path(cable, cable in sizes, load is not None, shares, mine),
                     "other_path_idle": other_path_idle(cable, sizes, shares, mine),
                     "naa": naa,
+                    "platform": platform,
                 }
 
 
@@ -192,6 +194,7 @@ def _row(
     capable = _number(topology.entities[port.cable.device].attributes.get("capable_bits_per_second"))
     switch = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
     ends = [speed for speed in (capable, switch) if speed is not None]
+    on_path = _path_capable(topology, port.cable, paths)
     errors = [port.sample.rate(f"{what}_total") for what in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")]
     return {
         "entity": port.cable.id,
@@ -222,7 +225,8 @@ def _row(
         "capable_low_bits_per_second": min(ends, default=None),
         "capable_high_bits_per_second": max(ends, default=None),
         "switch_is_slower": None if capable is None or port.negotiated is None else capable > port.negotiated * 1.01,
-        "path_capable_bits_per_second": _path_capable(topology, port.cable, paths),
+        "path_capable_bits_per_second": on_path,
+        "possible_bits_per_second": max((s for s in (*ends, on_path) if s is not None), default=None),
         "sender": _ends(topology, port.cable, direction)[0],
         "receiver": _ends(topology, port.cable, direction)[1],
         "credit_stall_ratio": port.credit_stall(direction),

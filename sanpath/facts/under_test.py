@@ -93,6 +93,13 @@ def names(topology: Topology, lun: str) -> dict[str, FactValue]:
     return {"naa": next(iter(ids.get("naa", ())), None), "device": next(iter(device), None)}
 
 
+def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
+    """The platform of the hosts of the test. None: not told, or they differ."""
+    hosts = {host for load in loads for root in load.roots if (host := host_of(topology, root)) is not None}
+    found = {platform(topology, host) for host in hosts}
+    return found.pop() if len(found) == 1 else None
+
+
 def text(value: Scalar) -> str | None:
     """An attribute that is a name; None: not known."""
     return str(value) if value not in (None, "") else None

@@ -67,12 +67,14 @@ class Condition:
 
     `facts` and `limits` are the names it uses, in the order of the text. `worst` is the fact of the first
     comparison by size and whether more of it (1) or less (-1) is worse; None: it compares nothing by size.
+    `limit_of`: limit → the fact it is compared with, whose unit it has.
     """
 
     sql: str
     facts: tuple[str, ...]
     limits: tuple[str, ...]
     worst: tuple[str, int] | None
+    limit_of: Mapping[str, str]
 
 
 def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> Condition:
@@ -84,7 +86,7 @@ def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str,
     sql = compiler.truth(_parse(line), depth=0)
     if not compiler.facts:
         raise ConditionError("the condition reads no fact", line, 0, len(line))
-    return Condition(sql, tuple(compiler.facts), tuple(compiler.limits), compiler.worst)
+    return Condition(sql, tuple(compiler.facts), tuple(compiler.limits), compiler.worst, compiler.limit_of)
 
 
 def _parse(line: str) -> ast.expr:
@@ -112,6 +114,7 @@ class _Compiler:
         self.facts: dict[str, None] = {}
         self.limits: dict[str, None] = {}
         self.worst: tuple[str, int] | None = None
+        self.limit_of: dict[str, str] = {}
 
     def truth(self, node: ast.expr, depth: int, negated: bool = False) -> str:
         """SQL of something that is true, false or unknown."""
@@ -142,10 +145,17 @@ class _Compiler:
                 raise self._error(node, f"a {left_kind} cannot be compared with a {right_kind}")
             if left_kind != "number" and type(op) in _ORDER:
                 raise self._error(node, f"a {left_kind} can only be compared with == and !=")
+            self._note_limit(operands[i], operands[i + 1])
             parts.append(f"{left} {_SYMBOL[type(op)]} {right}")
             if type(op) in _ORDER and not negated and self.worst is None:
                 self.worst = self._worse(operands[i], op, operands[i + 1])
         return f"({' AND '.join(parts)})"
+
+    def _note_limit(self, left: ast.expr, right: ast.expr) -> None:
+        if isinstance(left, ast.Name) and isinstance(right, ast.Name):
+            for limit, fact in ((left.id, right.id), (right.id, left.id)):
+                if limit in self._values and fact in self._kinds:
+                    self.limit_of.setdefault(limit, fact)
 
     def _worse(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[str, int] | None:
         more = 1 if isinstance(op, ast.Gt | ast.GtE) else -1

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
 from sanpath.recording.duck import connect
@@ -16,7 +19,14 @@ from sanpath.rulebook.policy import Policy, apply_policy
 from sanpath.rulebook.summary import fill
 
 _SQL_TYPES: Mapping[Kind, str] = {"number": "DOUBLE", "truth": "BOOLEAN", "name": "VARCHAR"}
-_OUTCOMES: Mapping[bool | None, Outcome] = {True: "hit", False: "clear", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Numbers of the rows that a condition hits, and of those of which it is not known."""
+
+    hit: NDArray[np.int64]
+    unknown: NDArray[np.int64]
 
 
 def judge(
@@ -24,26 +34,33 @@ def judge(
     tables: Mapping[str, FactTable],
     policy: Policy | None = None,
     statuses: Collection[Status] = RUN_BY_DEFAULT,
+    clear: bool = True,
 ) -> list[Judgement]:
     """One judgement a rule and row of the rule's fact table, in the order of the rules, then of the rows.
 
     Rules of other statuses are left out. A rule whose table is absent or empty gives nothing: see `not_judged`.
-    Raises UsageError for a policy that does not fit the rules, TypeError for a fact that is not of its kind.
+    `clear` False leaves out what is clear, nearly all of a large fabric. Raises UsageError for a policy that does not
+    fit the rules, TypeError for a fact that is not of its kind.
     """
     chosen = [rule for rule in apply_policy(rules, policy or {}) if rule.status in statuses]
     found: dict[str, list[Judgement]] = {rule.id: [] for rule in chosen}
     with closing(_locked_connection()) as connection:
         for kind in dict.fromkeys(rule.each for rule in chosen):
+            table = tables.get(kind)
+            if table is None or not table.rows:
+                continue
             together = [rule for rule in chosen if rule.each == kind]
-            for judgement in _judge_table(connection, together, tables.get(kind)):
-                found[judgement.rule].append(judgement)
+            conditions = [rule_condition(rule) for rule in together]
+            load_facts(connection, conditions, fact_kinds(kind), table.rows)
+            for rule, condition, told in zip(together, conditions, scan(connection, conditions), strict=True):
+                found[rule.id] = list(_judgements(rule, condition, table.rows, told, clear))
     return [judgement for judgements in found.values() for judgement in judgements]
 
 
-def not_judged(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> list[Rule]:
+def not_judged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Rule]:
     """Rules run by default that had no row to judge. A report names them: missing facts are not health."""
-    judged = {judgement.rule for judgement in judgements}
-    return [rule for rule in rules if rule.status in RUN_BY_DEFAULT and rule.id not in judged]
+    judged = {kind for kind, table in tables.items() if table.rows}
+    return [rule for rule in rules if rule.status in RUN_BY_DEFAULT and rule.each not in judged]
 
 
 def rule_condition(rule: Rule) -> Condition:
@@ -51,32 +68,38 @@ def rule_condition(rule: Rule) -> Condition:
     return compile_condition(rule.when, fact_kinds(rule.each), rule.limit_values())
 
 
-def _judge_table(
-    connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule], table: FactTable | None
-) -> Iterator[Judgement]:
-    if table is None or not table.rows:
-        return
-    conditions = [rule_condition(rule) for rule in rules]
-    outcomes = _scan(connection, conditions, fact_kinds(rules[0].each), table.rows)
-    for rule, condition, column in zip(rules, conditions, zip(*outcomes, strict=True), strict=True):
-        for row, outcome in zip(table.rows, column, strict=True):
-            yield _judgement(rule, condition, row, _OUTCOMES[outcome])
-
-
-def _scan(
+def load_facts(
     connection: duckdb.DuckDBPyConnection,
     conditions: Sequence[Condition],
     kinds: Mapping[str, Kind],
     rows: Sequence[FactRow],
-) -> list[tuple[bool | None, ...]]:
-    """For each row the value of each condition."""
+) -> None:
+    """Put the facts that conditions read into the connection's table `facts`, in place of what was there."""
     names = dict.fromkeys(name for condition in conditions for name in condition.facts)
     columns = [[_fact(row, name, kinds[name]) for row in rows] for name in names]
     unnested = [f'unnest(?::{_SQL_TYPES[kinds[name]]}[]) AS "{name}"' for name in names]
-    outcomes = ", ".join(condition.sql for condition in conditions)
-    # Names are quoted and literals rendered by the condition language; values go in as parameters.
-    query = f"SELECT {outcomes} FROM (SELECT unnest(?::BIGINT[]) AS n, {', '.join(unnested)}) ORDER BY n"  # noqa: S608
-    return connection.execute(query, [[*range(len(rows))], *columns]).fetchall()
+    # Names are quoted by the condition language; values go in as parameters.
+    query = f"CREATE OR REPLACE TEMP TABLE facts AS SELECT unnest(?::BIGINT[]) AS n, {', '.join(unnested)}"
+    connection.execute(query, [[*range(len(rows))], *columns])
+
+
+def scan(connection: duckdb.DuckDBPyConnection, conditions: Sequence[Condition]) -> list[Outcomes]:
+    """What each condition says of each row of the table `facts`, in one scan."""
+    # Literals are rendered by the condition language, so that no text of a rule file reaches the database.
+    outcomes = ", ".join(f"{condition.sql} AS c{number}" for number, condition in enumerate(conditions))
+    told = connection.execute(f"SELECT n, {outcomes} FROM facts").fetchnumpy()  # noqa: S608
+    numbers = np.asarray(told["n"])
+    columns = (np.ma.asarray(told[f"c{number}"]) for number in range(len(conditions)))
+    return [Outcomes(numbers[c.filled(False)], numbers[np.ma.getmaskarray(c)]) for c in columns]
+
+
+def _judgements(
+    rule: Rule, condition: Condition, rows: Sequence[FactRow], told: Outcomes, clear: bool
+) -> Iterator[Judgement]:
+    outcomes: dict[int, Outcome] = dict.fromkeys(told.hit.tolist(), "hit")
+    outcomes |= dict.fromkeys(told.unknown.tolist(), "unknown")
+    for n in range(len(rows)) if clear else sorted(outcomes):
+        yield _judgement(rule, condition, rows[n], outcomes.get(n, "clear"))
 
 
 def _fact(row: FactRow, name: str, kind: Kind) -> FactValue:
@@ -92,7 +115,9 @@ def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome)
     limits = rule.limit_values()
     text = ""
     if outcome == "hit":
-        text = fill(rule.summary, {**row, **limits}, units(rule.each))
+        known_units = units(rule.each)
+        of_limits = {limit: known_units[fact] for limit, fact in condition.limit_of.items()}
+        text = fill(rule.summary, {**row, **limits}, known_units | of_limits)
     elif outcome == "unknown":
         text = (
             f"not judged: {' and '.join(missing)} not known"

@@ -19,13 +19,15 @@ from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.document import Document, DocumentError, Place, parse
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
-from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
+from sanpath.rulebook.model import OUTCOMES, POLICIES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.text import did_you_mean, printable
 
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of it."""
 
 Problem = tuple[Place, str]
+
+_TWICE = "two rules are called {!r}; to change a limit of one, use a policy"
 
 
 def load_rulebook(folder: Path | None = None) -> tuple[Rule, ...]:
@@ -39,16 +41,25 @@ def load_rulebook(folder: Path | None = None) -> tuple[Rule, ...]:
     return _by_id(rules)
 
 
+def usable_rulebook(folder: Path | None = None) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """All built-in rules and those of a folder that can be used, and the mistakes of those that cannot: a line each,
+    with what belongs to it. One wrong file takes no other rule away. Raises UsageError for a folder without rules."""
+    rules, refused = {rule.id: rule for rule in load_rulebook()}, []
+    for file, shown in _files_at(folder) if folder is not None else ():
+        try:
+            (rule,) = _read_all([(file, shown)])
+        except UsageError as error:
+            refused.append(str(error))
+            continue
+        if rule.id in rules:
+            refused.append(_TWICE.format(rule.id))
+        rules.setdefault(rule.id, rule)
+    return tuple(rules[rule_id] for rule_id in sorted(rules)), tuple(refused)
+
+
 def read_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of one file, or of all files below a folder, by id. Raises UsageError naming every mistake."""
-    if path.is_dir():
-        found = list(_yaml_files(path, str(path)))
-        if not found:
-            raise UsageError(f"{path}: no rule files (*.yaml) in this folder")
-        return _by_id(_read_all(found))
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file or folder")
-    return _by_id(_read_all([(path, str(path))]))
+    return _by_id(_read_all(_files_at(path)))
 
 
 def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
@@ -83,6 +94,17 @@ def load_rule(data: bytes, shown: str) -> Rule:
     return rule
 
 
+def _files_at(path: Path) -> list[tuple[Traversable, str]]:
+    if not path.is_dir() and not path.is_file():
+        raise UsageError(f"{path}: no such file or folder")
+    found: list[tuple[Traversable, str]] = [(path, str(path))]
+    if path.is_dir():
+        found = list(_yaml_files(path, str(path)))
+    if not found:
+        raise UsageError(f"{path}: no rule files (*.yaml) in this folder")
+    return found
+
+
 def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         name = f"{shown}/{entry.name}"
@@ -113,7 +135,7 @@ def _by_id(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     by_id: dict[str, Rule] = {}
     for rule in rules:
         if rule.id in by_id:
-            raise UsageError(f"two rules are called {rule.id!r}; to change a limit of one, use a policy")
+            raise UsageError(_TWICE.format(rule.id))
         by_id[rule.id] = rule
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
@@ -140,7 +162,7 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         yield ("summary",), f"summary: {error}"
     for position, fix in enumerate(rule.fix):
         try:
-            remedy.check((*fix.commands, fix.verify, fix.undo), kinds)
+            remedy.check((*fix.commands, fix.scope, fix.verify, fix.undo), kinds)
         except ValueError as error:
             yield ("fix", position, "commands"), str(error)
         for name, value in fix.only_if.items():
@@ -153,6 +175,8 @@ def _limit_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
     for name in rule.limits:
         if name in kinds or name == "entity" or keyword.iskeyword(name):
             yield ("limits", name), f"a limit cannot be called {name!r}: that name has a meaning already"
+        if 0 < [rule.limits[name].under(policy) is None for policy in POLICIES].count(True) < len(POLICIES):
+            yield ("limits", name), f"the limit {name!r} needs a value for each of {', '.join(POLICIES)}, or for none"
     try:
         used = compile_condition(rule.when, kinds, rule.limit_values()).limits
     except ConditionError as error:

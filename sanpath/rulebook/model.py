@@ -14,12 +14,17 @@ Status = Literal["sandbox", "stable", "deprecated"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Role = Literal["cause", "culprit", "symptom", "risk", "validity", "data-quality", "information"]
 Disruption = Literal["none", "path", "vm", "host", "outage"]
+PolicyName = Literal["aggressive", "moderate", "conservative"]
 Outcome = Literal["hit", "clear", "unknown"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 RUN_BY_DEFAULT: tuple[Status, ...] = ("stable",)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+ROLES: tuple[Role, ...] = get_args(Role)
+DISRUPTIONS: tuple[Disruption, ...] = get_args(Disruption)
+"""From what interrupts nothing to what interrupts most."""
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 def _printable(text: str) -> str:
@@ -32,6 +37,8 @@ def _printable(text: str) -> str:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_printable)]
 Number = Annotated[FiniteFloat, Field(strict=True)]
 Name = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]*$", max_length=60)]
+Step = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]*$", max_length=60)]
+StepName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]*(/[a-z][a-z0-9-]*)?$", max_length=121)]
 
 
 class _Part(BaseModel):
@@ -43,6 +50,13 @@ class Limit(_Part):
 
     value: Number
     source: Text = Field(description="where the value comes from: a standard, a data sheet, a measurement")
+    aggressive: Number | None = Field(default=None, description="the value under --policy aggressive")
+    moderate: Number | None = Field(default=None, description="the value under --policy moderate")
+    conservative: Number | None = Field(default=None, description="the value under --policy conservative")
+
+    def under(self, policy: PolicyName) -> float | None:
+        """The value under a policy. None: the policy leaves it as it is."""
+        return {"aggressive": self.aggressive, "moderate": self.moderate, "conservative": self.conservative}[policy]
 
 
 class Fix(_Part):
@@ -60,6 +74,18 @@ class Fix(_Part):
     undo: Text = Field(description="how to go back")
     only_if: Mapping[Name, FactValue] = Field(
         default={}, description="facts of the entity that this remedy is for, e.g. technology: fibre_channel"
+    )
+    shell: Literal["posix", "powershell"] | None = Field(
+        default=None, description="what the commands are typed into, where names with blanks can be quoted"
+    )
+    relieves: Literal["idle_path"] | None = Field(
+        default=None, description="it brings idle paths into use, which relieves a full link beside them"
+    )
+    reads_only: bool = Field(default=False, description="it shows something and changes nothing: no step of a plan")
+    name: Step | None = Field(default=None, description="what `after` of other remedies calls it")
+    after: tuple[StepName, ...] = Field(
+        default=(),
+        description="what comes before it in the same plan: a rule's id, or rule-id/name of a remedy",
     )
 
 
@@ -130,7 +156,8 @@ class Finding:
 
     `outcome` is "hit" when any step hits, else "unknown"; `steps` are those of that outcome and `unknown_steps`
     those that could not be judged. `evidence` and `summary` are of the worst step. `gain`: what mending it would
-    give, None until the verdict has worked it out.
+    give, None until the verdict has worked it out. `in_this_run`: whether a cause or risk limits this run, and what
+    else does; None: not asked. `relieves`: another entity that limits, and that mending this relieves.
     """
 
     rule: str
@@ -146,4 +173,6 @@ class Finding:
     why: str
     fix: tuple[Fix, ...]
     gain: str | None = None
+    in_this_run: str | None = None
+    relieves: str | None = None
     unknown_steps: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from pathlib import Path
 from sanpath.catalogue import load as catalogue
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.load import load_rulebook
-from sanpath.rulebook.model import SEVERITIES, Fix, Rule
+from sanpath.rulebook.model import POLICIES, SEVERITIES, Fix, Limit, Rule
 
 FOLDER = "docs/rules"
 SCHEMA = "rules/schema.json"
@@ -42,7 +42,7 @@ def _page(rule: Rule) -> str:
     condition = rule_condition(rule)
     facts = catalogue.facts()[rule.each]
     fact_rows = [(f"`{name}`", facts[name].unit, _line(facts[name].meaning)) for name in condition.facts]
-    limit_rows = [(f"`{name}`", f"{x.value:g}", _line(x.source)) for name, x in rule.limits.items()]
+    limit_rows = [(f"`{name}`", _values(x), _line(x.source)) for name, x in rule.limits.items()]
     parts = [
         f"{_GENERATED}\n# {rule.id}: {_line(rule.title)}",
         f"{rule.severity} severity, role *{rule.role}*, judged on each `{rule.each}`, {rule.status}.",
@@ -58,6 +58,12 @@ def _page(rule: Rule) -> str:
         _table(("facts", "outcome"), [(_line(test.name), test.expect) for test in rule.tests]),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _values(limit: Limit) -> str:
+    """The limit's own value, and those under policies."""
+    told = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
+    return f"{limit.value:g}" + (f" ({', '.join(told)})" if told else "")
 
 
 def _fix(fix: Fix) -> str:

@@ -2,7 +2,7 @@
 
 In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. What is not known,
 and what could mean something to a shell, stays as it is, for a person to fill in: the command of a wrong port is
-worse than none.
+worse than none. Where the remedy names its shell, a name with blanks is put in quotes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from sanpath.rulebook.text import did_you_mean
 
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
+_QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
+"""Between single quotes these are themselves in a POSIX shell and in PowerShell alike; quotes, which PowerShell knows
+several of, and its wildcards are not among them."""
 
 
 def check(commands: Iterable[str], names: Collection[str]) -> None:
@@ -38,16 +41,21 @@ def _fits(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
 
 def _filled(fix: Fix, facts: Mapping[str, FactValue]) -> Fix:
     def fill(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0]), text)
+        return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
 
     return fix.model_copy(
         update={
             "commands": tuple(fill(command) for command in fix.commands),
+            "scope": fill(fix.scope),
             "verify": fill(fix.verify),
             "undo": fill(fix.undo),
         }
     )
 
 
-def _value(fact: FactValue, otherwise: str) -> str:
-    return fact if isinstance(fact, str) and _HARMLESS.fullmatch(fact) else otherwise
+def _value(fact: FactValue, otherwise: str, fix: Fix) -> str:
+    if isinstance(fact, str) and _HARMLESS.fullmatch(fact):
+        return fact
+    if isinstance(fact, str) and fix.shell is not None and _QUOTABLE.fullmatch(fact):
+        return f"'{fact}'"
+    return otherwise

@@ -9,7 +9,6 @@ from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
-from sanpath.rulebook.policy import Policy
 from sanpath.rulebook.remedy import fitting
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
@@ -23,19 +22,21 @@ def findings(
     tables: Mapping[str, FactTable],
     judgements: Sequence[Judgement],
     verdict: Verdict,
-    policy: Policy | None = None,
 ) -> list[Finding]:
     """What the rules say: hits before unknowns, causes before the rest."""
     limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
     no_way_round = set(_no_way_round(tables, judgements))
     kinds = {rule.id: rule.cause_of for rule in rules}
+    beside_idle = next(_beside_idle(tables, limiting - no_way_round), None)
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
+    bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
     found = []
-    for f in group(rules, judge(rules, tables, policy)).findings:
+    for f in group(rules, judge(rules, tables, clear=False)).findings:
         rows = table[f.rule].select(entity=f.entity, direction=f.direction)
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
-        found.append(_in_context(f, rows, limiting, verdict, kinds.get(f.rule, ())))
+        relieved = beside_idle if f.rule in bring_paths else None
+        found.append(_in_context(f, rows, limiting, verdict, kinds.get(f.rule, ()), relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -49,7 +50,7 @@ def stamps(found: Sequence[Finding], step: str) -> Iterator[str]:
 def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
     """Rules that had nothing to judge, by the facts they lack."""
     missing: dict[str, list[str]] = {}
-    for rule in not_judged(rules, judge(rules, tables)):
+    for rule in not_judged(rules, tables):
         missing.setdefault(rule.each, []).append(rule.id)
     return [
         Unobserved(f"facts of any {table.replace('_', ' ')}", "no source tells any", f"not judged: {', '.join(ids)}")
@@ -68,14 +69,23 @@ def _no_way_round(tables: Mapping[str, FactTable], judgements: Sequence[Judgemen
                 yield from ((entity, direction) for entity in together)
 
 
+def _beside_idle(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]) -> Iterator[str]:
+    """Links that limit while a link beside them is idle."""
+    for row in tables["link"].select(other_path_idle=True):
+        if (row["entity"], row["direction"]) in limiting:
+            yield str(row["entity"])
+
+
 def _in_context(
     finding: Finding,
     rows: Sequence[FactRow],
     limiting: set[tuple[str, str]],
     verdict: Verdict,
     cause_of: Sequence[str],
+    relieved: str | None,
 ) -> Finding:
-    """`rows`: facts of the finding's entity and direction; `cause_of`: kinds of verdict that the rule explains."""
+    """`rows`: facts of the finding's entity and direction; `cause_of`: kinds of verdict that the rule explains;
+    `relieved`: a full link that mending it relieves."""
     finding = replace(finding, fix=fitting(finding.fix, rows))
     if finding.outcome != "hit":
         return finding
@@ -84,10 +94,31 @@ def _in_context(
         return replace(finding, role="information")
     if finding.role == "cause" and cause_of and verdict.kind not in cause_of:
         return replace(finding, role="information")
-    if (finding.entity, finding.direction) not in limiting:
-        return finding
+    limits = (finding.entity, finding.direction) in limiting
+    if finding.role in ("cause", "risk"):
+        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
+    if not limits:
+        return replace(finding, relieves=relieved)
     gain = None
     if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second
         gain = f"at most {iops(high)} with all coincident links relieved; the rest was seen to bear {iops(low)}"
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
+
+
+def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
+    """Whether it limits this run. A configuration is no fault because a list of good practice says so."""
+    if limits or finding.role == "cause":
+        return "it limits this run"
+    if relieved is not None:
+        return f"mending it relieves what limits this run, {_short(relieved)}: a path beside it is idle"
+    if verdict.kind == "cannot_tell":
+        return "whether it limits this run cannot be told"
+    what = verdict.bottlenecks[0].entity if verdict.bottlenecks else None
+    if what is None:
+        return f"it does not limit this run: {verdict.kind.replace('_', ' ')}"
+    return f"it does not limit this run: {_short(what)} does"
+
+
+def _short(entity: str) -> str:
+    return entity.partition(":")[2].replace("--", " - ")

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sanpath.rulebook.model import Finding
+from sanpath.rulebook.accepted import Accepted
+from sanpath.rulebook.model import Disruption, Finding, PolicyName
+from sanpath.rulebook.site import ChangedLimit
 
 SCHEMA = "sanpath.diagnosis/1"
 
@@ -335,6 +337,51 @@ class Mark:
     text: str
 
 
+PlanPurpose = Literal["limit", "test", "risk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A finding that a step of the plan resolves."""
+
+    rule: str
+    entity: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step of the remediation plan; sanpath prints it and never runs it.
+
+    `purpose`: it relieves what limits, makes the test worth believing, or removes a risk that does not limit now.
+    `after`: numbers of the steps that have to come before it. `gain_ops_per_second`: what the what-if predicts once
+    all that limits is relieved together; None: not worked out.
+    """
+
+    number: int
+    purpose: PlanPurpose
+    platform: str
+    commands: Sequence[str]
+    scope: str
+    disruption: Disruption
+    verify: str
+    undo: str
+    resolves: Sequence[Resolved]
+    gain: str | None
+    gain_ops_per_second: Interval | None
+    after: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How the rules judged: the policy (None: the rules' own limits), limits that were changed, what a site has
+    accepted, and mistakes of rule files that were not used."""
+
+    policy: PolicyName | None = None
+    limits: Sequence[ChangedLimit] = ()
+    suppressed: Sequence[Accepted] = ()
+    refused: Sequence[str] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Everything sanpath has to say about a recording."""
@@ -350,4 +397,6 @@ class Diagnosis:
     sources: Sequence[SourceAccount]
     marks: Sequence[Mark] = ()
     configuration: Sequence[Setting] = ()
+    plan: Sequence[PlanStep] = ()
+    judging: Judging = field(default_factory=Judging)
     schema: str = field(default=SCHEMA)

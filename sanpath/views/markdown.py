@@ -44,6 +44,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Not seen", [f"{u.what}: {u.why} - {u.consequence}" for u in diagnosis.unobserved])
     yield from _list("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     yield from _list("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    yield from _list("How the rules judged", words.judging_lines(diagnosis))
     yield from _sources(diagnosis)
 
 
@@ -65,18 +66,17 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
 
 
 def _do_next(diagnosis: Diagnosis) -> Iterator[str]:
-    remedies = words.remedies(diagnosis)
-    if remedies:
+    if diagnosis.plan:
         yield from _title("Do next")
-    for place, (finding, number) in enumerate(remedies, start=1):
-        fix = finding.fix[number]
-        yield f"{place}. {safe(fix.platform)} ({words.DISRUPTION[fix.disruption]}). {safe(fix.scope)}"
+    for step in diagnosis.plan:
+        said = f"{words.plan_text(step)} {step.scope}"
+        yield f"{step.number}. {safe(step.platform)} ({words.DISRUPTION[step.disruption]}). {safe(said)}"
         yield ""
-        if fix.commands:
+        if step.commands:
             yield "   ```"
-            yield from (f"   {words.printable(command)}" for command in fix.commands)
+            yield from (f"   {words.printable(command)}" for command in step.commands)
             yield "   ```"
-        yield f"   Verify: {safe(fix.verify)} Undo: {safe(fix.undo)}"
+        yield f"   Verify: {safe(step.verify)} Undo: {safe(step.undo)}"
         yield ""
 
 

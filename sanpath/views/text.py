@@ -53,6 +53,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     parts += _section("Not seen", unseen)
     parts += _section("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     parts += _section("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    parts += _section("How the rules judged", words.judging_lines(diagnosis))
     parts += _sources(diagnosis)
     return Group(*parts)
 
@@ -87,15 +88,13 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
 
 
 def _do_next(diagnosis: Diagnosis) -> list[RenderableType]:
-    remedies = words.remedies(diagnosis)
-    if not remedies:
+    if not diagnosis.plan:
         return []
     lines: list[RenderableType] = [Text("\nDo next", style="bold")]
-    for place, (finding, number) in enumerate(remedies, start=1):
-        fix = finding.fix[number]
-        lines.append(Text(f"  {place} {fix.platform} ({words.DISRUPTION[fix.disruption]})"))
-        lines += [Padding(Text(f"$ {command}", style="bold"), (0, 0, 0, 6)) for command in fix.commands]
-        lines.append(Padding(Text(fix.scope, style="dim"), (0, 0, 0, 4)))
+    for step in diagnosis.plan:
+        lines.append(Text(f"  {step.number} {step.platform} ({words.DISRUPTION[step.disruption]})"))
+        lines += [Padding(Text(f"$ {command}", style="bold"), (0, 0, 0, 6)) for command in step.commands]
+        lines.append(Padding(Text(f"{words.plan_text(step)} {step.scope}", style="dim"), (0, 0, 0, 4)))
     return lines
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.rulebook.model import SEVERITIES, Finding
+from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import (
     BudgetPart,
     Cleared,
     Diagnosis,
     ElementUse,
     LatencyBudget,
+    PlanStep,
     SourceAccount,
     StepResult,
 )
@@ -111,16 +112,42 @@ def not_judged(diagnosis: Diagnosis) -> list[Finding]:
     return [finding for finding in diagnosis.findings if finding.outcome == "unknown"]
 
 
-def remedies(diagnosis: Diagnosis) -> list[tuple[Finding, int]]:
-    """(finding, number of its fix) of the most severe cause, what needs no outage first; the same commands once."""
-    cost = list(DISRUPTION)
-    causes = [finding for finding in hits(diagnosis) if finding.role in ("cause", "culprit")]
-    found: dict[tuple[str, str, Sequence[str]], tuple[Finding, int]] = {}
-    for finding in causes:
-        if SEVERITIES.index(finding.severity) == min(SEVERITIES.index(f.severity) for f in causes):
-            for number, fix in enumerate(finding.fix):
-                found.setdefault((finding.rule, fix.platform, fix.commands), (finding, number))
-    return sorted(found.values(), key=lambda r: cost.index(r[0].fix[r[1]].disruption))
+PURPOSES = {
+    "limit": "It relieves what limits",
+    "test": "It makes the test worth believing",
+    "risk": "A risk that does not limit this run",
+}
+
+
+def plan_text(step: PlanStep) -> str:
+    """What a step of the plan is for, what it brings and what it waits for."""
+    resolves = ", ".join(dict.fromkeys(resolved.rule for resolved in step.resolves))
+    said = f"{PURPOSES[step.purpose]}: {resolves}."
+    if step.gain_ops_per_second:
+        said += f" Together with all that limits: up to {iops(step.gain_ops_per_second[1])}."
+    if step.after:
+        said += f" After step {' and '.join(str(number) for number in step.after)}."
+    return said
+
+
+def judging_lines(diagnosis: Diagnosis) -> list[str]:
+    """What a site has changed or accepted, and rule files that were left out; empty for the rules as they are."""
+    judging = diagnosis.judging
+    lines = [f"policy {judging.policy}"] if judging.policy else []
+    lines += [
+        f"{one.rule}: {one.limit} is {one.value:g} instead of {one.instead_of:g} ({one.source})"
+        for one in judging.limits
+    ]
+    for one in judging.suppressed:
+        what = one.rule if one.entity == "*" else f"{one.rule} on {one.entity}"
+        if one.expired:
+            lines.append(f"the suppression of {what} ended on {one.until}, its findings count again: {one.reason}")
+        else:
+            lines.append(
+                f"{what} is suppressed until {one.until}, findings taken out: {len(one.findings)}; {one.reason}"
+            )
+            lines += [f"suppressed: {finding.summary}" for finding in one.findings]
+    return lines + [f"rule file left out: {' '.join(mistake.split())}" for mistake in judging.refused]
 
 
 def next_text(diagnosis: Diagnosis) -> str | None:
@@ -262,8 +289,9 @@ def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
 def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
     """One finding in a sentence, with the other elements it holds for."""
     also = f" The same holds for {', '.join(short(other.entity) for other in others)}." if others else ""
+    here = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Mending it: {finding.gain}." if finding.gain else ""
-    return f"{printable(finding.summary)}.{also}{gain}"
+    return f"{printable(finding.summary)}.{also}{printable(here)}{gain}"
 
 
 def clock(source: SourceAccount) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import analysis, flasharray, imports, lateness, snmp, startup, throughput, vsphere
+from tests.benchmarks import analysis, flasharray, imports, lateness, rules, snmp, startup, throughput, vsphere
 
 BENCHMARKS = {
     "startup": startup.measure,
     "lateness": lateness.measure,
     "throughput": throughput.measure,
     "imports": imports.measure,
+    "rules": rules.measure,
     "snmp": snmp.measure,
     "flasharray": flasharray.measure,
     "vsphere": vsphere.measure,

@@ -20,6 +20,7 @@ from sanpath.cli import main, metrics
 from sanpath.cli.child import environment, python
 from sanpath.errors import UsageError
 from sanpath.recording.layout import create
+from sanpath.rulebook.site import Choice
 from tests.support.stories import recorded
 
 
@@ -86,13 +87,13 @@ def test_a_taken_port_ends_the_run_before_it_begins(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         where = str(other.getsockname()[1])
         taken = pytest.raises(UsageError, match=f"^--metrics {where}: Address already in use$")
-        with taken, metrics.served(where, tmp_path / "none.sanpath", None):
+        with taken, metrics.served(where, tmp_path / "none.sanpath", Choice()):
             pytest.fail("nobody is served")
 
 
 def test_who_can_reach_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for where, said in (("0", "/metrics\n"), ("0.0.0.0:0", "to whoever reaches this machine, without a password\n")):
-        with metrics.served(where, tmp_path / "none.sanpath", None):
+        with metrics.served(where, tmp_path / "none.sanpath", Choice()):
             assert capsys.readouterr().err.endswith(said)
 
 

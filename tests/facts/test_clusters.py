@@ -11,10 +11,13 @@ from sanpath.model import Column, Table
 from tests.support.recording import RecordingBuilder
 
 LOAD = Table("load", tuple(Column(f"{n}_read_total", 64) for n in ("ops", "latency_seconds", "bytes")))
+SMB_DIRECT = ("sent", "received", "rdma_read", "rdma_written")
 NODE = Table(
     "cluster_node",
     (
         *(Column(f"{n}_{where}_read_total", 64) for n in ("ops", "latency_seconds") for where in ("local", "remote")),
+        *(Column(f"bytes_remote_{direction}_total", 64) for direction in ("read", "write")),
+        *(Column(f"smb_direct_bytes_{way}_total", 64) for way in SMB_DIRECT),
         Column("resync_bytes_per_second_read"),
     ),
 )
@@ -46,6 +49,8 @@ def facts(tmp_path: Path) -> Facts:
         out.samples("fio", LOAD, at, {"fio": done})
         node = {"ops_local_read_total": 225 * at, "ops_remote_read_total": 75 * at}
         node |= {"latency_seconds_local_read_total": 450 * at, "latency_seconds_remote_read_total": 300 * at}
+        node |= {"bytes_remote_read_total": 3000 * at, "bytes_remote_write_total": 1000 * at}
+        node |= {f"smb_direct_bytes_{way}_total": 500 * at for way in SMB_DIRECT}
         out.samples("s2d", NODE, at, {"n1": {**node, "resync_bytes_per_second_read": 1000}})
         out.samples(
             "s2d",
@@ -63,6 +68,8 @@ def test_reads_of_a_node_from_its_own_disks_and_from_others(facts: Facts) -> Non
     assert row["local_read_share"] == pytest.approx(0.75)
     assert row["local_read_seconds"] == pytest.approx(2)
     assert row["remote_read_seconds"] == pytest.approx(4)
+    assert row["remote_bytes_per_second"] == pytest.approx(4000)
+    assert row["rdma_bytes_per_second"] == pytest.approx(2000), "four counters of 500"
     assert row["resync_ratio"] == pytest.approx(0.25), "1,000 of 4,000 bytes a second"
 
 

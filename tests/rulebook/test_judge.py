@@ -96,11 +96,22 @@ def test_each_rule_judges_every_row_of_its_own_table() -> None:
 
 
 def test_rule_without_a_table_is_reported_as_not_judged() -> None:
-    judgements = judge(RULES, links(row()))
-    unjudged = not_judged(RULES, judgements)
+    unjudged = not_judged(RULES, links(row()))
     assert GAP in unjudged
     stable = [rule for rule in RULES if rule.status in RUN_BY_DEFAULT]
     assert {rule.id for rule in unjudged} == {rule.id for rule in stable if rule.each != "link"}
+
+
+def test_a_limit_is_told_in_the_unit_of_the_fact_it_is_compared_with() -> None:
+    rule = LINK_FULL.model_copy(update={"when": "utilisation > full_share", "summary": "more than {full_share}"})
+    (judgement,) = judge([rule], links(row()))
+    assert judgement.summary == "more than 95.0 %"
+
+
+def test_what_is_clear_can_be_left_out() -> None:
+    table = links(row(), row(step="2", utilisation=0.1), row(step="3", utilisation=None))
+    told = judge([LINK_FULL], table, clear=False)
+    assert [(j.step, j.outcome) for j in told] == [("1", "hit"), ("3", "unknown")]
 
 
 def test_outcomes_stay_with_their_rows_in_large_tables() -> None:

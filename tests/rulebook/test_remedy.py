@@ -73,6 +73,23 @@ def test_what_a_shell_could_obey_is_left_out(name: str) -> None:
     assert filled(switch_port=name) == SPEED
 
 
+@pytest.mark.parametrize("shell", ["posix", "powershell"])
+def test_a_name_with_blanks_is_quoted_where_the_shell_is_known(shell: str) -> None:
+    fix = SPEED.model_copy(update={"commands": ("Get-VM <naa>",), "shell": shell})
+    (got,) = remedy.fitting([fix], [{"naa": "SQL VM 01 (test)"}])
+    assert got.commands == ("Get-VM 'SQL VM 01 (test)'",)
+
+
+@pytest.mark.parametrize(
+    "name", ["a'; reboot; '", "a\u2019; reboot", "a`b c", "a$b c", "a\nb c", "*", "vm[1] a", "-x y", " a"]
+)
+@pytest.mark.parametrize("shell", ["posix", "powershell"])
+def test_what_could_end_the_quotes_is_left_out(name: str, shell: str) -> None:
+    fix = SPEED.model_copy(update={"commands": ("Get-VM <naa>",), "shell": shell})
+    (got,) = remedy.fitting([fix], [{"naa": name}])
+    assert got.commands == ("Get-VM <naa>",)
+
+
 def test_a_number_is_no_name() -> None:
     assert filled(switch_port=7.0).commands[0] == "interface <switch_port>"
 

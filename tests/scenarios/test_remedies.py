@@ -37,6 +37,20 @@ def test_round_robin_is_advised_where_both_ends_have_an_idle_path(tmp_path: Path
     assert f"$ {ROUND_ROBIN}" in text.render(found, 120)
 
 
+def test_the_path_policy_says_whether_it_matters_in_this_run(tmp_path: Path) -> None:
+    """With an idle path from end to end, to spread the I/O relieves the full link; behind a full port it does not."""
+    whole = full(tmp_path / "a", [HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET])
+    (policy,) = (f for f in whole.findings if (f.rule, f.outcome) == ("single-path-in-use", "hit"))
+    assert (policy.title, policy.role) == ("MRU path policy", "risk")
+    assert "a path beside it is idle" in (policy.in_this_run or "")
+    assert whole.plan[0].commands[0] == ROUND_ROBIN
+    assert {resolved.rule for resolved in whole.plan[0].resolves} == {"link-full", "single-path-in-use"}
+    half = full(tmp_path / "b", [HOST_PORT, ARRAY_PORT, SECOND_HBA])
+    (policy,) = (f for f in half.findings if (f.rule, f.outcome) == ("single-path-in-use", "hit"))
+    assert (policy.in_this_run or "").startswith("it does not limit this run: ")
+    assert not any("single-path-in-use" in {r.rule for r in step.resolves} for step in half.plan[:1])
+
+
 def test_round_robin_is_not_advised_where_there_is_no_other_path() -> None:
     assert not any("VMW_PSP_RR" in command or "multipath" in command for command in commands(told("published")))
 

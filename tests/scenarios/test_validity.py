@@ -12,7 +12,6 @@ import pytest
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.words import remedies
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import AtArray, Flow, San
@@ -223,8 +222,8 @@ def test_a_process_at_the_end_of_its_core_is_the_cause() -> None:
     finding = hits(found)["generator-cpu"]
     assert (finding.role, finding.entity) == ("cause", "load:fio")
     assert "99.0 % of a core" in finding.summary
-    first, number = remedies(found)[0]
-    assert (first.rule, first.fix[number].commands) == ("generator-cpu", ("fio --numjobs=MORE OTHER-OPTIONS",))
+    first = found.plan[0]
+    assert (first.resolves[0].rule, first.commands) == ("generator-cpu", ("fio --numjobs=MORE OTHER-OPTIONS",))
 
 
 def test_a_busy_process_above_a_full_link_is_not(tmp_path: Path) -> None:

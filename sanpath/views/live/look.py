@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError
@@ -14,8 +13,8 @@ from sanpath.facts.series import Series, series
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.site import Choice, Site, rules_of
 from sanpath.topology.identity import resolve
 from sanpath.verdict.model import Diagnosis
 from sanpath.views.live.way import Stop, way
@@ -76,12 +75,12 @@ class Look:
 
 
 @cache
-def _rulebook(rules: Path | None) -> Sequence[Rule]:
+def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
     """Read once: parsing the rules costs as much as judging a minute of a test."""
-    return load_rulebook(rules)
+    return rules_of(choice)
 
 
-def look(folder: Location, rules: Path | None = None) -> Look:
+def look(folder: Location, choice: Choice | None = None) -> Look:
     """Read and judge a recording, finished or growing. Whatever goes wrong is in `failure`: the next look may do."""
     taken, began = time.time(), time.process_time()
     try:
@@ -90,7 +89,7 @@ def look(folder: Location, rules: Path | None = None) -> Look:
         topology = resolve(recording.inventory())
         return Look(
             taken,
-            diagnose(recording, _rulebook(rules)),
+            diagnose(recording, *_rulebook(choice or Choice())),
             ended=recording.writers > 0 and len(recording.endings()) >= recording.writers,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),

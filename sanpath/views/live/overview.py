@@ -136,10 +136,9 @@ def blind(diagnosis: Diagnosis, width: int) -> Section:
 def do_next(diagnosis: Diagnosis, width: int) -> Section:
     """What to do, with its commands."""
     lines: list[Text] = []
-    for number, (finding, which) in enumerate(words.remedies(diagnosis), start=1):
-        fix = finding.fix[which]
-        lines += wrapped(f"{number}", f"{fix.platform} ({words.DISRUPTION[fix.disruption]})", width)
-        lines += [text for command in fix.commands for text in wrapped("  $", command, width, "bold")]
+    for step in diagnosis.plan:
+        lines += wrapped(f"{step.number}", f"{step.platform} ({words.DISRUPTION[step.disruption]})", width)
+        lines += [text for command in step.commands for text in wrapped("  $", command, width, "bold")]
     return _listed("do next", lines, width, rank=1)
 
 

@@ -1,4 +1,4 @@
-"""`python -m sanpath.views.live.reader FOLDER [RULES]`: looks at a recording each time it is asked to.
+"""`python -m sanpath.views.live.reader FOLDER [CHOICE]`: looks at a recording each time it is asked to.
 
 A process of its own: judging a long recording takes seconds, and the screen must answer its keys meanwhile. A line on
 standard input asks for a look, or has something marked: `mark MICROSECONDS TEXT`. The answer, a look or why the mark
@@ -10,25 +10,25 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from pathlib import Path
 
 from sanpath.errors import SanpathError
 from sanpath.recording.mark import MARK, add_mark
 from sanpath.recording.store import Location, location
+from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import Look, look
 
 SIZE_BYTES = 8
 """An answer is preceded by its size as an integer of so many bytes, the highest first."""
 
 
-def main(folder: Location, rules: Path | None) -> None:
+def main(folder: Location, choice: Choice) -> None:
     """Answer until the input is closed."""
     os.nice(10)  # Recorder and load generator go first.
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
-        said: Look | str = _marked(folder, rest) if word == MARK else look(folder, rules)
+        said: Look | str = _marked(folder, rest) if word == MARK else look(folder, choice)
         answer = pickle.dumps(said)
         answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
         answers.flush()
@@ -45,4 +45,4 @@ def _marked(folder: Location, words: str) -> str:
 
 
 if __name__ == "__main__":
-    main(location(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(location(sys.argv[1]), Choice.of(sys.argv[2:]))

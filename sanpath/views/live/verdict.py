@@ -77,8 +77,7 @@ def why(told: Told, width: int) -> list[Text]:
 
 def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
     """The first thing to do about it."""
-    for finding, number in words.remedies(diagnosis)[:1]:
-        fix = finding.fix[number]
+    for fix in diagnosis.plan[:1]:
         said = "; ".join(fix.commands) or fix.scope
         return wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {said}", width)
     return []

@@ -1,4 +1,4 @@
-"""`python -m sanpath.views.prometheus.exporter HOST PORT FOLDER [RULES]`: serves a recording that grows.
+"""`python -m sanpath.views.prometheus.exporter HOST PORT FOLDER [CHOICE]`: serves a recording that grows.
 
 A process of its own, which looks at the folder like any other reader: neither a scrape nor a server that hangs can
 delay a poll. A scrape gets what was judged last and starts nothing. The first line on standard output is the port, or
@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Event, Thread
 
 from prometheus_client import CollectorRegistry, start_http_server
@@ -20,6 +19,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from sanpath.recording.store import Location, location
+from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import Look, look
 from sanpath.views.prometheus.exposition import families
 
@@ -49,7 +49,7 @@ class Shown(Collector):
             yield from families(diagnosis)
 
 
-def main(host: str, port: int, folder: Location, rules: Path | None) -> None:
+def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
     os.nice(10)  # Recorder and load generator go first.
     shown, alone = Shown(), Event()
@@ -63,7 +63,7 @@ def main(host: str, port: int, folder: Location, rules: Path | None) -> None:
     print(server.server_port, flush=True)
     Thread(target=_tell_end_of_input, args=(alone,), daemon=True).start()
     while True:
-        seen = shown.look = look(folder, rules)
+        seen = shown.look = look(folder, choice)
         if alone.is_set() and (seen.ended or seen.silent or seen.diagnosis is None):
             return
         time.sleep(seen.pause_seconds)
@@ -75,4 +75,4 @@ def _tell_end_of_input(alone: Event) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), location(sys.argv[3]), Path(sys.argv[4]) if len(sys.argv) > 4 else None)
+    main(sys.argv[1], int(sys.argv[2]), location(sys.argv[3]), Choice.of(sys.argv[4:]))

@@ -27,6 +27,7 @@ from sanpath.verdict.model import (
     Unobserved,
     Verdict,
 )
+from sanpath.verdict.plan import plan
 from sanpath.views.live.look import Freshness, Look
 from sanpath.views.live.way import Stop
 
@@ -146,6 +147,18 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         "link-full", "A link is full", "cause", "high", entity, "read", (last.name,), "hit", {},
         f"{entity} is full", "a full link makes every I/O wait", (FIX,),
     )  # fmt: skip
+    findings = (hit,) if last.verdict.bottlenecks else ()
+    verdict = Verdict(
+        last.verdict.kind,
+        "A",
+        last.name,
+        "The link is full.",
+        last.verdict.bottlenecks,
+        None,
+        16.0,
+        R0(None, None),
+        Next(entity, "at 8GFC", (6250, 12500), (0.041, 0.082)),
+    )
     return Diagnosis(
         run=Run(
             "1",
@@ -158,19 +171,10 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
             0 if complete else None,
         ),
         steps=shown,
-        verdict=Verdict(
-            last.verdict.kind,
-            "A",
-            last.name,
-            "The link is full.",
-            last.verdict.bottlenecks,
-            None,
-            16.0,
-            R0(None, None),
-            Next(entity, "at 8GFC", (6250, 12500), (0.041, 0.082)),
-        ),
+        verdict=verdict,
         latency_budget=[b for s in shown for b in budget(s, entity)],
-        findings=(hit,) if last.verdict.bottlenecks else (),
+        findings=findings,
+        plan=plan(findings, verdict),
         cleared=(Cleared("array:fa1", {"bytes_per_second": 409.6e6}, "0.35 ms in every step"),),
         unobserved=(
             Unobserved("credit stall", "no source reports buffer credits", "a slow device would not be seen"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.child import environment, python
+from sanpath.rulebook.site import Choice
 from sanpath.views.live.feed import ReaderProcess
 from sanpath.views.live.look import look
 from tests.support.recording import START_US
@@ -100,8 +101,15 @@ def test_a_recorder_that_was_killed_is_silent_and_its_sources_are_late(
     )
 
 
-def test_a_wrong_rule_file_is_said_and_not_raised(recording: Path, tmp_path: Path) -> None:
+def test_a_wrong_rule_file_is_said_and_the_other_rules_judge(recording: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("id: broken\n", encoding="utf-8")
-    found = look(recording, tmp_path)
+    found = look(recording, Choice(tmp_path)).diagnosis
+    assert found is not None
+    assert "broken.yaml" in found.judging.refused[0]
+    assert found.findings
+
+
+def test_a_folder_of_rules_that_is_not_there_is_said_and_not_raised(recording: Path, tmp_path: Path) -> None:
+    found = look(recording, Choice(tmp_path / "nowhere"))
     assert found.diagnosis is None
-    assert "broken.yaml" in found.failure
+    assert "nowhere" in found.failure

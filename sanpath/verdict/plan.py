@@ -1,0 +1,120 @@
+"""The remediation plan: what to do in which order, each step once, with the findings it resolves.
+
+What limits comes first, then what makes the test worth believing, then risks. Within these, what interrupts nothing
+comes before what does, and a step that needs another one, as the rules' files say, comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Finding, Fix
+from sanpath.verdict.model import PlanPurpose, PlanStep, Resolved, Verdict
+
+_PURPOSE: dict[str, PlanPurpose] = {
+    "cause": "limit",
+    "culprit": "limit",
+    "validity": "test",
+    "data-quality": "test",
+    "risk": "risk",
+}
+_ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A step on its way: `names` is what `after` of others may call it."""
+
+    purpose: PlanPurpose
+    fix: Fix
+    resolves: list[Finding] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    after: set[str] = field(default_factory=set)
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Its place, as far as it depends on no other step."""
+        severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
+        return _ORDER.index(self.purpose), DISRUPTIONS.index(self.fix.disruption), severity
+
+    def add(self, finding: Finding, fix: Fix) -> None:
+        """One more finding that it resolves."""
+        self.resolves.append(finding)
+        self.names |= {finding.rule, f"{finding.rule}/{fix.name}"} if fix.name else {finding.rule}
+        self.after |= set(fix.after)
+
+
+def plan(
+    findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
+) -> tuple[PlanStep, ...]:
+    """The steps in order. A symptom is mended with its cause, and what is only worth knowing calls for nothing.
+
+    `collectors`: what the recording was made with; of several load generators only those of them are advised.
+    """
+    drafts: dict[tuple[str, ...], _Draft] = {}
+    asked = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE]
+    for finding, purpose in sorted(asked, key=lambda one: _ORDER.index(one[1])):
+        for fix in _worth_a_step(finding, purpose, collectors):
+            # The same commands are one step, whichever rules ask for them.
+            drafts.setdefault(fix.commands or (fix.platform, fix.scope), _Draft(purpose, fix)).add(finding, fix)
+    done: list[PlanStep] = []
+    numbers: dict[str, list[int]] = {}
+    for draft in _in_order(list(drafts.values())):
+        before = sorted({number for name in draft.after for number in numbers.get(name, ())})
+        done.append(_step(len(done) + 1, draft, before, verdict))
+        for name in draft.names:
+            numbers.setdefault(name, []).append(len(done))
+    return tuple(done)
+
+
+def _purpose(finding: Finding) -> PlanPurpose:
+    return "limit" if finding.relieves is not None else _PURPOSE[finding.role]
+
+
+def _worth_a_step(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:
+    """Every remedy of what limits; of the rest what interrupts least, and what that needs. To look at something is no
+    step, unless there is nothing else to do."""
+    fixes = [fix for fix in finding.fix if not fix.reads_only] or list(finding.fix)
+    if any(_first_word(fix) in collectors for fix in fixes):
+        fixes = [fix for fix in fixes if _first_word(fix) in (*collectors, "any", "the")]
+    if purpose == "limit" or not fixes:
+        return fixes
+    least = min(DISRUPTIONS.index(fix.disruption) for fix in fixes)
+    return [fix for fix in fixes if DISRUPTIONS.index(fix.disruption) == least or fix.name]
+
+
+def _first_word(fix: Fix) -> str:
+    return fix.platform.replace(",", " ").split()[0].lower()
+
+
+def _in_order(drafts: list[_Draft]) -> list[_Draft]:
+    """By key, but none before what it needs; of steps that need each other the first."""
+    left, done = sorted(drafts, key=lambda draft: draft.key), []
+    while left:
+        ready = (a for a in left if not any(a.after & b.names for b in left if b is not a))
+        done.append(next(ready, left[0]))
+        left.remove(done[-1])
+    return done
+
+
+def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) -> PlanStep:
+    fix = draft.fix
+    # The what-if is about faster links, not about idle ones that are brought into use.
+    gains = (finding.gain for finding in draft.resolves if finding.gain and fix.relieves is None)
+    gain = next(gains, None)
+    predicted = verdict.next.predicted_ops_per_second if gain and verdict.next is not None else None
+    return PlanStep(
+        number,
+        draft.purpose,
+        fix.platform,
+        fix.commands,
+        fix.scope,
+        fix.disruption,
+        fix.verify,
+        fix.undo,
+        tuple(dict.fromkeys(Resolved(finding.rule, finding.entity) for finding in draft.resolves)),
+        gain,
+        predicted,
+        tuple(after),
+    )
