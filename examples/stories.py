@@ -98,8 +98,9 @@ def is_stale(told: Told) -> bool:
 
 
 def _import(name: str, into: str, options: Mapping[str, Any]) -> None:
-    """One file, with options by the names that `sanpath import` gives them."""
-    arguments = [str(HERE / name / options["file"]), "--into", into]
+    """A file or several, with options by the names that `sanpath import` gives them."""
+    files = options["file"] if isinstance(options["file"], list) else [options["file"]]
+    arguments = [*(str(HERE / name / file) for file in files), "--into", into]
     for option, value in options.items():
         if option != "file":
             arguments += [f"--{option}", str(HERE / name / value if option == "config" else value)]

@@ -61,6 +61,14 @@ def data_sheet_limit(facts: Facts, load: LoadFacts, windows: int) -> Judgement |
     return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows, _next(load, others))
 
 
+def below_data_sheet(facts: Facts, load: LoadFacts) -> str | None:
+    """As a clause, how much of a data sheet's promise the test takes, of the nearest one; None: none is told."""
+    nearest = max(_promises(facts, load), key=lambda promise: promise.used, default=None)
+    return (
+        None if nearest is None else f"{nearest.entity} does {percent(nearest.used)} of what its data sheet promises"
+    )
+
+
 def _next(load: LoadFacts, others: Sequence[_Promise]) -> Next | None:
     """The next promise that would be reached with another device in its place."""
     if not others or others[0].used >= 1:

@@ -33,6 +33,10 @@ _SAME_MIX = 0.05
 """Shares of reads that differ by less make the same mix."""
 _MORE = 1.2
 """Throughput of another load from which on it clearly had room that this one did not use."""
+_AS_MANY = 0.8
+"""As many in flight, as measured: where everything slows down, less is in flight for the same setting."""
+_COLLAPSED = 1.5
+"""Throughput before over after from which on more load has made it fall: runs of one test differ by far less."""
 _CLEARLY = 2.0
 """Queue over service time in the array that needs no second step to be told from noise."""
 
@@ -162,6 +166,19 @@ def carries_more(facts: Facts, load: LoadFacts) -> LoadFacts | None:
         and other.ops_per_second >= _MORE * load.ops_per_second
     ]
     return min(more, key=lambda other: other.in_flight_measured, default=None)
+
+
+def collapse(facts: Facts, load: LoadFacts) -> tuple[LoadFacts, LoadFacts] | None:
+    """(Before, after): the same I/O with no fewer in flight and clearly less throughput, of which this load is one:
+    what lies below has slowed down, and does not merely stand still. None: no such pair."""
+    for other in facts.loads:
+        if other.step == load.step or not other.comparable(load):
+            continue
+        after, before = sorted((load, other), key=lambda each: each.ops_per_second)
+        no_fewer = after.in_flight_measured >= _AS_MANY * before.in_flight_measured
+        if no_fewer and before.ops_per_second >= _COLLAPSED * after.ops_per_second:
+            return before, after
+    return None
 
 
 def _part_of_step(facts: Facts, load: LoadFacts) -> float:
