@@ -8,7 +8,16 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.budget import wire_seconds
-from sanpath.verdict.evidence import BUSY, array_growth, carries_more, flat_throughput, not_seen
+from sanpath.verdict.data_sheet import below_data_sheet
+from sanpath.verdict.evidence import (
+    BUSY,
+    array_growth,
+    carries_more,
+    collapse,
+    flat_over_load,
+    flat_throughput,
+    not_seen,
+)
 from sanpath.verdict.healthy import met, not_healthy, rate_met
 from sanpath.verdict.judged import Judgement, graded
 from sanpath.verdict.queues import below_queues, throttle
@@ -56,12 +65,18 @@ def without_bottleneck(
         )
         return Judgement(load, "concurrency_limited", "C", (), because, None, windows)
     if unseen:
-        part = share_of_links(facts, load)
+        part = share_of_links(facts, load) or below_data_sheet(facts, load)
         full = f"nothing that was observed is full{f' ({part})' if part else ''}"
         why = f"{full}, and {' and '.join(unseen)} could not be seen"
         decide = f"read {unseen[0]}"
-        if not links and array is None and part is None:
+        nothing_read = not links and array is None
+        if (grows := _against_load(facts, load)) is not None:
+            why = f"{grows[0]}; {why}"
+            decide = grows[1] if nothing_read else decide
+        elif nothing_read and part is None:
             decide = "name the switch and the array in sanpath.yaml: sanpath init writes one"
+        elif nothing_read and not _has_peer(facts, load):
+            decide = "the same I/O with twice as many in flight, and how busy the processors of the load are"
         return _cannot_tell(load, why, decide, windows)
     if not told:
         why = "nothing is full, and how many I/Os the load was told to keep in flight is not known"
@@ -86,6 +101,32 @@ def without_bottleneck(
         return _cannot_tell(load, why, "repeat the step with twice the I/Os in flight", windows)
     because = (f"every I/O that was configured is in flight ({count(total)}) and nothing is full: {busy}",)
     return Judgement(load, "concurrency_limited", graded("B", windows), (), because, None, windows)
+
+
+def _has_peer(facts: Facts, load: LoadFacts) -> bool:
+    """Whether another step had the same I/O."""
+    return any(other.step != load.step and other.comparable(load) for other in facts.loads)
+
+
+def _against_load(facts: Facts, load: LoadFacts) -> tuple[str, str] | None:
+    """That something limits, and what would tell it, by what throughput does as load grows; None: it grows too."""
+    if (fallen := collapse(facts, load)) is not None:
+        before, after = fallen
+        slower = after.latency_seconds / before.latency_seconds
+        why = (
+            f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O takes "
+            f"{slower:.1f} times as long: what lies below collapses, it is no plateau"
+        )
+        return why, "how busy each device below was, and what its caches answered and wrote back, in both steps"
+    if (calm := flat_over_load(facts, load)) is not None:
+        times = load.in_flight_measured / calm.in_flight_measured
+        more = percent(load.ops_per_second / calm.ops_per_second - 1)
+        why = (
+            f"throughput stands still from {count(calm.in_flight_measured)} in flight on, {times:.1f} times as many "
+            f"bring {more}: something limits"
+        )
+        return why, "how busy each device, link and processor below was in the steps of the plateau"
+    return None
 
 
 def slow_transfer(facts: Facts, load: LoadFacts, array: FactRow | None) -> str | None:
