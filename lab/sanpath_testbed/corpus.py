@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from sanpath.diagnose import diagnose
+from sanpath import diagnose
 from sanpath.recording.read import Recording
+from sanpath.verdict.predict import Prediction
+from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
@@ -23,6 +25,10 @@ from sanpath_testbed.outcome import Outcome, judged
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
+
+
+REACHED_SECONDS = 4.0
+"""How long a relieved scenario is simulated after its ramp."""
 
 
 class Job(NamedTuple):
@@ -65,10 +71,20 @@ def outcome(job: Job) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
         place = Path(folder) / "case.sanpath"
         record(case.scenario, place, job.defect)
-        found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose(Recording(place)))
-    if case.relieved is None or job.defect is not None or found.predicted is None or not found.first:
+        found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose.diagnose(Recording(place)))
+        if case.relieved is None or job.defect is not None or not found.first:
+            return found
+        told = _prediction(Recording(place))
+    if told is None or told.predicted_ops_per_second is None:
         return found
-    return replace(found, reached=_reached(case.relieved))
+    reached = _reached(case.relieved)
+    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=reached)
+
+
+def _prediction(recording: Recording) -> Prediction | None:
+    """What `sanpath whatif --relieve` says of the heaviest step."""
+    facts, judgements = diagnose.judged(recording)
+    return max(what_if(facts, judgements, (), True).steps, key=lambda told: told.in_flight, default=None)
 
 
 def _reached(scenario: Scenario) -> float:
@@ -79,7 +95,7 @@ def _reached(scenario: Scenario) -> float:
     simulation = Simulation(heaviest, EPOCH_SECONDS)
     simulation.advance(BEFORE_SECONDS)
     load = simulation.begin_load()
-    simulation.advance(BEFORE_SECONDS + scenario.load.ramp_seconds + scenario.load.measured_seconds)
+    simulation.advance(BEFORE_SECONDS + scenario.load.ramp_seconds + REACHED_SECONDS)
     job = load.jobs[0]
     return job.ios / job.runtime_seconds(simulation.now)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sanpath.verdict.model import Diagnosis, Verdict
+from sanpath.verdict.model import Diagnosis
 from sanpath_lab.scenario import Truth
 
 HELD = ("bottleneck", "configured_cap")
@@ -17,8 +17,8 @@ class Outcome:
     """One case, judged. `rank`: place of the first right element among those named, from 1; None: none of them is.
     `found`, `called_cause`: rules that hit, and those of them that the diagnosis calls a cause. `held_nothing`:
     nothing of the storage holds the test, and a verdict that names an element is a false alarm. `predicted`:
-    operations a second once the limit is relieved; `reached`: what the simulation then gives; None: not predicted,
-    not relieved.
+    operations a second once the limit is relieved, the least and the most, and `likely` what is held against a run
+    that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
     """
 
     family: str
@@ -37,6 +37,7 @@ class Outcome:
     expected: tuple[str, ...]
     forbidden: tuple[str, ...]
     predicted: tuple[float, float] | None = None
+    likely: float | None = None
     reached: float | None = None
 
     @property
@@ -79,7 +80,6 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         truth.kind not in HELD,
         truth.findings,
         truth.forbidden,
-        _predicted(verdict),
     )
 
 
@@ -103,10 +103,3 @@ def _right(names: Sequence[str], truth: Truth) -> bool:
             if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
                 return True
     return False
-
-
-def _predicted(verdict: Verdict) -> tuple[float, float] | None:
-    if verdict.next is None or verdict.kind != "bottleneck":
-        return None
-    low, high = verdict.next.predicted_ops_per_second
-    return low, high

@@ -18,8 +18,8 @@ fabric has faults that it does not have, and the numbers say nothing of those.
 AC@1: the kind of the verdict is right, and the element that it names first is one at fault. AC@3: one at fault is
 among the first three that are named. False: an element is said to hold a test that nothing holds. Findings: of the
 rules that should hit, those that did (recall); of the rules called a cause, those that the label does not forbid
-(precision). Prediction: the middle of the predicted interval against the throughput of the same simulation with twice
-the capacity where it was limited; held: how often the interval contains it.
+(precision). Prediction: what is likely once the limit is relieved, against the throughput of the same simulation with
+the limit relieved, the median of the differences; held: how often the predicted interval contains it.
 """
 
 
@@ -55,7 +55,7 @@ def _row(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
     causes = sum(len(o.called_cause) for o in found)
     allowed = sum(len(set(o.called_cause) - set(o.forbidden)) for o in found)
     checked = [(o.predicted, o.reached) for o in found if o.predicted and o.reached]
-    errors = [abs(sum(p) / 2 / r - 1) for p, r in checked]
+    errors = [abs(o.likely / o.reached - 1) for o in found if o.likely and o.reached]
     held = sum(p[0] <= r <= p[1] for p, r in checked)
     return (
         name,

@@ -45,7 +45,7 @@ def throughput(scenario: Scenario, seconds: float = 4.0) -> float:
 
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if case(f, 1).relieved])
-def test_twice_the_capacity_of_what_the_label_names_helps(family: str) -> None:
+def test_relieving_what_the_label_names_helps(family: str) -> None:
     drawn = case(family, 1)
     assert drawn.relieved is not None
     assert throughput(drawn.relieved, 2) > 1.3 * throughput(drawn.scenario, 2)

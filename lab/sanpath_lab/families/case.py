@@ -1,4 +1,4 @@
-"""A case of the test bed: a scenario drawn from a family, with its label, and the same one with twice its limit."""
+"""A case of the test bed: a scenario drawn from a family, with its label, and the same one with its limit gone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Relief = Callable[[San], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`relieved`: the same SAN with twice the capacity where it is limited; None: this family has no such thing."""
+    """`relieved`: the same SAN with links of twice the speed where one is full, or without the limit of its queue or
+    volume; None: this family has no such thing."""
 
     family: str
     seed: int

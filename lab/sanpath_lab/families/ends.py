@@ -6,6 +6,8 @@ from sanpath_lab.families.case import Label
 from sanpath_lab.families.san import San
 
 _KIB = 1024
+_ENOUGH = 4096
+"""Slots for every I/O there is."""
 _NONE = ("link-full", "array-service-grows", "configured-cap", "generator-cpu", "slow-drain-device")
 
 
@@ -65,7 +67,7 @@ def lun_queue(san: San) -> Label:
     san.threads, san.outstanding = (1, san.queue_depth, 2 * san.queue_depth), 2
 
     def relief(san: San) -> None:
-        san.queue_depth *= 2
+        san.queue_depth = san.lun_queue_depth = _ENOUGH
 
     truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
     return truth, relief
@@ -79,7 +81,7 @@ def queue_depth_twin(san: San) -> Label:
     san.threads, san.outstanding, san.path_policy = (2, 16, 64), 8, "most_recently_used"
 
     def relief(san: San) -> None:
-        san.queue_depth = 64
+        san.queue_depth = san.lun_queue_depth = _ENOUGH
 
     truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
     return truth, relief
@@ -146,7 +148,11 @@ def qos(san: San) -> Label:
         san.bandwidth_limit = round(iops * san.block_bytes)
     san.threads, san.outstanding = (1, 8, 16), 4
     found = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
-    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **found), None
+
+    def relief(san: San) -> None:
+        san.iops_limit = san.bandwidth_limit = None
+
+    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **found), relief
 
 
 def two_faults(san: San) -> Label:

@@ -1,0 +1,25 @@
+"""A small fixed corpus: a case of every family whose verdict was right when it was recorded is still right.
+
+How often the verdict is right in a corpus that nobody has developed with is in docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath_lab.families import FAMILIES
+from sanpath_testbed.corpus import Job, outcome
+
+pytestmark = pytest.mark.slow
+
+SEED = 103
+WRONG: frozenset[str] = frozenset()
+"""Families whose case was wrong when this was recorded."""
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_verdict_is_as_right_as_it_was(family: str) -> None:
+    found = outcome(Job(family, SEED, None))
+    assert not found.false_alarm, found.headline
+    assert found.first or family in WRONG, f"{found.kind}, {found.named[:3]}: {found.headline}"
+    assert set(found.called_cause).isdisjoint(found.forbidden) or family in WRONG
