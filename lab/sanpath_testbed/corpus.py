@@ -65,14 +65,15 @@ def run(wanted: Sequence[Job], kept: Path, workers: int, tell: Callable[[int, Ou
     return sorted(found, key=lambda o: (o.family, o.seed, o.defect or ""))
 
 
-def outcome(job: Job) -> Outcome:
-    """Draw, record, diagnose and judge one case; and where its limit can be relieved, see what that brings."""
+def outcome(job: Job, relieve: bool = True) -> Outcome:
+    """Draw, record, diagnose and judge one case; where its limit can be relieved, and that is asked for, see what it
+    brings."""
     case = families.case(job.family, job.seed)
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
         place = Path(folder) / "case.sanpath"
         record(case.scenario, place, job.defect)
         found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose.diagnose(Recording(place)))
-        if case.relieved is None or job.defect is not None or not found.first:
+        if not relieve or case.relieved is None or job.defect is not None or not found.first:
             return found
         told = _prediction(Recording(place))
     if told is None or told.predicted_ops_per_second is None:

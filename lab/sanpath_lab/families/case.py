@@ -13,7 +13,7 @@ Relief = Callable[[San], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`relieved`: the same SAN with links of twice the speed where one is full, or without the limit of its queue or
+    """`relieved`: the same SAN with faster links where one is full, or without the limit of its queue or
     volume; None: this family has no such thing."""
 
     family: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sanpath_lab.families.case import Label
-from sanpath_lab.families.san import San
+from sanpath_lab.families.san import FULL_SPEED, San
 
 _KIB = 1024
 _CAUSES_ELSEWHERE = ("lun-queue-limits", "array-service-grows", "configured-cap", "generator-cpu")
@@ -50,7 +50,7 @@ def isl(san: San) -> Label:
     _fill(san, speed)
 
     def relief(san: San) -> None:
-        san.isl_gigabit = [2 * speed, 2 * speed]
+        san.isl_gigabit = [FULL_SPEED, FULL_SPEED]
 
     ports = (*san.isl_ports(0), *san.isl_ports(1))
     return san.truth("bottleneck", "fabric", *ports, findings=["link-full"], forbidden=_CAUSES_ELSEWHERE), relief
