@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 
 from sanpath.facts.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.planes import path_of, planes_of
@@ -15,6 +16,8 @@ _USED = 0.2
 """Share of the test's bytes from which on a link is in use and not just probed."""
 _HELD_BACK = 0.5
 """A block device that lets less than this share of the load's I/Os through holds the load back."""
+_AS_FULL = 0.1
+"""A full queue lets as many through of any load, but for this."""
 
 
 def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]) -> Iterator[FactRow]:
@@ -37,7 +40,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
             "latency_ratio": load.latency_seconds / calm.latency_seconds,
-            "held_back": _held_back(topology, load, tables["plane"]),
+            "held_back": _held_back(topology, load, loads, tables["plane"]),
             "busiest_utilisation": _busiest(links),
             "usable_links": float(len(host)) if host else None,
             "busiest_link_share": max((number(row, "share") for row in host), default=None),
@@ -62,9 +65,28 @@ def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str,
     return {"platform": platform(topology, luns[-1]), **names(topology, luns[-1])} if luns else {}
 
 
-def _held_back(topology: Topology, load: LoadFacts, planes: FactTable) -> bool:
-    below = planes_of(topology, load, planes)
-    return any(number(row, "in_flight_measured") < _HELD_BACK * load.in_flight_measured for row in below)
+def _held_back(topology: Topology, load: LoadFacts, loads: Sequence[LoadFacts], planes: FactTable) -> bool:
+    """Whether a queue lets less than half of the I/Os through, and is full."""
+    return any(
+        _lets_few(row, load) and not any(_lets_others(topology, row, other, planes) for other in loads)
+        for row in planes_of(topology, load, planes)
+    )
+
+
+def _lets_few(row: FactRow, load: LoadFacts) -> bool:
+    return number(row, "in_flight_measured") < _HELD_BACK * load.in_flight_measured
+
+
+def _lets_others(topology: Topology, row: FactRow, other: LoadFacts, planes: FactTable) -> bool:
+    """Whether the same queue let clearly fewer or more through of another load of which it let few: then it is not
+    full, and the load itself holds I/Os back before they reach it."""
+    return any(
+        same["entity"] == row["entity"]
+        and same["plane"] == row["plane"]
+        and _lets_few(same, other)
+        and not isclose(number(same, "in_flight_measured"), number(row, "in_flight_measured"), rel_tol=_AS_FULL)
+        for same in planes_of(topology, other, planes)
+    )
 
 
 def _busiest(links: Sequence[FactRow]) -> float | None:

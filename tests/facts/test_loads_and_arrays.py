@@ -87,6 +87,16 @@ def test_the_guest_s_disk_shows_what_it_admits() -> None:
     assert row["latency_seconds"] == pytest.approx(32 / 6250, rel=1e-3)
 
 
+def test_a_load_that_keeps_its_own_ios_back_is_not_held_back_by_the_disk(tmp_path: Path) -> None:
+    """Of 16 and of 32 in flight 1.3 and 2.5 are at the disk: it lets more through when more are offered."""
+    san = San(tmp_path)
+    for n in (16, 32):
+        san.step(f"t{n}", n, read=Flow(106.0 * n, 1 / 106.0), disk={"read": Flow(106.0 * n, 0.00074)})
+    rows = compute(san.write()).tables["load"]
+    assert [row["held_back"] for row in rows] == [False, False]
+    assert {row["held_back"] for row in computed("published").tables["load"].select(step="t800")} == {True}
+
+
 def test_growth_is_against_the_step_with_the_fewest_in_flight() -> None:
     rows = computed("saturated_array").tables["array"].select(direction="read")
     assert {r["step"]: r["growth"] for r in rows} == {
