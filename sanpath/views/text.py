@@ -92,9 +92,12 @@ def _do_next(diagnosis: Diagnosis) -> list[RenderableType]:
         return []
     lines: list[RenderableType] = [Text("\nDo next", style="bold")]
     for step in diagnosis.plan:
-        lines.append(Text(f"  {step.number} {step.platform} ({words.DISRUPTION[step.disruption]})"))
-        lines += [Padding(Text(f"$ {command}", style="bold"), (0, 0, 0, 6)) for command in step.commands]
-        lines.append(Padding(Text(f"{words.plan_text(step)} {step.scope}", style="dim"), (0, 0, 0, 4)))
+        platform = words.printable(step.platform)
+        lines.append(Text(f"  {step.number} {platform} ({words.DISRUPTION[step.disruption]})"))
+        commands = [Text(f"$ {words.printable(command)}", style="bold") for command in step.commands]
+        lines += [Padding(command, (0, 0, 0, 6)) for command in commands]
+        why = words.printable(f"{words.plan_text(step)} {step.scope}")
+        lines.append(Padding(Text(why, style="dim"), (0, 0, 0, 4)))
     return lines
 
 
