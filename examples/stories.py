@@ -83,8 +83,8 @@ def tell(name: str) -> Told:
                 _import(name, into, options)
             told.diagnoses[recording] = json.loads(_sanpath("diagnose", into, "--format", "json"))
             parts.append(f"# Recording {recording}\n\n" + _lasting(_sanpath("report", into)))
-        for before, after in told.story.get("compare", ()):
-            pair = [str(Path(folder) / f"{recording}.sanpath") for recording in (before, after)]
+        for before, after, *options in told.story.get("compare", ()):
+            pair = [*(str(Path(folder) / f"{recording}.sanpath") for recording in (before, after)), *options]
             told.comparisons.append(json.loads(_sanpath("compare", *pair, "--format", "json")))
             parts.append(f"# Recording {before} beside {after}\n\n```\n{_sanpath('compare', *pair).strip()}\n```\n")
         told.report = "\n".join(parts)
@@ -142,10 +142,12 @@ def _what(figure: Mapping[str, Any]) -> str:
 
 
 def _reproduced(told: Told, figure: Mapping[str, Any]) -> float:
-    """By `at`, a way through the diagnosis (or the comparison of that number), or by step, quantity and direction;
-    both directions together where none is named."""
+    """By `at`, a way through the diagnosis (or the comparison of that number; `over` is what it is divided by), or by
+    step, quantity and direction; both directions together where none is named."""
     if "compare" in figure:
-        return float(_at(told.comparisons[figure["compare"]], figure["at"]))
+        comparison = told.comparisons[figure["compare"]]
+        over = float(_at(comparison, figure["over"])) if "over" in figure else 1.0
+        return float(_at(comparison, figure["at"])) / over
     diagnosis = told.diagnoses[figure["recording"]]
     if "at" in figure:
         return float(_at(diagnosis, figure["at"]))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from math import hypot, isclose
 
 from sanpath.facts.loads import FLAT, LoadFacts
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import machine_of
 from sanpath.verdict.model import Curve, CurvePoint, Knee, Shape
 from sanpath.verdict.scalability import FEWEST, fitted
 from sanpath.verdict.units import count, duration, iops
@@ -23,17 +25,26 @@ _WIDE = 4.0
 """A knee that may lie this many times apart is not known."""
 
 
-def curves(loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
+def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
     """The curves of a run, the one with the highest throughput first."""
     groups: list[list[LoadFacts]] = []
     for load in loads:
-        mine = next((g for g in groups if g[0].comparable(load) and set(g[0].roots) == set(load.roots)), None)
+        mine = next((g for g in groups if g[0].comparable(load) and _one_load(topology, g, load)), None)
         if mine is None:
             groups.append([load])
         else:
             mine.append(load)
     found = [_curve(sorted(group, key=lambda load: load.in_flight_measured)) for group in groups]
     return tuple(sorted(found, key=lambda curve: -max(p.ops_per_second for p in curve.points)))
+
+
+def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -> bool:
+    """Whether a load is what the others were: by its name, or because it ran where they did, after or before them. A
+    generator that is started anew for each step may have a new name each time."""
+    if set(group[0].roots) == set(load.roots):
+        return True
+    here, there = ({machine_of(topology, root) for root in one.roots} for one in (load, group[0]))
+    return here == there and None not in here and all(other.step != load.step for other in group)
 
 
 def _curve(loads: Sequence[LoadFacts]) -> Curve:

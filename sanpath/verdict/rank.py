@@ -43,7 +43,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         r0,
         judged.following,
         judged.decide_with,
-        curves([j.load for j in judgements]),
+        curves(facts.topology, [j.load for j in judgements]),
     )
 
 

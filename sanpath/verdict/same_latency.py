@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose
+from operator import attrgetter
 
 from sanpath.verdict.model import Curve, CurvePoint, Diagnosis
 from sanpath.verdict.units import duration
@@ -45,15 +46,16 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
 
 
 def interpolated(points: Sequence[CurvePoint], seconds: float) -> float | None:
-    """Operations a second at a latency, on the straight line between two steps that have it between them; the highest
-    where several have. None: no two steps have."""
-    line = sorted(points, key=lambda point: point.in_flight)
-    found = [p.ops_per_second for p in line if isclose(p.latency_seconds, seconds, rel_tol=1e-9)]
-    for a, b in pairwise(line):
-        low, high = sorted((a.latency_seconds, b.latency_seconds))
-        if low < seconds < high:
-            part = (seconds - a.latency_seconds) / (b.latency_seconds - a.latency_seconds)
-            found.append(a.ops_per_second + part * (b.ops_per_second - a.ops_per_second))
+    """Operations a second at a latency, on the straight line between two steps that have it between them, next to
+    each other by what is in flight or by latency (past a collapse the two differ); the highest where several have.
+    None: no two steps have."""
+    found = [p.ops_per_second for p in points if isclose(p.latency_seconds, seconds, rel_tol=1e-9)]
+    for order in (attrgetter("in_flight"), attrgetter("latency_seconds")):
+        for a, b in pairwise(sorted(points, key=order)):
+            low, high = sorted((a.latency_seconds, b.latency_seconds))
+            if low < seconds < high:
+                part = (seconds - a.latency_seconds) / (b.latency_seconds - a.latency_seconds)
+                found.append(a.ops_per_second + part * (b.ops_per_second - a.ops_per_second))
     return max(found, default=None)
 
 
