@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sanpath.errors import SanpathError, UsageError
 from sanpath_lab import families
-from sanpath_lab.scenario import Scenario, load_scenario
+from sanpath_lab.scenario import SCENARIO_FOLDER, Scenario, load_scenario
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +60,9 @@ def _record(name: str, seed: int | None, into: Path) -> int:
 
 
 def _scenario(name: str, seed: int | None) -> Scenario:
-    if name in families.FAMILIES:
+    # A scenario may be called as the family that varies it: a seed asks for one of the family.
+    ours = name in families.FAMILIES
+    if ours and (seed is not None or not (SCENARIO_FOLDER / f"{name}.yaml").exists()):
         return families.case(name, 1 if seed is None else seed).scenario
     scenario = load_scenario(name)
     return scenario if seed is None else scenario.model_copy(update={"seed": seed})

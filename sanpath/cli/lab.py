@@ -33,7 +33,9 @@ def serve(
 def record(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario or a family, by name or file.")],
     into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
-    seed: Annotated[int | None, typer.Option("--seed", help="Of its random numbers; its own by default.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Which case of a family; of a scenario, its random numbers.")
+    ] = None,
 ) -> None:
     """Record a scenario in simulated time: no sockets and no waiting, the same facts as a run against `serve`."""
     seeded = ["--seed", str(seed)] if seed is not None else []

@@ -91,7 +91,7 @@ def test_findings_of_the_fabric_and_the_array_are_the_same(both: tuple[Diagnosis
 def test_the_same_seed_gives_the_same_recording_and_another_one_does_not(tmp_path: Path) -> None:
     seeds = {"a": "7", "b": "7", "c": "8"}
     for name, seed in seeds.items():
-        _sanpath(tmp_path, "lab", "record", "slow-media", "--seed", seed, "--into", f"{name}.sanpath")
+        _sanpath(tmp_path, "lab", "record", "controller-queue", "--seed", seed, "--into", f"{name}.sanpath")
     a, b, c = (_said(tmp_path, "diagnose", f"{name}.sanpath", "--format", "json")["steps"] for name in seeds)
     assert a == b
     assert a != c

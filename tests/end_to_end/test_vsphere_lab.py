@@ -86,7 +86,7 @@ def test_no_source_failed(mru: dict[str, Any]) -> None:
 
 
 def test_after_the_change_the_gain_is_measured(comparison: dict[str, Any]) -> None:
-    assert comparison["outcome"] == "BETTER"
+    assert comparison["outcome"] == "MOVED"
     most = next(pair for pair in comparison["pairs"] if pair["in_flight"] == 64)
     assert most["throughput_change"] == pytest.approx(1.0, abs=0.05)
     assert most["latency_change"] == pytest.approx(-0.5, abs=0.05)
