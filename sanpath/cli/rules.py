@@ -72,17 +72,18 @@ def run_tests(
 
 
 def _coverage(rules: Sequence[Rule]) -> None:
-    """How many rules there are for each thing that is judged and role, and of which status."""
+    """How many rules there are of each layer, thing that is judged and role, and of which status."""
     from collections import Counter
 
+    from sanpath.rulebook.kinds import LAYERS
     from sanpath.rulebook.model import ROLES, STATUSES
 
     counts = Counter((rule.each, rule.role) for rule in rules)
-    typer.echo(f"{'each':<13}" + " ".join(f"{role:>{len(role)}}" for role in ROLES) + "  all")
-    for each in sorted({rule.each for rule in rules}):
+    typer.echo(f"{'layer':<12}{'each':<13}" + " ".join(f"{role:>{len(role)}}" for role in ROLES) + "  all")
+    for each in sorted({rule.each for rule in rules}, key=list(LAYERS).index):
         numbers = [counts[each, role] for role in ROLES]
         cells = (f"{number or '-':>{len(role)}}" for number, role in zip(numbers, ROLES, strict=True))
-        typer.echo(f"{each:<13}" + " ".join(cells) + f"{sum(numbers):>5}")
+        typer.echo(f"{LAYERS[each]:<12}{each:<13}" + " ".join(cells) + f"{sum(numbers):>5}")
     status = Counter(rule.status for rule in rules)
     typer.echo(", ".join(f"{status[name]} {name}" for name in STATUSES if status[name]))
 

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 from sanpath.catalogue import load as catalogue
 from sanpath.facts.table import FactValue
 
 Kind = Literal["number", "truth", "name"]
+
+LAYERS: Mapping[str, str] = {
+    "load": "load",
+    "virtual_disk": "guest",
+    "plane": "host",
+    "device": "host",
+    "multipath": "host",
+    "initiator": "host",
+    "host": "host",
+    "cluster_node": "host",
+    "link": "fabric",
+    "switch_port": "fabric",
+    "array_port": "array_front",
+    "array_front": "array_front",
+    "controller": "array_front",
+    "array": "array_back",
+    "volume": "array_back",
+    "media": "array_back",
+    "path_pair": "whole path",
+    "source": "data",
+}
+"""Fact table → the layer that its rules are of, in the order of the I/O path; the last two belong to none."""
 
 
 def fact_kinds(table: str) -> dict[str, Kind]:

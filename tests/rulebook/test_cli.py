@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sanpath.catalogue.load import facts
 from sanpath.cli.rules import app
+from sanpath.rulebook.kinds import LAYERS
 from sanpath.rulebook.model import ROLES
 
 ROOT = Path(__file__).parents[2]
@@ -30,10 +32,14 @@ def test_list_shows_every_rule() -> None:
 
 
 @pytest.mark.parametrize("command", ["list", "test"])
-def test_coverage_of_roles_and_of_what_is_judged_is_printed(command: str) -> None:
+def test_coverage_of_layers_and_roles_is_printed(command: str) -> None:
     _, out, _ = run(command)
-    rows = {words[0]: words[1:] for line in out.splitlines() if (words := line.split())}
+    table = out[out.index("\nlayer ") :].splitlines()
+    lines = [words for line in table if len(words := line.split()) > len(ROLES)]
+    rows = {words[-len(ROLES) - 2]: words[-len(ROLES) - 1 :] for words in lines}
     assert rows["each"] == [*ROLES, "all"]
+    layers = {words[0] for words in lines}
+    assert {"load", "guest", "host", "fabric", "array_front", "array_back", "data"} <= layers
     assert int(rows["link"][0]) >= 2, "causes"
     assert int(rows["source"][5]) >= 5, "data quality"
     assert re.search(r"^\d+ sandbox, \d+ stable$", out, re.MULTILINE)
@@ -100,3 +106,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
     code = "import sys, sanpath.cli.rules; print({'duckdb', 'pydantic', 'yaml', 'rich.table'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_every_table_of_facts_has_a_layer() -> None:
+    assert LAYERS.keys() == facts().keys()
