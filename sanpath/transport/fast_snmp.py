@@ -52,7 +52,7 @@ class FastSession:
         """Columns of one table; see `plugin.Snmp.columns`. Raises CollectorError."""
         key = (tuple(oids), max_rows, beside)
         table = self._tables.get(key)
-        if table is not None and not table.worn:
+        if table is not None:
             found = await self._by_gufo(key, lambda gufo: table.read(gufo, self._clock.now_us))
             if found is not None:
                 return found

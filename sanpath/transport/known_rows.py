@@ -10,7 +10,7 @@ from sanpath.transport.pages import Row, pages
 from sanpath.transport.walk import format_oid, parse_oid, repetitions
 
 _READS = 100
-"""Reads before the table is walked again: only a walk sees a new row that the index column does not have."""
+"""Reads from one look at every column to the next: a new row that the index column does not have is seen by it."""
 
 _PROBE = 1
 
@@ -45,7 +45,8 @@ class KnownRows:
     def __init__(
         self, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, index_column: str
     ) -> None:
-        self._beside, self._index_column, self._indexes = beside, index_column, set(rows)
+        self._columns, self._beside = columns, beside
+        self._index_column, self._indexes = index_column, set(rows)
         present = [column for column in columns if any(column in row for row in rows.values())]
         # A column with holes runs ahead in a walk: then the rows are not in the order of the index column.
         in_step = all(column in row for row in rows.values() for column in present)
@@ -55,7 +56,7 @@ class KnownRows:
         # A column that no row has is looked for in every row, or by a request of its own in a table that is large.
         holes_cost_less = len(with_holes) <= len(without) + len(absent)
         self._pages, self._absent = (with_holes, []) if holes_cost_less else (without, absent)
-        self._reads_left = _READS
+        self._reads = 0
 
     @classmethod
     def of(
@@ -68,14 +69,11 @@ class KnownRows:
             return None
         return cls(rows, columns, beside, index_column)
 
-    @property
-    def worn(self) -> bool:
-        """Whether it is time to walk again."""
-        return self._reads_left <= 0
-
     async def read(self, agent: Getter, now_us: Callable[[], int]) -> dict[str, dict[str, SnmpValue]]:
         """The rows as `plugin.Snmp.columns` gives them. Raises ChangedError."""
-        self._reads_left -= 1
+        self._reads += 1
+        if self._reads % _READS == 0:
+            await self._look_at_every_column(agent)
         order = await agent.indexes(self._index_column, len(self._indexes) + 1, repetitions(1))
         if set(order) != self._indexes or self._order not in (None, order):
             raise ChangedError
@@ -98,3 +96,13 @@ class KnownRows:
             except KeyError as gone:
                 raise ChangedError from gone
         return rows
+
+    async def _look_at_every_column(self, agent: Getter) -> None:
+        held: dict[str, set[str]] = {column: set() for column in self._columns}
+        for page in self._pages:
+            for index, cells in page.rows:
+                for column, _ in cells:
+                    held[column].add(index)
+        for column, known in held.items():
+            if set(await agent.indexes(column, len(known) + 1, repetitions(1))) != known:
+                raise ChangedError

@@ -98,15 +98,16 @@ class PysnmpSession:
         context = ContextData(contextName=who.user.context.encode() if who.user else b"")
         for _ in range(1 + who.retries):
             self._cost.requests += 1
-            problem, status, index, bindings = await command(
-                engine.snmp,
-                auth_data(who),
-                self._target,
-                context,
-                *arguments,
-                *(ObjectType(ObjectIdentity(oid)) for oid in oids),
-                lookupMib=False,
-            )
+            with engine.asking():
+                problem, status, index, bindings = await command(
+                    engine.snmp,
+                    auth_data(who),
+                    self._target,
+                    context,
+                    *arguments,
+                    *(ObjectType(ObjectIdentity(oid)) for oid in oids),
+                    lookupMib=False,
+                )
             if not isinstance(problem, RequestTimedOut):
                 break
         else:

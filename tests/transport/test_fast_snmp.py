@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from sanpath.plugin import Cost, Snmp
 from sanpath.transport.context import LiveContext
+from sanpath.transport.snmp import PysnmpSession
 from tests.transport.ber import (
     COUNTER64,
     GET,
@@ -118,7 +119,7 @@ def test_a_poll_asks_only_what_it_needs_and_its_cost_is_what_the_agent_saw() -> 
         assert agent.requests[GET] == 3 * 2 + 4
 
 
-def test_a_row_that_only_another_column_has_is_found_by_the_next_walk() -> None:
+def test_a_row_that_only_another_column_has_is_found_when_every_column_is_looked_at() -> None:
     async def scene(session: Snmp) -> int:
         agent.serve(table([1, 2]))
         await session.columns(COLUMNS)
@@ -129,7 +130,27 @@ def test_a_row_that_only_another_column_has_is_found_by_the_next_walk() -> None:
         return -1
 
     with serving(table([1, 2])) as agent:
-        assert by_both(credentials(agent.port), scene) == 100
+        assert by_both(credentials(agent.port), scene) == 99
+
+
+@pytest.mark.parametrize("name", ["nothing", "a hole stays", "out of order", "in circles"])
+def test_a_table_that_stays_is_walked_by_pysnmp_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    walks: list[object] = []
+    walk = PysnmpSession.columns
+
+    async def counted(session: PysnmpSession, oids: Sequence[str], *further: Any) -> object:
+        walks.append(oids)
+        return await walk(session, oids, *further)
+
+    async def scene(session: Snmp) -> None:
+        first = without_times(await session.columns(COLUMNS, beside=UPTIME))
+        for _ in range(205):
+            assert without_times(await session.columns(COLUMNS, beside=UPTIME)) == first
+
+    monkeypatch.setattr(PysnmpSession, "columns", counted)
+    with serving(TURNS[name].before) as agent:
+        by_both(credentials(agent.port), scene)
+    assert walks == [COLUMNS]
 
 
 def test_rows_are_capped() -> None:

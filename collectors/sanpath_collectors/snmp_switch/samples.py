@@ -8,7 +8,7 @@ from sanpath.plugin import Rows, Table
 from sanpath_collectors.snmp_switch.parse import TICK_US
 from sanpath_collectors.snmp_switch.plan import Chosen, PortCells
 from sanpath_collectors.snmp_switch.reading import Cell
-from sanpath_collectors.snmp_switch.tables import port_table
+from sanpath_collectors.snmp_switch.tables import Bits, port_table
 from sanpath_collectors.snmp_switch.values import counted, decoded
 
 _BYTES = "bytes_rx_total"
@@ -25,9 +25,13 @@ def samples(
     whatever the answer met on its way; None: only the time of arrival is known.
     """
     groups: dict[Table, list[str]] = {}
+    alike: dict[tuple[tuple[str, Bits], ...], list[str]] = {}
     for port in ports:
         if port in cells:
-            groups.setdefault(port_table({m: c.bits for m, c in chosen[port].items()}), []).append(port)
+            widths = tuple([(metric, how.bits) for metric, how in chosen[port].items()])
+            if widths not in alike:  # a few are, among thousands of ports: their table is looked up once
+                alike[widths] = groups.setdefault(port_table(dict(widths)), [])
+            alike[widths].append(port)
     for table, members in groups.items():
         rows = [_row(chosen[port], cells[port]) for port in members]
         moments = [_moment(chosen[port], cells[port]) for port in members]
