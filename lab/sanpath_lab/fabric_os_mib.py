@@ -76,7 +76,7 @@ def fibre_channel(switch: Switch, ports: Sequence[SwitchPort]) -> Objects:
     unit = wwn(switch.wwn) + bytes(8)
     by_number = [((port.number,), port) for port in ports]
     by_unit = [((*unit, port.number), port) for port in ports]
-    logins = [(port, port.login) for port in ports if port.login]
+    logins = [(port, login) for port in ports for login in port.logins]
     links = list(enumerate((port for port in ports if port.peer), start=1))
     return {
         FIRMWARE_VERSION: octets(FIRMWARE),

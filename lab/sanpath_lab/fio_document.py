@@ -43,7 +43,7 @@ def job_options(status: Json, number: int) -> dict[str, str]:
     options = {
         "ioengine": "libaio",
         "direct": "1",
-        "rw": f"rand{status['direction']}",
+        "rw": "randrw" if status["direction"] == "mixed" else f"rand{status['direction']}",
         "bs": f"{status['block_bytes'] // 1024}k",
         "iodepth": str(status["outstanding_per_thread"]),
         "numjobs": str(status["jobs"][number]["threads"]),
@@ -54,6 +54,8 @@ def job_options(status: Json, number: int) -> dict[str, str]:
     if status["ios_per_second"]:
         # fio's rate is that of each process.
         options["rate_iops"] = f"{status['ios_per_second'] / status['jobs'][number]['threads']:.0f}"
+    if status["direction"] == "mixed":
+        options["rwmixread"] = "50"
     if status["zeros"]:
         options["zero_buffers"] = "1"
     if number and status["gap_seconds"]:
@@ -66,10 +68,12 @@ def _job(status: Json, number: int) -> Json:
     ramping = status["jobs"][0]["phase"] == "ramp"
     started = job["phase"] != "waiting"
     thread_ms = round((job["runtime_seconds"] if started else status["elapsed_seconds"]) * 1000) * job["threads"]
+    ios = _ios(job)
     directions = {
-        direction: _direction(status, job if direction == status["direction"] else None)
-        for direction in ("read", "write", "trim")
+        direction: _direction(status, job, direction if status["direction"] in (direction, "mixed") else None)
+        for direction in ("read", "write")
     }
+    directions["trim"] = _direction(status, job, None)
     return {
         "jobname": f"t{job['threads']}",
         "groupid": number,
@@ -80,15 +84,15 @@ def _job(status: Json, number: int) -> Json:
         **directions,
         "sync": {"total_ios": 0, "lat_ns": _latency(None, 0)},
         "job_runtime": thread_ms,
-        "usr_cpu": _percent(job["ios"] * status["user_seconds_per_io"], thread_ms / 1000),
-        "sys_cpu": _percent(job["ios"] * status["system_seconds_per_io"], thread_ms / 1000),
-        "ctx": job["ios"],
+        "usr_cpu": _percent(ios * status["user_seconds_per_io"], thread_ms / 1000),
+        "sys_cpu": _percent(ios * status["system_seconds_per_io"], thread_ms / 1000),
+        "ctx": ios,
         "majf": 0,
         "minf": 14 * job["threads"] if started else 0,
-        "iodepth_level": _depths(status["outstanding_per_thread"] if job["ios"] else None, DEPTHS),
-        "iodepth_submit": _depths(4 if job["ios"] else None, BATCHES),
-        "iodepth_complete": _depths(4 if job["ios"] else None, BATCHES),
-        **_latency_shares(job["latency"]),
+        "iodepth_level": _depths(status["outstanding_per_thread"] if ios else None, DEPTHS),
+        "iodepth_submit": _depths(4 if ios else None, BATCHES),
+        "iodepth_complete": _depths(4 if ios else None, BATCHES),
+        **_latency_shares([job["read"]["latency"], job["write"]["latency"]]),
         "latency_depth": status["outstanding_per_thread"],
         "latency_target": 0,
         "latency_percentile": 100.0,
@@ -100,15 +104,21 @@ def _percent(part: float, whole: float) -> float:
     return round(100 * part / whole, 6) if whole else 0.0
 
 
-def _direction(status: Json, job: Json | None) -> Json:
+def _ios(job: Json) -> int:
+    """I/Os of both directions."""
+    return int(job["read"]["ios"] + job["write"]["ios"])
+
+
+def _direction(status: Json, job: Json, direction: str | None) -> Json:
     """One direction of a job, all zero for None."""
     block = status["block_bytes"]
-    ios = job["ios"] if job else 0
-    runtime = job["runtime_seconds"] if job else 0.0
+    counted = job[direction] if direction else None
+    ios = counted["ios"] if counted else 0
+    runtime = job["runtime_seconds"] if counted else 0.0
     iops = ios / runtime if runtime else 0.0
-    samples = job["iops_samples"] if job else []
+    samples = counted["iops_samples"] if counted else []
     submit_ns = round(status["submit_seconds"] * 1e9)
-    latency = job["latency"] if job else None
+    latency = counted["latency"] if counted else None
     return {
         "io_bytes": ios * block,
         "io_kbytes": ios * block // 1024,
@@ -185,19 +195,19 @@ def _depths(depth: int | None, steps: tuple[int, ...]) -> dict[str, float]:
     return shares
 
 
-def _latency_shares(latency: Json) -> Json:
+def _latency_shares(latencies: Sequence[Json]) -> Json:
     """Percent of the I/Os by latency, each in the unit in which it has at most three digits."""
     nanoseconds = [0] * len(BELOW_MICROSECOND)
     microseconds = [0] * len(BELOW_MICROSECOND)
     milliseconds = [0] * (len(MILLISECONDS) + 1)
-    for ns, count in latency["buckets"]:
+    for ns, count in (bucket for latency in latencies for bucket in latency["buckets"]):
         if ns < 1000:
             nanoseconds[bisect_left(BELOW_MICROSECOND, ns)] += count
         elif ns < 1_000_000:
             microseconds[bisect_left(BELOW_MICROSECOND, ns // 1000)] += count
         else:
             milliseconds[bisect_left(MILLISECONDS, ns // 1_000_000)] += count
-    whole = latency["count"]
+    whole = sum(latency["count"] for latency in latencies)
     below = [str(limit) for limit in BELOW_MICROSECOND]
     in_ms = [*(str(limit) for limit in MILLISECONDS), ">=2000"]
     return {
@@ -227,10 +237,13 @@ def summary(status: Json) -> str:
     lines = []
     for number, job in enumerate(status["jobs"]):
         runtime = job["runtime_seconds"]
-        iops = job["ios"] / runtime if runtime else 0.0
+        iops = _ios(job) / runtime if runtime else 0.0
+        latencies = [job["read"]["latency"], job["write"]["latency"]]
+        counted = sum(latency["count"] for latency in latencies) or 1
+        mean = sum(latency["mean"] * latency["count"] for latency in latencies) / counted
         lines.append(
             f"t{job['threads']}: (groupid={number}, jobs={job['threads']}): err= 0: {status['direction']}: "
             f"IOPS={iops:.0f}, BW={iops * status['block_bytes'] / 2**20:.0f}MiB/s, "
-            f"lat avg={job['latency']['mean'] / 1e6:.2f} msec\n"
+            f"lat avg={mean / 1e6:.2f} msec\n"
         )
     return "".join(lines)

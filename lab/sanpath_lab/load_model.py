@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Literal
 
 from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 from sanpath_lab.histogram import LatencyHistogram
 from sanpath_lab.host_model import SimulatedHost
-from sanpath_lab.scenario import Load
+from sanpath_lab.scenario import Direction, Load
 
 Phase = Literal["waiting", "ramp", "measured", "draining", "ended"]
 
 SAMPLE_SECONDS = 0.5
 """fio's own period for iops_min, iops_max and iops_mean."""
+
+
+class Tally:
+    """What a job counts of one direction. `ios` starts over when the ramp ends; latencies are of what came after."""
+
+    def __init__(self) -> None:
+        self.ios = 0
+        self.latency = LatencyHistogram()
+        self.iops_samples: list[float] = []
 
 
 class Job:
@@ -22,13 +32,16 @@ class Job:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.phase: Phase = "waiting"
-        self.ios = 0
         self.in_flight = 0
-        self.latency = LatencyHistogram()
-        self.iops_samples: list[float] = []
+        self.by_direction: dict[Direction, Tally] = {"read": Tally(), "write": Tally()}
         self.counting_since = 0.0
         """When the statistics started, simulated seconds."""
         self.ended_at = 0.0
+
+    @property
+    def ios(self) -> int:
+        """I/Os of both directions."""
+        return sum(tally.ios for tally in self.by_direction.values())
 
     def runtime_seconds(self, now: float) -> float:
         """How long the present statistics cover; 0 before the job has started."""
@@ -84,19 +97,22 @@ class LoadRun:
         self._events.at(now + load.ramp_seconds + load.measured_seconds, self._close, job)
         job.in_flight = job.threads * load.outstanding_per_thread
         threads = [_Thread(self, number, job) for _ in range(job.threads)]
+        directions = cycle(load.directions)
         for thread in threads:
             for _ in range(load.outstanding_per_thread):
-                self._issue(self._host.new_exchange(load.direction, load.block_bytes, thread.completed))
+                self._issue(self._host.new_exchange(next(directions), load.block_bytes, thread.completed))
 
     def _measure(self, job: Job) -> None:
         if job.phase == "ramp":
-            job.phase, job.counting_since, job.ios = "measured", self._events.now, 0
-            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, 0)
+            job.phase, job.counting_since = "measured", self._events.now
+            for tally in job.by_direction.values():
+                tally.ios = 0
+                self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, 0)
 
-    def _sample(self, job: Job, ios_before: int) -> None:
+    def _sample(self, job: Job, tally: Tally, ios_before: int) -> None:
         if job.phase == "measured":
-            job.iops_samples.append((job.ios - ios_before) / SAMPLE_SECONDS)
-            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, job.ios)
+            tally.iops_samples.append((tally.ios - ios_before) / SAMPLE_SECONDS)
+            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, tally.ios)
 
     def _close(self, job: Job) -> None:
         if job.phase in ("ramp", "measured"):
@@ -120,9 +136,10 @@ class LoadRun:
         self._events.at(thread.core_free_at, self._completed, thread.number, thread.job, exchange)
 
     def _completed(self, number: int, job: Job, exchange: Exchange) -> None:
-        job.ios += 1
+        tally = job.by_direction[exchange.direction]
+        tally.ios += 1
         if job.phase != "ramp":
-            job.latency.add(self._events.now - exchange.issued)
+            tally.latency.add(self._events.now - exchange.issued)
         if job.phase != "draining":
             self._issue(exchange)
             return

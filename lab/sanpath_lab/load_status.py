@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sanpath_lab.load_model import Job, LoadRun, Phase
-from sanpath_lab.scenario import Direction
+from sanpath_lab.load_model import Job, LoadRun, Phase, Tally
+from sanpath_lab.scenario import LoadDirection
 from sanpath_lab.simulation import Simulation
 
 
@@ -22,15 +22,23 @@ class LatencyStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectionStatus:
+    """One direction of a job. `ios` starts over at the end of the ramp."""
+
+    ios: int
+    latency: LatencyStatus
+    iops_samples: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One job. `runtime_seconds` and `ios` start over at the end of the ramp."""
+    """One job. `runtime_seconds` starts over at the end of the ramp."""
 
     threads: int
     phase: Phase
-    ios: int
     runtime_seconds: float
-    latency: LatencyStatus
-    iops_samples: tuple[float, ...]
+    read: DirectionStatus
+    write: DirectionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class LoadStatus:
     elapsed_seconds: float
     remaining_seconds: float
     finished: bool
-    direction: Direction
+    direction: LoadDirection
     block_bytes: int
     outstanding_per_thread: int
     ramp_seconds: float
@@ -69,25 +77,24 @@ class LoadStatus:
 
 def _job_status(job: Job, now: float) -> JobStatus:
     """A job's statistics at simulated time `now`."""
-    latency = job.latency
+    read, write = (_direction_status(job.by_direction[direction]) for direction in ("read", "write"))
+    return JobStatus(job.threads, job.phase, job.runtime_seconds(now), read, write)
+
+
+def _direction_status(tally: Tally) -> DirectionStatus:
+    latency = tally.latency
     count = latency.count
     mean = latency.sum_seconds / count if count else 0.0
     variance = latency.sum_of_squares / count - mean * mean if count else 0.0
-    return JobStatus(
-        threads=job.threads,
-        phase=job.phase,
-        ios=job.ios,
-        runtime_seconds=job.runtime_seconds(now),
-        latency=LatencyStatus(
-            count,
-            round(latency.min_seconds * 1e9),
-            round(latency.max_seconds * 1e9),
-            mean * 1e9,
-            max(0.0, variance) ** 0.5 * 1e9,
-            tuple(latency.by_latency()),
-        ),
-        iops_samples=tuple(job.iops_samples),
+    told = LatencyStatus(
+        count,
+        round(latency.min_seconds * 1e9),
+        round(latency.max_seconds * 1e9),
+        mean * 1e9,
+        max(0.0, variance) ** 0.5 * 1e9,
+        tuple(latency.by_latency()),
     )
+    return DirectionStatus(tally.ios, told, tuple(tally.iops_samples))
 
 
 def _remaining_seconds(run: LoadRun, now: float) -> float:

@@ -77,8 +77,8 @@ def interfaces(ports: Sequence[SwitchPort]) -> Objects:
 def fibre_channel(switch: Switch, ports: Sequence[SwitchPort], fabric: Sequence[SwitchPort]) -> Objects:
     """The vendor's tables; `fabric`: the ports of all switches, whose logins the name server knows."""
     here = [((if_index(port.number),), port) for port in ports]
-    logins = [(port, port.login) for port in ports if port.login]
-    everywhere = [(port, port.login) for port in fabric if port.login]
+    logins = [(port, login) for port in ports for login in port.logins]
+    everywhere = [(port, login) for port in fabric for login in port.logins]
     peers = [(index, port) for index, port in here if port.peer]
     return {
         SWITCH_WWN: octets(wwn(switch.wwn)),

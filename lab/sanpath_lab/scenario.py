@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sanpath_lab.routing import between
 
 Direction = Literal["read", "write"]
+LoadDirection = Literal["read", "write", "mixed"]
 FcGigabit = Literal[1, 2, 4, 8, 16, 32]
 
 Wwn = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){7}[0-9a-f]{2}$")]
@@ -37,11 +38,11 @@ class Load(_Part):
 
     CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is a process that starts no
     I/O while its core works on another. `ios_per_second`: all threads together start no more, None: as many as they
-    can. `zeros`: what is written are zeros.
+    can. `zeros`: what is written are zeros. `direction` mixed: every other outstanding I/O is a write.
     """
 
     virtual_machine: str
-    direction: Direction
+    direction: LoadDirection
     block_bytes: int = Field(gt=0, multiple_of=512)
     outstanding_per_thread: int = Field(gt=0)
     threads: tuple[int, ...] = Field(min_length=1)
@@ -53,6 +54,11 @@ class Load(_Part):
     one_core_per_thread: bool = False
     ios_per_second: float | None = Field(default=None, gt=0)
     zeros: bool = False
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """Of the outstanding I/Os, one after the other."""
+        return ("read", "write") if self.direction == "mixed" else (self.direction,)
 
 
 class GuestDisk(_Part):
@@ -97,6 +103,8 @@ class Switch(_Part):
     """A Fibre Channel switch that runs the ports of devices at `gigabit`, whatever the other end could do.
 
     `credits`: frames that a device's port has buffers for. `agent`: which vendor's tables it answers over SNMP.
+    `virtualizes_ports`: it is no switch of the fabric (NPV, Access Gateway): its hosts log in at the other end of its
+    one uplink, and nobody reads it.
     """
 
     name: str = Field(pattern=r"^[^/]+$")
@@ -109,6 +117,7 @@ class Switch(_Part):
     domain_id: int = Field(default=1, ge=1, le=239)
     credits: int = Field(default=80, gt=0)
     forwarding_seconds: float = 2.0e-6
+    virtualizes_ports: bool = False
 
     @property
     def ports(self) -> dict[str, int]:
@@ -269,6 +278,11 @@ class Scenario(_Part):
     def volumes(self) -> dict[str, Volume]:
         """Name of every host and its volume."""
         return {self.host.name: self.volume} | {n.name: n.volume for n in self.neighbours}
+
+    @property
+    def fabric_switches(self) -> tuple[Switch, ...]:
+        """Those that have an agent: all but N_Port virtualizers."""
+        return tuple(switch for switch in self.switches if not switch.virtualizes_ports)
 
     @property
     def devices(self) -> tuple[FcPort, ...]:

@@ -79,10 +79,10 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
         simulation.advance(time.monotonic() - started)
 
     api_token = secrets.token_urlsafe(24)
-    communities = {switch.name: secrets.token_urlsafe(12) for switch in scenario.switches}
+    communities = {switch.name: secrets.token_urlsafe(12) for switch in scenario.fabric_switches}
     agents = {
         switch.name: SnmpAgent(switch_objects(simulation, switch), communities[switch.name], catch_up)
-        for switch in scenario.switches
+        for switch in scenario.fabric_switches
     }
     array = FlashArrayServer(SimulatedArrayState(scenario, simulation.array, catch_up), api_token)
     control = LoadControl(simulation, catch_up)

@@ -71,14 +71,17 @@ class SimulatedArrayState:
         owned = [(host.name, host.hbas, scenario.volume)]
         owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in scenario.neighbours]
         self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas, _ in owned}
-        self._users = {volume.name: self._initiators[name] for name, _, volume in owned}
+        users: dict[str, list[str]] = {}
+        for name, _, volume in owned:
+            users.setdefault(volume.name, []).extend(self._initiators[name])
+        self._users = {volume: tuple(initiators) for volume, initiators in users.items()}
         self.hosts = [
             ArrayHost(name, wwns=tuple(hba.wwpn.replace(":", "").upper() for hba in hbas), personality="esxi")
             for name, hbas, _ in owned
         ]
         self.volumes = [
             ArrayVolume(v.name, v.id, v.serial, v.provisioned_bytes, v.bandwidth_limit, v.iops_limit)
-            for _, _, v in owned
+            for v in {volume.name: volume for _, _, volume in owned}.values()
         ]
         self.connections = [ArrayConnection(name, volume.name, volume.lun) for name, _, volume in owned]
         started_ms = array.snapshots[0].second * 1000
@@ -101,7 +104,7 @@ class SimulatedArrayState:
         ]
 
     def volume_sample(self, name: str) -> Sample:
-        """See ArrayState. Every host has one volume, which gets all of its I/O."""
+        """See ArrayState. Every host has one volume, which gets all of its I/O, and that of others that share it."""
         return self._newest(self._users[name])
 
     def host_sample(self, name: str) -> Sample:

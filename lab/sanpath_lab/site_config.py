@@ -55,7 +55,7 @@ def site_config(
                     "community": communities[switch.name],
                     "every_seconds": SWITCH_POLL_SECONDS,
                 }
-                for switch in scenario.switches
+                for switch in scenario.fabric_switches
             ),
             {
                 "name": scenario.array.name,

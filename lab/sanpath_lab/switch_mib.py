@@ -14,7 +14,7 @@ from sanpath_lab.switch_ports import hundredths, switch_ports
 
 def switch_objects(simulation: Simulation, switch: Switch) -> ObjectTree:
     """Everything a switch's agent answers; counters are read when asked for."""
-    ports = {other.name: switch_ports(simulation, other) for other in simulation.scenario.switches}
+    ports = {other.name: switch_ports(simulation, other) for other in simulation.scenario.fabric_switches}
     own = ports[switch.name]
     objects = system_group(switch, lambda: hundredths(simulation))
     vendors: Objects = {}

@@ -45,7 +45,8 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPort:
-    """A port, `number` counted from 1. `cable` None: nothing is plugged in; then it has neither login nor peer."""
+    """A port, `number` counted from 1. `cable` None: nothing is plugged in; then it has neither login nor peer. At an
+    uplink of an N_Port virtualizer all that is behind it has logged in."""
 
     number: int
     name: str
@@ -53,8 +54,13 @@ class SwitchPort:
     alias: str
     gigabit: int
     cable: Cable | None
-    login: Login | None
+    logins: tuple[Login, ...]
     peer: Peer | None
+
+    @property
+    def login(self) -> Login | None:
+        """The first one."""
+        return self.logins[0] if self.logins else None
 
     @property
     def octets(self) -> tuple[int, int]:
@@ -106,7 +112,7 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
     found = []
     for name, number in switch.ports.items():
         device, far, cable = devices.get(name), links.get(name), cables.get(name)
-        login = _login(scenario, switch, number, device) if device else None
+        behind = [device] if device else _behind(scenario, far)
         alias = f"{_owner(scenario, device)} {device.name} {device.wwpn}" if device else f"to {far}" if far else ""
         found.append(
             SwitchPort(
@@ -116,8 +122,8 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
                 alias,
                 cable.gigabit if cable else switch.gigabit,
                 cable,
-                login,
-                _peer(scenario, far) if far else None,
+                tuple(_login(scenario, switch, number, place, login) for place, login in enumerate(behind)),
+                _peer(scenario, far) if far and not behind else None,
             )
         )
     return found
@@ -127,11 +133,19 @@ def _owner(scenario: Scenario, device: FcPort) -> str:
     return scenario.initiators.get(device.wwpn, scenario.array.name)
 
 
-def _login(scenario: Scenario, switch: Switch, number: int, device: FcPort) -> Login:
+def _behind(scenario: Scenario, far: str | None) -> list[FcPort]:
+    """What has logged in through the switch at the other end, where it is an N_Port virtualizer."""
+    edge = next((switch for switch in scenario.switches if far and switch.name == switch_of(far)), None)
+    if edge is None or not edge.virtualizes_ports:
+        return []
+    return [device for device in scenario.devices if switch_of(device.switch_port) == edge.name]
+
+
+def _login(scenario: Scenario, switch: Switch, number: int, place: int, device: FcPort) -> Login:
     role: Role = "initiator" if device.wwpn in scenario.initiators else "target"
     node = "20" + device.wwpn[2:] if role == "initiator" else scenario.array.ports[0].wwpn
     name = SYMBOLIC_NAMES[role].format(owner=_owner(scenario, device))
-    return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, 0)), role, name)
+    return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, place)), role, name)
 
 
 def _peer(scenario: Scenario, far: str) -> Peer:

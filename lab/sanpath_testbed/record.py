@@ -207,7 +207,7 @@ def _config(scenario: Scenario) -> Config:
         folder = Path(name)
         communities = {
             switch.name: write_secret(folder / "secrets" / f"{switch.name}-community", "none")
-            for switch in scenario.switches
+            for switch in scenario.fabric_switches
         }
         token = write_secret(folder / "secrets" / "token", "none")
         addresses = dict.fromkeys(communities, _ADDRESS)

@@ -52,14 +52,17 @@ def test_throughput_sticks_at_the_link_and_latency_is_what_is_outstanding_over_i
     jobs = run_to_the_end(either_direction)
     seconds = [job.runtime_seconds(either_direction.now) for job in jobs]
     iops = [job.ios / s for job, s in zip(jobs, seconds, strict=True)]
-    mean_ms = [job.latency.sum_seconds / job.latency.count * 1e3 for job in jobs]
+    direction = either_direction.scenario.load.directions[0]
+    latencies = [job.by_direction[direction].latency for job in jobs]
+    mean_ms = [latency.sum_seconds / latency.count * 1e3 for latency in latencies]
     assert iops == pytest.approx([6290] * 4, rel=0.01)
     assert mean_ms == pytest.approx([2.54, 20.3, 81.4, 127.2], rel=0.02)
 
 
 def test_littles_law_holds_for_the_load(either_direction: Simulation) -> None:
+    direction = either_direction.scenario.load.directions[0]
     for job in run_to_the_end(either_direction):
-        in_flight = job.latency.sum_seconds / job.runtime_seconds(either_direction.now)
+        in_flight = job.by_direction[direction].latency.sum_seconds / job.runtime_seconds(either_direction.now)
         assert in_flight == pytest.approx(job.threads * 8, rel=0.02)
 
 
@@ -114,7 +117,10 @@ def test_no_counter_ever_falls_and_no_port_exceeds_its_line_rate(short: Scenario
 def test_the_seed_decides_everything_and_slices_do_not_matter(short: Scenario) -> None:
     one, other = Simulation(short, EPOCH_SECONDS), Simulation(short, EPOCH_SECONDS)
     in_small_slices, in_large_slices = run_to_the_end(one, 0.02), run_to_the_end(other, 0.5)
-    assert [j.latency.by_latency() for j in in_small_slices] == [j.latency.by_latency() for j in in_large_slices]
+    small, large = (
+        [job.by_direction["read"].latency.by_latency() for job in jobs] for jobs in (in_small_slices, in_large_slices)
+    )
+    assert small == large
     reseeded = Simulation(short.model_copy(update={"seed": 1}), EPOCH_SECONDS)
     run_to_the_end(reseeded)
     assert reseeded.array.totals != one.array.totals
@@ -124,7 +130,8 @@ def test_a_single_io_takes_service_and_one_transfer(short: Scenario) -> None:
     scenario = with_threads(short, 1, outstanding=1)
     (job,) = run_to_the_end(Simulation(scenario, EPOCH_SECONDS))
     transfer = 32 * 2108 / 425e6
-    mean = job.latency.sum_seconds / job.latency.count
+    latency = job.by_direction["read"].latency
+    mean = latency.sum_seconds / latency.count
     assert mean == pytest.approx(0.348e-3 + transfer, rel=0.06)
 
 
@@ -134,6 +141,14 @@ def test_round_robin_over_two_paths_doubles_the_throughput(short: Scenario) -> N
     simulation = Simulation(scenario, EPOCH_SECONDS)
     (job,) = run_to_the_end(simulation)
     assert job.ios / job.runtime_seconds(simulation.now) == pytest.approx(2 * 6290, rel=0.01)
+
+
+def test_reads_and_writes_together_fill_both_directions_of_a_link(short: Scenario) -> None:
+    simulation = Simulation(with_direction(with_threads(short, 16), "mixed"), EPOCH_SECONDS)
+    (job,) = run_to_the_end(simulation)
+    for tally in job.by_direction.values():
+        assert tally.ios / job.runtime_seconds(simulation.now) == pytest.approx(6290, rel=0.01)
+        assert tally.latency.count == pytest.approx(tally.ios, rel=0.02)
 
 
 def test_stopping_drains_what_is_in_flight_and_starts_nothing_more(short: Scenario) -> None:

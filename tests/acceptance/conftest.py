@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import pytest
+
+from sanpath_lab.scenario import Scenario
+from tests.acceptance.lab import Ran, Record, ran
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Records a scenario; what a module asks for is recorded once."""
+
+    def recorded(scenario: Scenario) -> Ran:
+        return ran(tmp_path_factory.mktemp("acceptance"), scenario)
+
+    return recorded
