@@ -191,7 +191,8 @@ def _row(
             counted = (mean - foreign) / (share * load.bytes_per_second)
             # A link that was seen to carry more than the frame model allows can carry at least that.
             ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
-    capable = _number(topology.entities[port.cable.device].attributes.get("capable_bits_per_second"))
+    far_end = topology.entities[port.cable.device].attributes
+    capable = None if port.cable.uplink_of else _number(far_end.get("capable_bits_per_second"))
     switch = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
     ends = [speed for speed in (capable, switch) if speed is not None]
     on_path = _path_capable(topology, port.cable, paths)
@@ -243,7 +244,7 @@ def _row(
 def _ends(topology: Topology, cable: Cable, direction: Direction) -> tuple[str | None, str | None]:
     """The switch or device that sends the frames of a direction, and the one that takes them."""
     near = switch_of(topology, cable.switch_port)
-    far = switch_of(topology, cable.device) if cable.side == "switch" else cable.device
+    far = switch_of(topology, cable.device) if cable.side == "switch" else None if cable.uplink_of else cable.device
     return (near, far) if cable.counter(direction) == "tx" else (far, near)
 
 

@@ -37,7 +37,7 @@ def cables_of_test(
     for cable in (cable for path in paths for cable in path.cables):
         mine.setdefault(cable.group, set()).add(cable.id)
     own = {hba for load in {root for f in loads for root in f.roots} for hba in initiators_of(topology, load)}
-    mine["host"] = mine["host"] or {cable.id for cable in known if cable.device in own}
+    mine["host"] = mine["host"] or {cable.id for cable in known if not own.isdisjoint(cable.devices)}
     return mine
 
 

@@ -26,7 +26,8 @@ class Cable:
 
     `side`: the device there is of the host, or of the array, or it is a port of another switch. `facing`: which end
     of the path the switch port looks at: data towards the host leaves a port that faces it (tx), and enters one that
-    faces the array (rx). `group`: links that carry the test's I/O beside each other.
+    faces the array (rx). `group`: links that carry the test's I/O beside each other. `uplink_of`: the initiators that
+    share it where several have logged in at one port: another switch is cabled there, or an adapter with many names.
     """
 
     id: str
@@ -35,6 +36,12 @@ class Cable:
     side: Literal["host", "array", "switch"]
     facing: Literal["host", "array"]
     group: str
+    uplink_of: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What is at its other end, or behind it."""
+        return self.uplink_of or (self.device,)
 
     def counter(self, direction: str) -> Literal["rx", "tx"]:
         """Which of the switch port's counters holds the bytes of a direction."""
@@ -71,7 +78,20 @@ def cables(topology: Topology) -> list[Cable]:
             names = [topology.entities[e].label for e in ((device, port) if side == "host" else (port, device))]
             cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side, side, side)
             found[cable.id] = cable
-    return list(found.values())
+    return list(_with_uplinks(topology, found.values()))
+
+
+def _with_uplinks(topology: Topology, found: Iterable[Cable]) -> Iterator[Cable]:
+    """Initiators that have logged in at one port share one cable (NPV, Access Gateway, NPIV)."""
+    by_port: dict[tuple[str, str], list[Cable]] = {}
+    for cable in found:
+        by_port.setdefault((cable.side, cable.switch_port), []).append(cable)
+    for (side, port), here in by_port.items():
+        if side == "host" and len(here) > 1:
+            name = f"link:uplink--{topology.entities[port].label}"
+            yield replace(here[0], id=name, uplink_of=tuple(cable.device for cable in here))
+        else:
+            yield from here
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
@@ -144,7 +164,7 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         return []
     ports, volumes = _targets(topology, load)
     arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
-    by_ends = {frozenset((c.switch_port, c.device)): c for c in cables(topology)}
+    by_ends = {frozenset((c.switch_port, device)): c for c in cables(topology) for device in c.devices}
     fabric = _fabric(topology, by_ends)
     found = []
     for hba in initiators_of(topology, load):

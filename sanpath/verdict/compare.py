@@ -215,12 +215,14 @@ def _elsewhere(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
 
 
 def _where(before: Diagnosis, after: Diagnosis) -> str:
-    """The element that limits now; one that did before, with the ceiling that it has got."""
+    """What limits now, with all that limits beside it; what did before, with the ceiling that it has got."""
     old = before.verdict.bottlenecks
     new = next(b for b in after.verdict.bottlenecks if _elsewhere(b, old))
     same = any(new.entity == b.entity for b in old)
     ceiling = new.ceiling_bytes_per_second
-    return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}" if same and ceiling else new.entity
+    if same and ceiling:
+        return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
+    return " and ".join([", ".join((new.entity, *new.coincident[:-1])), *new.coincident[-1:]])
 
 
 def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outcome: Outcome | None) -> str:

@@ -39,7 +39,8 @@ def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: in
     found = next((cause for row in victims if (cause := _cause(facts, row)) is not None), None)
     if found is None:
         return None
-    entity, culprit = str(found["entity"]), str(found["receiver"])
+    # Behind an uplink that several share, who it is stays open.
+    entity, culprit = str(found["entity"]), str(found["receiver"] or found["entity"])
     stall = percent(number(victims[0], "credit_stall_ratio"))
     owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
     who = f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
@@ -91,5 +92,7 @@ def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
 
 
 def _ends_at_device(facts: Facts, row: FactRow) -> bool:
+    if row["receiver"] is None:
+        return bool(row["side"] == "host")
     receiver = facts.topology.entities.get(str(row["receiver"]))
     return receiver is not None and receiver.kind != "switch"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import FLAT, LoadFacts
+from sanpath.facts.pairs import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.law import little, throughput
@@ -75,6 +76,10 @@ def _bottleneck_headline(
         said += f"; in the {other.load.direction} direction {where} is full as well"
     if rows and (others := others_share(rows[0])) > MOSTLY_OTHERS:
         return f"{said}; {percent(others)} of its bytes are not the test's: others fill it; {law}."
+    if rows and (others := others_share(rows[0])) > SHARED:
+        left = bottleneck.ceiling_bytes_per_second
+        said += f"; {percent(others)} of its bytes are not the test's"
+        said += f" and leave it {bandwidth(left)} of payload" if left else ""
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
     last = f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""

@@ -24,10 +24,12 @@ def findings(
     verdict: Verdict,
 ) -> list[Finding]:
     """What the rules say: hits before unknowns, causes before the rest."""
-    limiting = {(e, b.direction) for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
+    limiting = set(_limiting(judgements))
+    turns = {(b.entity, b.direction) for j in judgements for b in j.bottlenecks if b.kind == "path_policy"}
     no_way_round = set(_no_way_round(tables, judgements))
     kinds = {rule.id: rule.cause_of for rule in rules}
     beside_idle = next(_beside_idle(tables, limiting - no_way_round), None)
+    each = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
     found = []
@@ -36,7 +38,9 @@ def findings(
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
-        found.append(_in_context(f, rows, limiting, verdict, kinds.get(f.rule, ()), relieved))
+        # How a LUN uses its paths is not how many I/Os its queue admits.
+        limits = limiting | turns if each[f.rule] == "multipath" else limiting
+        found.append(_in_context(f, rows, limits, verdict, kinds.get(f.rule, ()), relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -56,6 +60,13 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
         Unobserved(f"facts of any {table.replace('_', ' ')}", "no source tells any", f"not judged: {', '.join(ids)}")
         for table, ids in missing.items()
     ]
+
+
+def _limiting(judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
+    """(element, direction) of what limits, but for a LUN whose paths are used in turn."""
+    for bottleneck in (b for j in judgements for b in j.bottlenecks):
+        own = () if bottleneck.kind == "path_policy" else (bottleneck.entity,)
+        yield from ((entity, bottleneck.direction) for entity in (*own, *bottleneck.coincident))
 
 
 def _no_way_round(tables: Mapping[str, FactTable], judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     yield from _list("Not seen", [f"{u.what}: {u.why} - {u.consequence}" for u in diagnosis.unobserved])
     yield from _list("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    yield from _list("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    yield from _list("What would overturn this", words.overturn_texts(verdict))
     yield from _list("How the rules judged", words.judging_lines(diagnosis))
     yield from _sources(diagnosis)
 

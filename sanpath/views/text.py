@@ -52,7 +52,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     unseen = [f"{words.printable(u.what)}: {words.printable(u.why)} - {u.consequence}" for u in diagnosis.unobserved]
     parts += _section("Not seen", unseen)
     parts += _section("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    parts += _section("What would overturn this", [line for b in verdict.bottlenecks for line in b.overturn_if])
+    parts += _section("What would overturn this", words.overturn_texts(verdict))
     parts += _section("How the rules judged", words.judging_lines(diagnosis))
     parts += _sources(diagnosis)
     return Group(*parts)

@@ -14,6 +14,7 @@ from sanpath.verdict.model import (
     PlanStep,
     SourceAccount,
     StepResult,
+    Verdict,
 )
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
@@ -163,6 +164,11 @@ def next_text(diagnosis: Diagnosis) -> str | None:
         f"at most {iops(high)} and at best {duration(fast)} at the same number in flight. "
         f"The rest of the path was seen to bear {iops(low)} ({duration(slow)}); beyond it is untested"
     )
+
+
+def overturn_texts(verdict: Verdict) -> list[str]:
+    """What would overturn the verdict, each once: of two directions it is often the same."""
+    return list(dict.fromkeys(line for bottleneck in verdict.bottlenecks for line in bottleneck.overturn_if))
 
 
 def knee_text(diagnosis: Diagnosis) -> str | None:

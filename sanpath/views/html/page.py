@@ -59,7 +59,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
         ceilings=_ceilings(diagnosis),
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved],
-        overturn=list(dict.fromkeys(line for b in diagnosis.verdict.bottlenecks for line in b.overturn_if)),
+        overturn=words.overturn_texts(diagnosis.verdict),
         appendix=appendix.appendix(diagnosis, topology),
     )
 
