@@ -16,7 +16,7 @@ def story(record: Record, request: pytest.FixtureRequest) -> Ran:
 
 
 def test_the_link_is_named_in_its_direction_with_how_full_it_is(story: Ran) -> None:
-    verdict, direction = story.found.verdict, story.found.run and story.limit.direction
+    verdict, direction = story.found.verdict, story.limit.direction
     assert set(story.found.steps[-1].directions) == {direction}
     assert (verdict.kind, story.limit.entity, story.limit.coincident) == ("bottleneck", HOST, (ARRAY,))
     assert 0.97 <= (story.limit.utilisation or 0) <= 0.985

@@ -41,7 +41,6 @@ def test_a_mix_gives_in_each_direction_what_one_alone_gives(mixed: Ran, alone: R
 
 def test_no_link_is_busier_than_it_can_be(mixed: Ran) -> None:
     assert max(e.utilisation or 0 for e in mixed.found.elements) < 1
-    assert "19" not in {f"{e.utilisation or 0:.0%}"[:2] for e in mixed.found.elements}
     assert "200 %" not in mixed.report
 
 
