@@ -18,7 +18,7 @@ MEANINGS: dict[Defect, str] = {
     "missing": "a tenth of all polls gets no answer",
     "reset": "the counters of every switch are cleared in the middle of the run",
     "wrap": "the counters of every switch wrap once in the run",
-    "coarse": "switches are polled every 10 s, arrays every 30 s",
+    "coarse": "switches are polled every 10 s, arrays every 30 s; a step is measured for 44 s, as for such a site",
     "no-array": "the array is not read",
     "no-switches": "no switch is read",
 }
@@ -26,7 +26,17 @@ MEANINGS: dict[Defect, str] = {
 _SKEW_SECONDS = 45.0
 _LOST_RATIO = 0.1
 _SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
+_LONG_SECONDS = 44.0
+"""Four whole windows of the switches and what lies over both edges of a step; arrays tell every second afterwards."""
 LOAD = "fio"
+
+
+def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
+    """The scenario as somebody whose sources are that coarse would test it: with steps that hold whole windows."""
+    load = scenario.load
+    if defect != "coarse" or load.measured_seconds >= _LONG_SECONDS:
+        return scenario
+    return scenario.model_copy(update={"load": load.model_copy(update={"measured_seconds": _LONG_SECONDS})})
 
 
 class Defects:

@@ -31,7 +31,7 @@ from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import site_config, write_config, write_secret
 from sanpath_lab.switch_mib import switch_objects
-from sanpath_testbed.defects import LOAD, Defect, Defects
+from sanpath_testbed.defects import LOAD, Defect, Defects, as_tested
 from sanpath_testbed.direct import DirectContext
 
 EPOCH_SECONDS = 1_800_000_000
@@ -66,6 +66,7 @@ class _Source:
         self._made = registry.collector_class(registry.spec(config.collector))
         self._collector: Collector[SourceConfig] = self._made(config)
         self._open = False
+        self.asked_at = 0.0
         # Spread over the interval by their names, as the recorder does.
         self.due = (zlib.crc32(self.name.encode()) % 250) / 1000 * config.every_seconds
 
@@ -134,7 +135,11 @@ class _Recorder:
             self._status(reader, load, disk)
         seen = self._clock.now_us()
         self._take_all(LOAD, seen, reader.finish(seen))
-        await self._poll_until(self._simulation.now + AFTER_SECONDS)
+        ended = self._simulation.now
+        await self._poll_until(ended + AFTER_SECONDS)
+        for source in self._sources:
+            if source.asked_at < ended:
+                await self._poll(source, self._clock.now_us())
         self._writer.end(Ending(ended_us=self._clock.now_us(), load_exit_code=0, recorder_cpu_seconds=0.0))
 
     def _context(self, source: SourceConfig) -> DirectContext:
@@ -155,6 +160,7 @@ class _Recorder:
 
     async def _poll(self, source: _Source, due: int) -> None:
         now, cost = self._clock.now_us(), source.context.cost
+        source.asked_at = self._simulation.now
         if self._defects.loses():
             self._writer.poll(Poll(source.name, due, now, now, "failed", "unreachable", "no answer"))
             return
@@ -198,7 +204,7 @@ class _Recorder:
 
 def record(scenario: Scenario, folder: Path, defect: Defect | None = None) -> None:
     """Record a scenario into a new folder, in simulated time. Scenarios with a vCenter are recorded without it."""
-    asyncio.run(_Recorder(scenario, folder, defect).run())
+    asyncio.run(_Recorder(as_tested(scenario, defect), folder, defect).run())
 
 
 def _config(scenario: Scenario) -> Config:

@@ -45,7 +45,8 @@ from sanpath.sweep.plan import LOCAL
 FIRST_POLL_SECONDS = 12.0
 """How long the load waits for the first answer of every source: the idle state is worth recording."""
 LINGER_SECONDS = 3.0
-"""How long the sources are polled after the load: what an array says of the last second comes later."""
+"""How long the sources are polled after the load: what an array says of the last second comes later. One whose next
+poll is further off is asked once more at its end."""
 END_SECONDS = 4.0
 """How long a poll under way may take when the run ends, log-out included."""
 ABORT_SECONDS = 2.0
@@ -152,6 +153,8 @@ class Recorder:
             ended, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
             code = None if ended_by_us else ended
         if sources:
+            for source in sources:
+                source.ask_after_us = self._clock.now_us()
             await either(self._stop.wait(), sleep(LINGER_SECONDS))
         return code
 

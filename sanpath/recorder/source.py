@@ -28,6 +28,7 @@ class Source:
     """Runs one collector; `blocking`: in a thread of its own, because its SDK blocks.
 
     `polled` is set after the first poll. `busy_since`: start of the poll under way, None between polls.
+    `ask_after_us`: when it stops and has not been asked since then, it is asked once more; None: it is not.
     Its failures end here: nothing it does stops or delays another source."""
 
     def __init__(
@@ -49,6 +50,8 @@ class Source:
         self._off = self._has_answered = False
         self.polled = threading.Event()
         self.busy_since: int | None = None
+        self.ask_after_us: int | None = None
+        self._asked_us = 0
 
     async def run(self, start_us: int, stop: asyncio.Event) -> None:
         """Poll from `start_us` until `stop`. Sources are spread over the interval by their names."""
@@ -62,6 +65,8 @@ class Source:
             await self._round(due)
             self.polled.set()
             number = self._next(start_us, every_us, number)
+        if self.ask_after_us is not None and self._asked_us < self.ask_after_us and not (self._off or self._failures):
+            await self._round(self._clock.now_us())
         await self._close()
 
     def _next(self, start_us: int, every_us: int, number: int) -> int:
@@ -82,7 +87,7 @@ class Source:
             self._account(Poll(self.name, due, now, now, "skipped", message="the recording cannot be written"))
             return
         self._cost.requests = self._cost.bytes_in = 0
-        started = self.busy_since = self._clock.now_us()
+        started = self.busy_since = self._asked_us = self._clock.now_us()
         rows, failure, message = 0, "", ""
         try:
             async for count in self._items():

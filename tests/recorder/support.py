@@ -114,9 +114,11 @@ def record(
     seconds: float,
     every_seconds: float = 1.0,
     fill: Callable[[Sink], None] | None = None,
+    load_ends: float | None = None,
     **acts: Callable[[int], AsyncIterator[Item]],
 ) -> Account:
-    """Run a source for each of `acts` beside each other for so many seconds of virtual time."""
+    """Run a source for each of `acts` beside each other for so many seconds of virtual time. `load_ends`: seconds
+    after which the load has."""
     layout.create(folder)
     writer = Writer(folder, "test.1")
     collectors = {name: Scripted(act) for name, act in acts.items()}
@@ -133,7 +135,10 @@ def record(
             for name, collector in collectors.items()
         ]
         running = [asyncio.create_task(source.run(clock.now_us(), stop)) for source in sources]
+        started = clock.now_us()
         await asyncio.sleep(seconds)
+        for source in sources:
+            source.ask_after_us = None if load_ends is None else started + round(load_ends * SECOND)
         stop.set()
         await asyncio.wait(running)
         await sink.flush()

@@ -78,6 +78,23 @@ def test_a_source_that_fails_costs_a_healthy_one_nothing(tmp_path: Path, bad: Ac
     assert found.polls("bad", "failed", "partial")
 
 
+@pytest.mark.parametrize(
+    ("load_ends", "polls"), [(70, 4), (62, 3), (None, 3)], ids=["coarse", "just asked", "stopped"]
+)
+def test_who_has_not_been_asked_since_the_load_ended_is_asked_once_more(
+    tmp_path: Path, load_ends: float | None, polls: int
+) -> None:
+    """Every 30 s from up to 7.5 s on: at 60 s and a little, not again before 73 s."""
+    found = record(tmp_path, 73, every_seconds=30, load_ends=load_ends, coarse=answers).seconds("coarse")
+    assert len(found) == polls
+    assert polls == 3 or found[-1] == pytest.approx(73, abs=7.5)
+
+
+def test_who_does_not_answer_is_not_asked_once_more(tmp_path: Path) -> None:
+    found = record(tmp_path, 73, every_seconds=30, load_ends=70, gone=fails(Failure.UNREACHABLE))
+    assert max(found.seconds("gone")) < 70
+
+
 def test_what_came_before_a_deadline_is_kept(tmp_path: Path) -> None:
     first = record(tmp_path, 3, hung=hangs).polls("hung", "partial")[0]
     assert (first.rows, first.failure, first.message) == (1, "unreachable", "no answer within the deadline")
