@@ -9,9 +9,10 @@ from functools import cache
 import duckdb
 
 from sanpath.facts.clocks import ClockOffset, clock_offsets
-from sanpath.facts.deltas import StepSamples, place, step_samples, timed_view
+from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.facts.edges import Unplaced, edge_offsets, moves
 from sanpath.facts.said import Told
+from sanpath.facts.timed import place, timed_view
 from sanpath.model import Step
 from sanpath.recording.read import Recording
 

@@ -1,4 +1,4 @@
-"""Counters → rates, computed in the database: every window of what is looked at closely, of all else one a step.
+"""Counters → rates, computed in the database: the windows between samples, one by one or summed over whole steps.
 
 Rules of a counter (RFC 2578 section 7.1.6; what others got wrong is why they are strict):
 - it grew: the difference counts;
@@ -11,9 +11,7 @@ lasts is idle. Windows above line rate are merged the same way; dropping them wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import ceil
+from collections.abc import Iterator, Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -26,29 +24,17 @@ _ROUND_US = 300_000
 _CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
-_CLOSELY = 256
-"""Entities of a source whose windows are kept one by one: the loaded path, and beyond it those that move most."""
-_WITNESSES = 64
-"""Entities that tell whether a poll round of an agent with very many has news."""
-_PART = 6_000_000
-"""Samples (rows times counters) that are differenced at once: 0.5 GB of memory (measured with DuckDB 2.0)."""
 
+Sums = tuple[str, str, int, float, Sequence[float | None]]
+"""Step, entity, number of its windows, their length in seconds together, mean rate of each counter."""
 Window = tuple[str, str, float, int, Sequence[float | None]]
 """Step, entity, length in seconds, end on the recorder's clock, difference of each counter."""
 
-
-@dataclass(frozen=True, slots=True)
-class Overall:
-    """Counters of one entity over a whole step: number and length of its windows, and each counter's mean rate."""
-
-    windows: int
-    seconds: float
-    rates: Mapping[str, float | None]
-
-
 _OWN = Template('SELECT * FROM "timed_$kind" WHERE source = $$source AND ($told)')
 _COUNT = Template("SELECT entity, count(*) FROM ($own) GROUP BY entity ORDER BY entity")
-_SOME = Template("$own AND entity BETWEEN $$first AND $$last AND entity IN (SELECT entity FROM chosen)")
+# Segments are sorted by entity: a range is what the statistics of Parquet can leave out parts by.
+_RANGE = Template("$own AND entity >= $$first AND entity < $$before")
+_CHOSEN = Template("$own AND entity BETWEEN $$first AND $$last AND entity IN (SELECT entity FROM chosen)")
 _NEWS = Template("SELECT own.* FROM ($own) own ASOF JOIN rounds ON own.seen >= rounds.begin WHERE rounds.told")
 _ROUNDS = Template("""
     CREATE OR REPLACE TEMP TABLE rounds AS
@@ -76,109 +62,88 @@ _WINDOWS = Template("""
     WHERE ended > began
 """)
 _IN_ORDER = Template("SELECT * FROM ($windows) ORDER BY entity, ended")
-_SUMS = Template(
-    "SELECT step, entity, count(*), sum(ended - began) / 1e6, $sums FROM ($windows) GROUP BY step, entity"
+_SUMS = Template("""
+    SELECT step, entity, count(*), sum(ended - began) / 1e6, [$rates] FROM ($windows) GROUP BY step, entity
+""")
+_RATE = Template(
+    'sum("$name")::DOUBLE * $scale / nullif(sum(ended - began) FILTER (WHERE "$name" IS NOT NULL) / 1e6, 0)'
 )
-_SUM = Template('sum("$name")::DOUBLE, sum(ended - began) FILTER (WHERE "$name" IS NOT NULL) / 1e6')
+
+Rounds = Sequence[tuple[int, bool]]
+"""When each poll round of an agent began, and whether it told anything new."""
 
 
 class CounterRates:
-    """The counters of one source and entity kind, over the view `timed_<kind>` and the table `steps`.
-
-    `closely`: entities whose windows are wanted whatever they move; None: all, however many there are.
-    """
+    """The counters of one source and entity kind, over the view `timed_<kind>` and the table `steps`."""
 
     def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        kind: str,
-        source: str,
-        counters: Mapping[str, Column],
-        closely: Collection[str] | None,
+        self, connection: duckdb.DuckDBPyConnection, kind: str, source: str, counters: Mapping[str, Column]
     ) -> None:
         self._connection, self._source, self._counters = connection, source, counters
         told = " OR ".join(f'"{name}" IS NOT NULL' for name in counters)
         self._own = _OWN.substitute(kind=kind, told=told)
-        self._rows: dict[str, int] = dict(self._ask(_COUNT.substitute(own=self._own)))
-        self._many = closely is not None and len(self._rows) > _CLOSELY
-        self._closely = [entity for entity in self._rows if not self._many or entity in (closely or ())]
         self._stale = False
-        self._find_rounds()
 
-    def overall(self) -> Iterator[tuple[str, str, Overall]]:
-        """(step, entity, figures) of every entity, where there are too many to keep all windows."""
-        if not self._many:
-            return
-        sums = ", ".join(_SUM.substitute(name=name) for name in self._counters)
-        busy: dict[str, float] = {}
-        for part in self._parts():
-            for step, entity, windows, seconds, *told in self._over(part, _SUMS, sums=sums):
-                rates = {
-                    name: None if value is None or not length else value * column.scale / length
-                    for (name, column), value, length in zip(
-                        self._counters.items(), told[::2], told[1::2], strict=True
-                    )
-                }
-                moved = sum(rate or 0.0 for name, rate in rates.items() if name.startswith("bytes_"))
-                busy[entity] = max(moved, busy.get(entity, 0.0))
-                yield step, entity, Overall(windows, seconds, rates)
-        busiest = sorted(busy, key=lambda entity: -busy[entity])[:_CLOSELY]
-        self._closely = sorted({*self._closely, *busiest})
+    def rows(self) -> dict[str, int]:
+        """Entity → number of its samples, in the order of their names."""
+        return dict(self._ask(_COUNT.substitute(own=self._own)))
 
-    def windows(self) -> Iterator[Window]:
-        """Every whole window of what is looked at closely, in the order of time; after `overall` that includes the
-        busiest."""
-        for step, entity, began, ended, *differences in self._over(self._closely, _IN_ORDER):
+    def find_rounds(self, witnesses: Sequence[str] | None = None) -> Rounds:
+        """The poll rounds by the news of all entities, or of some: a round with news that these miss is joined to the
+        next, which makes longer windows and the same rates. Empty: every round had news."""
+        own, bounds = (self._own, {}) if witnesses is None else self._of(witnesses)
+        moved = " OR ".join(f'"{name}" IS DISTINCT FROM lag("{name}") OVER one' for name in self._counters)
+        self._ask(_ROUNDS.substitute(own=own, moved=moved, together=_ROUND_US, cache=_CACHE_US), bounds)
+        rounds = self._connection.execute("SELECT begin, told FROM rounds ORDER BY begin").fetchall()
+        self._stale = not all(told for _, told in rounds)
+        return rounds if self._stale else ()
+
+    def use_rounds(self, rounds: Rounds) -> None:
+        """Rounds that were found elsewhere."""
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE rounds (begin BIGINT, told BOOLEAN)")
+        self._stale = bool(rounds)
+        if rounds:
+            self._connection.execute(
+                "INSERT INTO rounds SELECT unnest(?), unnest(?)", [*map(list, zip(*rounds, strict=True))]
+            )
+
+    def windows(self, entities: Sequence[str] | None = None) -> Iterator[Window]:
+        """Every whole window of some entities, None: of all, in the order of time."""
+        own, bounds = (self._own, {}) if entities is None else self._of(entities)
+        rows = self._ask(_IN_ORDER.substitute(windows=self._windows(own)), bounds)
+        for step, entity, began, ended, *differences in rows:
             yield step, entity, (ended - began) / 1e6, int(ended), differences
 
-    def _over(self, entities: Sequence[str], query: Template, **parts: str) -> list[Any]:
-        """What a query says of the windows of some entities."""
-        own, bounds = self._of(entities)
-        windows = _WINDOWS.substitute(
+    def sums(self, first: str, before: str) -> list[Sums]:
+        """Whole steps of the entities from `first` to `before`, by name, each with the mean rate of every counter."""
+        rates = ", ".join(_RATE.substitute(name=name, scale=column.scale) for name, column in self._counters.items())
+        query = _SUMS.substitute(windows=self._windows(_RANGE.substitute(own=self._own)), rates=rates)
+        return self._ask(query, {"first": first, "before": before})
+
+    def _windows(self, own: str) -> str:
+        return _WINDOWS.substitute(
             names=", ".join(f'"{name}"' for name in self._counters),
             deltas=", ".join(f'{_difference(name, column)} AS "{name}"' for name, column in self._counters.items()),
             news=_NEWS.substitute(own=own) if self._stale else own,
         )
-        return self._ask(query.substitute(windows=windows, **parts), bounds)
 
     def _of(self, entities: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """SQL of the samples of some entities, in the order of their names, and its parameters."""
-        if len(entities) == len(self._rows):
-            return self._own, {}
+        """SQL of the samples of some entities, and its parameters."""
         self._connection.execute(
             "CREATE OR REPLACE TEMP TABLE chosen AS SELECT unnest(?) AS entity", [list(entities)]
         )
-        # Segments are sorted by entity: a range is what the statistics of Parquet can leave out parts by.
         bounds = {"first": min(entities, default=""), "last": max(entities, default="")}
-        return _SOME.substitute(own=self._own), bounds
-
-    def _find_rounds(self) -> None:
-        """The table `rounds`: when each poll round began, and whether it told anything new.
-
-        Where there are very many entities some of them are witnesses. A round with news that they miss is joined to
-        the next: longer windows, the same rates.
-        """
-        own, bounds = self._of((self._closely or list(self._rows)[:_WITNESSES]) if self._many else list(self._rows))
-        moved = " OR ".join(f'"{name}" IS DISTINCT FROM lag("{name}") OVER one' for name in self._counters)
-        self._ask(_ROUNDS.substitute(own=own, moved=moved, together=_ROUND_US, cache=_CACHE_US), bounds)
-        self._stale = bool(self._connection.execute("SELECT 1 FROM rounds WHERE NOT told").fetchall())
-
-    def _parts(self) -> Iterator[Sequence[str]]:
-        """The entities, in parts whose windows the database can hold."""
-        entities = list(self._rows)
-        parts = ceil(sum(self._rows.values()) * len(self._counters) / _PART)
-        length = ceil(len(entities) / parts)
-        return (entities[at : at + length] for at in range(0, len(entities), length))
+        return _CHOSEN.substitute(own=self._own), bounds
 
     def _ask(self, query: str, more: Mapping[str, str] | None = None) -> list[Any]:
         return self._connection.execute(query, {"source": self._source, **(more or {})}).fetchall()
 
 
 def _difference(name: str, column: Column) -> str:
-    """SQL of the difference to the sample before; NULL where the counter was reset."""
-    now, before = f'"{name}"::HUGEINT', f'(lag("{name}") OVER one)::HUGEINT'
+    """SQL of the difference to the sample before; NULL where the counter was reset. Unsigned: never below zero."""
+    now, before = f'"{name}"', f'lag("{name}") OVER one'
     # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
     narrow = f'max("{name}") OVER (PARTITION BY entity) < {2**32}'
-    once = f"WHEN {narrow} AND {before} - {now} > {2**31} THEN {now} - {before} + {2**32}"
+    once = f"WHEN {narrow} AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})"
     wrapped = once if column.bits == 32 else ""
     return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"

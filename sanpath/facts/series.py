@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.deltas import StepSamples, step_samples, timed_view
+from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.facts.parts import unmarked
 from sanpath.facts.placing import ALWAYS, placed
 from sanpath.facts.steps import load_steps
+from sanpath.facts.timed import timed_view
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording

@@ -43,7 +43,7 @@ class Topology:
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Entities of a kind, by name."""
-        return [self.entities[i] for i in sorted(self.entities) if self.entities[i].kind == kind]
+        return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
 
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
         """Entities that `entity` has this relation to, in either direction."""
@@ -163,22 +163,28 @@ def _make_entities(
     names: Mapping[Local, str],
     same: Iterable[tuple[Local, Local]],
 ) -> None:
-    graph: nx.Graph[Local | tuple[str, str, str, str]] = nx.Graph(same)
+    known_by: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
     for local, thing in things.items():
-        graph.add_node(local)
-        graph.add_edge(local, ("key", thing.kind, "name", names[local]))
+        known_by[thing.kind, "name", names[local]].append(local)
         for key, values in thing.ids.items():
             for value in values:
                 if key in TRUST and key != "name" and (normal := normalise(key, value)):
-                    graph.add_edge(local, ("key", thing.kind, key, _scope(thing.kind, names[local]) + normal))
-    for group in nx.connected_components(graph):
+                    known_by[thing.kind, key, _scope(thing.kind, names[local]) + normal].append(local)
+    # Most things share no key with any other.
+    graph: nx.Graph[Local] = nx.Graph(same)
+    for locals_ in known_by.values():
+        if len(locals_) > 1:
+            nx.add_path(graph, locals_)
+    groups = {local: group for group in nx.connected_components(graph) for local in group}
+    for local in things:
+        if local in topology.known_as:
+            continue
         members = sorted(
-            (n for n in group if len(n) == 3), key=lambda n: (n[0] != CONFIG, bare_wwpn(things[n]) is not None, n)
+            groups.get(local, (local,)), key=lambda n: (n[0] != CONFIG, bare_wwpn(things[n]) is not None, n)
         )
         entity = _entity([(local, things[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
-        for local in members:
-            topology.known_as[local] = entity.id
+        topology.known_as.update(dict.fromkeys(members, entity.id))
 
 
 def _scope(kind: str, name: str) -> str:

@@ -1,0 +1,69 @@
+"""Gauges → their means over whole steps, computed in the database: of a state over time, of times over operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+
+from sanpath.catalogue.load import metrics
+from sanpath.model import Column
+
+Means = tuple[str, str, int, Sequence[float | None], Sequence[float | None]]
+"""Step, entity, number of its samples, mean and last value of each gauge in its base unit."""
+
+
+def step_means(
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    source: str,
+    gauges: Mapping[str, Column],
+    recorded: Mapping[str, Column],
+    between: tuple[str, str] | None = None,
+) -> list[Means]:
+    """The gauges of one source and entity kind, over the view `timed_<kind>` and the table `steps`.
+
+    `recorded`: all that the source tells of the kind; `between`: the names from which and before which the entities
+    lie, None: all of them.
+    """
+    names = list(gauges)
+    over = _operations(kind, gauges, recorded)
+    did = "".join(f', {_done(column)} AS "did {column}"' for column in sorted(set(over.values())))
+    means = ", ".join(f"{_mean(n, over.get(n))} * {gauges[n].scale}" for n in names)
+    lasts = ", ".join(f'arg_max("{n}", moment) * {gauges[n].scale}' for n in names)
+    told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
+    some = "AND entity >= $first AND entity < $before" if between is not None else ""
+    # A value that covers the seconds before its time stamp has to lie in the step with all of them.
+    query = f"""
+        SELECT steps.name, entity, count(*), [{means}], [{lasts}]
+        FROM (
+            SELECT *, coalesce(covers_seconds, 1) AS weight{did} FROM "timed_{kind}"
+            WHERE source = $source {some} AND ({told}) WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        )
+        JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
+        GROUP BY steps.name, entity ORDER BY entity, min(moment)
+    """  # noqa: S608 - names of the catalogue, quoted
+    bounds = {"first": between[0], "before": between[1]} if between is not None else {}
+    return connection.execute(query, {"source": source, **bounds}).fetchall()
+
+
+def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> dict[str, str]:
+    """Gauge → the column that tells over how many operations it is the mean, where the source gives that."""
+    known = metrics().get(kind, {})
+    over = {name: known[name].mean_over for name in gauges if name in known}
+    return {name: column for name, column in over.items() if column in recorded}
+
+
+def _done(column: str) -> str:
+    """SQL of the operations that a sample is the mean of: what the counter grew by, or the rate times its seconds."""
+    return f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
+
+
+def _mean(name: str, over: str | None) -> str:
+    """SQL of a gauge's mean over a step."""
+    known = f'FILTER (WHERE "{name}" IS NOT NULL)'
+    by_time = f'sum("{name}" * weight) {known} / sum(weight) {known}'
+    if over is None:
+        return by_time
+    known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0)'
+    return f'coalesce(sum("{name}" * "did {over}") {known} / sum("did {over}") {known}, {by_time})'
