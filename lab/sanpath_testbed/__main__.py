@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 from collections.abc import Collection, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import yaml
@@ -30,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--first-seed", type=int, default=1)
     scoring.add_argument("--defects", default="none", help="names with commas between, or all")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
     scoring.add_argument("--into", type=Path, default=None, help="a Markdown file to write")
     arguments = parser.parse_args(argv)
@@ -69,6 +72,7 @@ def _scenario(name: str, seed: int | None) -> Scenario:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    from sanpath.cluster import executor
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
     from sanpath_testbed.outcome import Outcome
@@ -83,7 +87,12 @@ def _score(arguments: argparse.Namespace) -> int:
         what = f"{newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
         print(f"{count} of {len(wanted)}  {what}: {word}", file=sys.stderr, flush=True)
 
-    found = corpus.run(wanted, arguments.keep, arguments.workers, tell)
+    with executor(arguments.cluster) as remote:
+        processes: AbstractContextManager[Executor] = (
+            ProcessPoolExecutor(arguments.workers) if remote is None else nullcontext(remote)
+        )
+        with processes as pool:
+            found = corpus.run(wanted, arguments.keep, pool, tell)
     asked = f"--families {arguments.families} --seeds {arguments.seeds} --first-seed {arguments.first_seed}"
     command = f"sanpath lab score {asked} --defects {arguments.defects}"
     text = table.paper(found, seeds, command)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,16 +45,16 @@ def jobs(names: Iterable[str], seeds: Sequence[int], defects: Sequence[Defect | 
     return [Job(family, seed, defect) for defect in defects for seed in seeds for family in named]
 
 
-def run(wanted: Sequence[Job], kept: Path, workers: int, tell: Callable[[int, Outcome], None]) -> list[Outcome]:
+def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, Outcome], None]) -> list[Outcome]:
     """Judge what has not been judged by this very code; every outcome is kept in a file as soon as it is there.
 
-    `tell` gets the number of outcomes so far and the newest.
+    `pool` does the work; `tell` gets the number of outcomes so far and the newest.
     """
     code = _digest()
     done = {(o.family, o.seed, o.defect): o for o in _read(kept, code)}
     found = [done[job] for job in wanted if job in done]
     left = [job for job in wanted if job not in done]
-    with kept.open("a", encoding="utf-8") as file, ProcessPoolExecutor(workers) as pool:
+    with kept.open("a", encoding="utf-8") as file:
         running = [pool.submit(outcome, job) for job in left]
         for ended in as_completed(running):
             result = ended.result()

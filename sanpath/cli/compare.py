@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sanpath.cli.options import ClusterOption, ConfigOption, PolicyOption, RulesOption, choice
 from sanpath.errors import UsageError
 from sanpath.recording.store import location
 
@@ -38,6 +39,10 @@ def compare(
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+    config: ConfigOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Say what changed between two runs: throughput and latency of steps with as many I/Os in flight, throughput at
     the same latency, settings that differ, what became of each finding, and whether what was predicted came.
@@ -49,7 +54,8 @@ def compare(
 
     seconds = _seconds(latency)
     width = None if sys.stdout.isatty() else 120
-    runs = [diagnosis_of(folder) for folder in recordings]
+    judging = choice(rules, config, policy)
+    runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
     if len(runs) > 2:
         from sanpath.verdict.side_by_side import side_by_side
         from sanpath.views import systems

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from sanpath.cli.options import (
+    ClusterOption,
     ConfigOption,
     FailOn,
     FailOnOption,
@@ -24,10 +25,11 @@ def diagnose(
     rules: RulesOption = None,
     policy: PolicyOption = None,
     config: ConfigOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Say where the bottleneck of a recorded load test is, why, and what to do."""
     from sanpath.cli.output import diagnosis_of, exit_code, rendered
 
-    found = diagnosis_of(recording, choice(rules, config, policy))
+    found = diagnosis_of(recording, choice(rules, config, policy), cluster)
     typer.echo(rendered(found, form, recording), nl=False)
     raise typer.Exit(exit_code(found, fail_on))

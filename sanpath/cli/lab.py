@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sanpath.cli.options import ClusterOption
+
 app = typer.Typer(
     name="lab", help="A simulated SAN that speaks the real protocols on loopback.", no_args_is_help=True
 )
@@ -51,6 +53,7 @@ def score(
         str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
     ] = "none",
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
+    cluster: ClusterOption = None,
     keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
         "score.jsonl"
     ),
@@ -58,7 +61,7 @@ def score(
 ) -> None:
     """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
     asked = {"--families": families, "--seeds": seeds, "--first-seed": first_seed, "--defects": defects}
-    asked |= {"--keep": keep, "--workers": workers, "--into": into}
+    asked |= {"--keep": keep, "--workers": workers, "--into": into, "--cluster": cluster}
     words = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
     raise typer.Exit(_process("sanpath_testbed", "score", *words))
 

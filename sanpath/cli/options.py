@@ -62,6 +62,12 @@ PolicyOption = Annotated[
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Its `rules` part is read. Default: sanpath.yaml here.")
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="URL", help="Compute on a dask cluster, tcp://…, whose workers can read the recording."
+    ),
+]
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import ConfigOption, Format, FormatOption, PolicyOption, Recording, RulesOption, choice
+from sanpath.cli.options import (
+    ClusterOption,
+    ConfigOption,
+    Format,
+    FormatOption,
+    PolicyOption,
+    Recording,
+    RulesOption,
+    choice,
+)
 
 
 def report(
@@ -19,12 +28,14 @@ def report(
     rules: RulesOption = None,
     policy: PolicyOption = None,
     config: ConfigOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Write the report of a recording, as Markdown unless another format is asked for."""
     from sanpath.cli.output import diagnosis_of, rendered
     from sanpath.errors import UsageError
 
-    text = rendered(diagnosis_of(recording, choice(rules, config, policy)), form, recording)
+    found = diagnosis_of(recording, choice(rules, config, policy), cluster)
+    text = rendered(found, form, recording)
     if str(into) == "-":
         typer.echo(text, nl=False)
         return

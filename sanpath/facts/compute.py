@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -81,8 +82,8 @@ class Facts:
         return next((f for f in self.loads if f.step == step and f.direction == direction), None)
 
 
-def compute(recording: Recording) -> Facts:
-    """Read a recording and compute every fact of it."""
+def compute(recording: Recording, executor: Executor | None = None) -> Facts:
+    """Read a recording and compute every fact of it. `executor`: see step_samples."""
     told = recording.inventory()
     topology = resolve(told)
     connection = connect()
@@ -93,7 +94,7 @@ def compute(recording: Recording) -> Facts:
         steps = unmarked(recording, connection, topology, steps)
         near = on_paths(topology)
         samples: Samples = {
-            kind: step_samples(recording, connection, kind, steps, near.get(kind, {}))
+            kind: step_samples(recording, connection, kind, steps, near.get(kind, {}), executor)
             for kind in recording.sample_kinds()
         }
         summaries = _summaries(recording, connection, steps)

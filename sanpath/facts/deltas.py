@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import duckdb
 
@@ -122,8 +123,9 @@ def step_samples(
         near = [entity for entity in (closely or {}).get(source, ()) if entity in rows]
         rounds = rates.find_rounds(near or list(rows)[:_WITNESSES])
         shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
+        folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
         parts = [
-            Part(recording.folder, left_out, kind, source, here, steps, shifts, rounds, *between)
+            Part(folder, left_out, kind, source, here, steps, shifts, rounds, *between)
             for between in divided(rows, len(counters))
         ]
         busy: dict[str, float] = {}

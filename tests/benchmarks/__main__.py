@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import analysis, flasharray, imports, lateness, rules, snmp, startup, throughput, vsphere
+from tests.benchmarks import (
+    analysis,
+    cluster,
+    flasharray,
+    imports,
+    lateness,
+    rules,
+    snmp,
+    startup,
+    throughput,
+    vsphere,
+)
 
 BENCHMARKS = {
     "startup": startup.measure,
@@ -19,6 +30,7 @@ BENCHMARKS = {
     "flasharray": flasharray.measure,
     "vsphere": vsphere.measure,
     "analysis": analysis.measure,
+    "cluster": cluster.measure,
 }
 
 

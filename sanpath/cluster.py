@@ -1,0 +1,63 @@
+"""Where the parts of an analysis are computed, when that is not this machine: a cluster of dask.distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sanpath import __version__
+from sanpath.errors import UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_PATIENCE_SECONDS = 10
+
+
+@contextmanager
+def executor(scheduler: str | None) -> Iterator[Executor | None]:
+    """The executor of a cluster, e.g. of tcp://192.0.2.1:8786; None for None: the analysis stays on this machine.
+
+    A worker gets where the recording lies and which part of it is its own, never a secret: it opens an object store
+    with its own credentials. A worker that dies costs time: another computes its parts.
+    Raises UsageError when there is no such cluster, or it cannot do the work.
+    """
+    if scheduler is None:
+        yield None
+        return
+    client = _client(scheduler)
+    try:
+        _same_version(client, scheduler)
+        # A recording that is written to at this moment holds more the next time the same is asked.
+        yield client.get_executor(pure=False)
+    finally:
+        client.close()
+
+
+def _client(scheduler: str) -> Client:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise UsageError("--cluster needs dask.distributed: pip install 'sanpath[cluster]'") from error
+    try:
+        return Client(scheduler, timeout=_PATIENCE_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"--cluster {scheduler}: no scheduler of dask answers there") from error
+
+
+def _same_version(client: Client, scheduler: str) -> None:
+    try:
+        versions: dict[str, str] = client.run(_version)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"--cluster {scheduler}: its workers need sanpath {__version__} as well") from error
+    if not versions:
+        raise UsageError(f"--cluster {scheduler}: it has no workers; start some with dask worker {scheduler}")
+    for worker, version in versions.items():
+        if version != __version__:
+            raise UsageError(f"--cluster {scheduler}: {worker} has sanpath {version}, here it is {__version__}")
+
+
+def _version() -> str:
+    return __version__
