@@ -23,9 +23,13 @@ from sanpath.model import Scalar, Thing, Tie
 from sanpath.plugin import SourceConfig, SshTarget
 
 DEFAULT_NAME = "sanpath.yaml"
-_KEYS = ("sources", "topology", "hosts", "rules")
+_KEYS = ("sources", "topology", "hosts", "recording", "rules")
 """`rules` is for those who judge (rulebook/site.py)."""
 _TOPOLOGY_KEYS = ("things", "links")
+_RECORDING_KEYS = ("keep",)
+_UNITS_SECONDS = {"m": 60, "h": 3600, "d": 86400}
+SHORTEST_KEPT_SECONDS = 600.0
+"""Samples are dropped some minutes at a time: of less there would be nothing left to judge."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 M = TypeVar("M", bound=BaseModel)
 _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
@@ -34,7 +38,8 @@ _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 @dataclass(frozen=True, slots=True)
 class Config:
     """A checked configuration. `things` and `ties` are what the `topology` part says, as if a source had said it;
-    `hosts`: machines on which sanpath can start a load, by name. `warnings`: secrets that others can read."""
+    `hosts`: machines on which sanpath can start a load, by name. `keep_seconds`: how long samples are kept, None: for
+    ever. `warnings`: secrets that others can read."""
 
     path: Path | None
     sources: tuple[SourceConfig, ...] = ()
@@ -42,6 +47,7 @@ class Config:
     ties: tuple[Tie, ...] = ()
     hosts: Mapping[str, SshTarget] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    keep_seconds: float | None = None
 
 
 class HostConfig(BaseModel):
@@ -95,7 +101,33 @@ def _check(document: Document, raw: Any) -> Config:
         _ties(document, topology.get("links") or []),
         _hosts(document, raw.get("hosts") or {}),
         tuple(dict.fromkeys(document.warnings)),
+        _keep_seconds(document, raw.get("recording") or {}),
     )
+
+
+def kept_seconds(text: str) -> float:
+    """How long samples are to be kept: 90m, 24h, 7d. Raises UsageError."""
+    found = re.fullmatch(r"(\d{1,6})([mhd])", text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is no time: write minutes, hours or days as 90m, 24h or 7d")
+    seconds = float(found[1]) * _UNITS_SECONDS[found[2]]
+    if seconds < SHORTEST_KEPT_SECONDS:
+        raise UsageError(f"{text} is too short to be judged: keep samples for 10m at least")
+    return seconds
+
+
+def _keep_seconds(document: Document, raw: Any) -> float | None:
+    if not isinstance(raw, dict):
+        raise document.error(("recording",), f"expected a mapping with the key {_RECORDING_KEYS[0]}")
+    for key in raw:
+        if key not in _RECORDING_KEYS:
+            raise document.error(("recording", str(key)), unknown_key(str(key), _RECORDING_KEYS))
+    if (told := raw.get("keep")) is None:
+        return None
+    try:
+        return kept_seconds(str(told))
+    except UsageError as error:
+        raise document.error(("recording", "keep"), str(error)) from error
 
 
 def _sources(document: Document, raw: Any) -> tuple[SourceConfig, ...]:

@@ -31,6 +31,10 @@ _TOPOLOGY = """
   #links:
     #- load:fio runs_on host:esx7
     #- hba:esx7/vmhba2 attached_to host:esx7
+
+# Samples are never dropped, unless they get older than this: 90m, 24h, 7d.
+#recording:
+  #keep: 24h
 """
 _COLUMNS = 110
 

@@ -46,6 +46,14 @@ def run(
         str,
         typer.Option("--on", help="Hosts of the configuration that run COMMAND in lock-step, separated by commas."),
     ] = "",
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="TIME",
+            help="Drop samples that are older than 90m, 24h or 7d. Default: none is dropped.",
+        ),
+    ] = "",
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
@@ -57,6 +65,7 @@ def run(
     import time
 
     from sanpath.cli.session import Session
+    from sanpath.config import kept_seconds
     from sanpath.errors import UsageError
     from sanpath.recorder.request import RunRequest
 
@@ -73,5 +82,6 @@ def run(
         for_seconds=seconds,
         only_sources=names(only_sources),
         on=names(on),
+        keep_seconds=kept_seconds(keep) if keep else None,
     )
     raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())

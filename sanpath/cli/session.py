@@ -14,7 +14,7 @@ from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
 from sanpath.cli.recorder import Screen, record
 from sanpath.errors import SanpathError, UsageError
-from sanpath.recorder.request import RunRequest
+from sanpath.recorder.request import UNWRITTEN, RunRequest
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -66,6 +66,13 @@ class Session:
         typer.echo(self._rendered(found, self._form), nl=False)
         typer.echo(f"\nrecording {self._request.folder}{report}", err=not self._form.for_people)
         recorder_failed = bool(code) and not interrupted
+        if code == UNWRITTEN:
+            where = self._request.folder
+            print(
+                f"sanpath: {where} ends before the test did: free space there, or choose another place with --into, "
+                f"and run again; what was written stays readable: sanpath diagnose {where}",
+                file=sys.stderr,
+            )
         return self._exit_code(found, interrupted) or int(recorder_failed)
 
     def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
@@ -103,10 +110,11 @@ class Session:
         return partial(live.show, self._request.folder, self._choice)
 
     def _progress(self) -> None:
+        from sanpath.views.live.look import LIVE_SECONDS
         from sanpath.views.progress import line
 
         try:
-            text = line(diagnosis_of(self._request.folder, self._choice))
+            text = line(diagnosis_of(self._request.folder, self._choice, newest_seconds=LIVE_SECONDS))
         except SanpathError:
             return  # Nothing has been written yet.
         print(text, file=sys.stderr)

@@ -42,8 +42,9 @@ def _lines(folder: Path, chosen: Choice) -> None:
     from sanpath.views.live.look import look
     from sanpath.views.progress import line
 
+    seen = None
     while True:
-        seen = look(folder, chosen)
+        seen = look(folder, chosen, seen)
         typer.echo(line(seen.diagnosis) if seen.diagnosis is not None else f"sanpath: {seen.failure}")
         if seen.ended or seen.silent:
             break

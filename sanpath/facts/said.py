@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.model import Event, Step
+from sanpath.recording.compact import DROPPED, LEFT_OUT
 
 _LATE_US = 1_500_000
 """What a load says of a step at its end may be read a moment later."""
+
+_GONE = {DROPPED: "no longer recorded", LEFT_OUT: "not read again in this view"}
 
 Histogram = Sequence[tuple[float | None, float]]
 """(upper bound in seconds, None: no bound; share of the I/Os) in rising order."""
@@ -34,6 +37,8 @@ def warnings(steps: Sequence[Step], events: Told) -> tuple[Mapping[str, Sequence
     """Step → what is to be known of its data; and (source, text) of what belongs to no step."""
     by_step: dict[str, dict[str, None]] = {}
     placed = set()
+    for step, text in _dropped(steps, events):
+        by_step.setdefault(step.name, {})[text] = None
     for step, (source, event) in _in_steps(steps, events, "data-warning"):
         by_step.setdefault(step.name, {})[f"{source}: {event.detail.get('text')}"] = None
         placed.add(id(event))
@@ -43,6 +48,26 @@ def warnings(steps: Sequence[Step], events: Told) -> tuple[Mapping[str, Sequence
         if e.name == "data-warning" and id(e) not in placed
     }
     return {step: tuple(texts) for step, texts in by_step.items()}, tuple(others)
+
+
+def dropped(events: Told) -> tuple[int, str] | None:
+    """(moment on the recorder's clock, why) before which samples are not there any more, or were not read. None: all
+    are there."""
+    found = [
+        (before, _GONE[event.name])
+        for _, event in events
+        if event.name in _GONE and isinstance(before := event.detail.get("before"), int)
+    ]
+    return max(found, default=None)
+
+
+def _dropped(steps: Sequence[Step], events: Told) -> Iterator[tuple[Step, str]]:
+    before, why = dropped(events) or (0, "")
+    for step in steps:
+        if step.end <= before:
+            yield step, f"{why}: nothing of it can be judged"
+        elif step.start < before:
+            yield step, f"{why}: its first {(before - step.start) / 1e6:.0f} s are not in its figures"
 
 
 def _in_steps(steps: Sequence[Step], events: Told, name: str) -> Iterator[tuple[Step, tuple[str, Event]]]:

@@ -28,13 +28,14 @@ from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, SourceConfig, Spec, SshTarget
 from sanpath.recorder.load import without_credentials
 from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
-from sanpath.recorder.request import ABORT, STOP, RunRequest
+from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.source import Source
 from sanpath.recorder.sweep import SweepRun, alone
 from sanpath.recorder.waits import either, sleep
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
+from sanpath.recording.compact import Retention
 from sanpath.recording.documents import Declaration, Ending, Header
 from sanpath.recording.store import store_at
 from sanpath.recording.write import Writer
@@ -67,8 +68,8 @@ def main() -> int:
         print(f"sanpath: {error}", file=sys.stderr)
         return error.exit_code
     if recorder.write_failure:
-        print("sanpath: the last rows could not be written", file=sys.stderr)
-        return 1
+        print(f"sanpath: {recorder.write_failure}", file=sys.stderr)
+        return UNWRITTEN
     return ExitCode.OK
 
 
@@ -84,7 +85,9 @@ class Recorder:
         self._lock = alone(request.folder) if request.sweep else None
         self._store = store_at(request.folder)
         host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
-        self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}")
+        keep_seconds = request.keep_seconds or self._config.keep_seconds
+        retention = Retention(keep_seconds, self._clock.now_us) if keep_seconds else None
+        self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}", retention=retention)
         self.write_failure = ""
 
     async def run(self) -> None:
@@ -115,7 +118,9 @@ class Recorder:
             self._account_for_hung(sources)
             flushing.cancel()
             await self._sink.flush()
-            self.write_failure = self._sink.close() or self._loads.keep()
+            why = self._sink.close()
+            lost = f"the last {self._sink.waiting} rows could not be written: {why}" if why else ""
+            self.write_failure = lost or self._loads.keep()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
             cpu_seconds = usage.ru_utime + usage.ru_stime
@@ -124,7 +129,7 @@ class Recorder:
             try:
                 self._writer.end(ending)
             except (OSError, duckdb.Error) as error:
-                self.write_failure = reason(error)
+                self.write_failure = f"the end of the recording could not be written: {reason(error)}"
 
     def _load_runs(self) -> Iterator[tuple[str, Thing | Tie]]:
         """(source, thing or link): a load that is started on this machine runs here, unless the configuration says

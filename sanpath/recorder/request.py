@@ -12,6 +12,8 @@ from sanpath.sweep.plan import LOCAL, Plan
 
 STOP = "stop"
 ABORT = "abort"
+UNWRITTEN = 4
+"""The recorder's exit code when the recording could not be written to its end."""
 
 PYTHONPATH_BEFORE = "SANPATH_PYTHONPATH"
 """The variable in which the recorder gets PYTHONPATH as the person had it: the load command gets it back."""
@@ -35,7 +37,8 @@ class RunRequest(BaseModel):
     `config`: the configuration file, read again by the recorder, None for none. `load`: the load command, empty for
     none; `sweep`: the loads of a plan instead of it. `load_reader`: the collector that reads the load's output, None:
     told from the program's name. `on`: hosts of the configuration that run the load, none: this one. `for_seconds`:
-    end after this time; None: with the load, or when told to.
+    end after this time; None: with the load, or when told to. `keep_seconds`: how long samples are kept, None: as the
+    configuration says.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,6 +51,7 @@ class RunRequest(BaseModel):
     only_sources: tuple[str, ...] = ()
     sweep: SweepRequest | None = None
     on: tuple[str, ...] = ()
+    keep_seconds: float | None = None
 
     @property
     def hosts(self) -> tuple[str, ...]:

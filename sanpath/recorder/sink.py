@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,15 +15,15 @@ import duckdb
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.plugin import Item
 from sanpath.recording.clock import RecorderClock
+from sanpath.recording.layout import RECORDER
 from sanpath.recording.write import Writer
 
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 20_000
 FULL_ROWS = 200_000
 """Rows that may wait. Above it no poll is started: a gap with a reason, instead of rows the device has paid for."""
-
-RECORDER = "recorder"
-"""The source of events that no device told."""
+LOST_ROWS = 2 * FULL_ROWS
+"""Above it nothing is taken any more: the load talks on, and every gap has to be accounted for."""
 
 Taken = tuple[str, int, Item | Poll]
 
@@ -38,10 +39,15 @@ class Sink:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._pending: list[Taken] = []
-        self._rows = 0
+        self._rows = self._lost = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._hurry = asyncio.Event()
         self._failed = ""
+
+    @property
+    def waiting(self) -> int:
+        """Rows that were taken and are not written, those that were lost among them."""
+        return self._rows + self._writer.rows_waiting + self._lost
 
     @property
     def full(self) -> bool:
@@ -52,6 +58,9 @@ class Sink:
         """Take one thing to be recorded."""
         rows = len(item.entity) if isinstance(item, Rows) else 1
         with self._lock:
+            if self._rows + self._writer.rows_waiting > LOST_ROWS:
+                self._lost += rows
+                return
             self._pending.append((source, seen, item))
             self._rows += rows
             many = self._rows > FLUSH_ROWS
@@ -81,6 +90,7 @@ class Sink:
             self._failed = reason(error)
             return
         self._failed = ""
+        self._tell_lost()
 
     def flush_at_once(self, seconds: float) -> None:
         """Write what waits, for at most `seconds`, while the loop stands still: for an end at once."""
@@ -96,6 +106,14 @@ class Sink:
         if self._clock is not None and (jump := self._clock.jump_seconds()) is not None:
             now = self._clock.now_us()
             self.take(RECORDER, now, Event(now, "clock-jump", {"seconds": round(jump, 3)}))
+
+    def _tell_lost(self) -> None:
+        with self._lock:
+            lost, self._lost = self._lost, 0
+        if lost and self._clock is not None:
+            now = self._clock.now_us()
+            text = f"{lost} rows were lost: the recording could not be written for too long"
+            self.take(RECORDER, now, Event(now, "data-warning", {"text": text}))
 
     def _swap(self) -> list[Taken]:
         with self._lock:
@@ -127,7 +145,6 @@ class Sink:
 
 def reason(error: Exception) -> str:
     """Why something could not be written, in one line: DuckDB wraps what the system said into JSON."""
-    text = str(error)
-    with contextlib.suppress(ValueError, AttributeError):
-        text = str(json.loads(text).get("exception_message", text))
+    wrapped = re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', str(error))
+    text = str(json.loads(wrapped[1])) if wrapped else str(error)
     return text.partition("\n")[0]

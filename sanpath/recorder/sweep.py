@@ -13,9 +13,10 @@ from sanpath.model import Event, Rows, Scalar
 from sanpath.plugin import Clock, Item
 from sanpath.recorder.loads import Loads
 from sanpath.recorder.request import SweepRequest
-from sanpath.recorder.sink import RECORDER, Sink
+from sanpath.recorder.sink import Sink
 from sanpath.recorder.steady import Steadiness
 from sanpath.recorder.waits import either, sleep
+from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import SweepStep, steps

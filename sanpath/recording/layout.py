@@ -17,6 +17,8 @@ from sanpath.recording.store import Location, Store, store_at
 
 FORMAT = 1
 SUFFIX = ".sanpath"
+RECORDER = "recorder"
+"""The source of events that no device told."""
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
 _KIND = re.compile(r"^\w+$")

@@ -10,22 +10,29 @@ import duckdb
 
 from sanpath.errors import RecordingError
 from sanpath.model import Column, Event, Poll, Thing, Tie
-from sanpath.recording import layout
+from sanpath.recording import layout, tables
+from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Document, Ending, Header
 from sanpath.recording.duck import connect
+from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location, store_at
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
 
+_ROWS = 10_000
 _ATTEMPTS = 5
 """Segments may vanish between listing and opening when they have been compacted: list again."""
 
 
 class Recording:
-    """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign."""
+    """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign.
 
-    def __init__(self, folder: Location) -> None:
+    `newest_seconds`: of samples and polls only the newest are read, back to `since_us` on the recorder's clock, and
+    an event says so. None: all.
+    """
+
+    def __init__(self, folder: Location, newest_seconds: float | None = None) -> None:
         self.folder = folder
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
@@ -37,6 +44,10 @@ class Recording:
         self.writers: int = len(headers)
         # A resumed sweep declares the same sources once more.
         self.declarations = list(dict.fromkeys(source for h in headers for source in h.sources))
+        self.since_us: int | None = None
+        if newest_seconds is not None and (newest := self._newest_us()) is not None:
+            since = newest - round(newest_seconds * 1e6)
+            self.since_us = since if since > self.started_us else None
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
@@ -70,9 +81,10 @@ class Recording:
 
         def make(urls: list[str]) -> list[str]:
             files = ", ".join("'" + url.replace("'", "''") + "'" for url in urls)
+            since = f" WHERE seen >= {self.since_us}" if self.since_us is not None else ""
             connection.execute(
                 f'CREATE OR REPLACE TEMP VIEW "samples_{kind}" AS '  # noqa: S608 - our own file names, quoted
-                f"SELECT * FROM read_parquet([{files}], union_by_name = true)"
+                f"SELECT * FROM read_parquet([{files}], union_by_name = true){since}"
             )
             described = connection.execute(f'DESCRIBE "samples_{kind}"').fetchall()
             fixed = {"source", "entity", "seen", "device_time", "covers_seconds"}
@@ -81,44 +93,64 @@ class Recording:
         return self._over_segments(f"samples/{kind}", make, [])
 
     def inventory(self) -> list[tuple[str, int, Thing | Tie]]:
-        """(source, seen, thing or link), in the order they were seen."""
-        found: list[tuple[str, int, Thing | Tie]] = []
-        for row in self._rows("inventory", "seen"):
+        """(source, seen, thing or link), in the order they were seen; what was told anew without a change is left
+        out."""
+
+        def told(row: dict[str, Any]) -> tuple[str, int, Thing | Tie]:
             if row["kind"] is not None:
                 ids = {key: tuple(values) for key, values in json.loads(row["ids"]).items()}
                 thing = Thing(row["kind"], row["local_id"], row["label"], ids, json.loads(row["attributes"]))
-                found.append((row["source"], row["seen"], thing))
-            else:
-                ends = (row["from_kind"], row["from_id"]), (row["to_kind"], row["to_id"])
-                found.append((row["source"], row["seen"], Tie(row["relation"], *ends, row["evidence"])))
-        return found
+                return row["source"], row["seen"], thing
+            ends = (row["from_kind"], row["from_id"]), (row["to_kind"], row["to_id"])
+            return row["source"], row["seen"], Tie(row["relation"], *ends, row["evidence"])
+
+        return self._rows("inventory", told)
 
     def events(self) -> list[tuple[str, Event]]:
         """(source, event), by time."""
-        rows = self._rows("events", "seen")
-        return [(r["source"], Event(r["seen"], r["name"], json.loads(r["detail"]))) for r in rows]
+        found = self._rows("events", lambda r: (r["source"], Event(r["seen"], r["name"], json.loads(r["detail"]))))
+        if self.since_us is not None:
+            found.append((RECORDER, Event(self.since_us, LEFT_OUT, {"before": self.since_us})))
+            found.sort(key=lambda told: told[1].seen)
+        return found
 
     def polls(self) -> list[Poll]:
         """The account of every poll, by time."""
-        return [Poll(**row) for row in self._rows("polls", "started")]
+        return self._rows("polls", lambda row: Poll(**row), "ended")
 
-    def _rows(self, table: str, order: str) -> list[dict[str, Any]]:
-        def fetch(urls: list[str]) -> list[dict[str, Any]]:
+    def _rows(self, table: str, make: Callable[[dict[str, Any]], T], moment: str = "") -> list[T]:
+        """What is made of each row of a table in order. `moment`: the column by which old ones are left out."""
+
+        def fetch(urls: list[str]) -> list[T]:
             connection = connect()
             try:
                 self._store.lend(connection)
-                # Rows of one moment stay in the order in which they were written.
-                cursor = connection.execute(
-                    "SELECT * EXCLUDE (filename, file_row_number) FROM read_parquet($files, union_by_name = true, "  # noqa: S608 - a constant
-                    f"filename = true, file_row_number = true) ORDER BY {order}, filename, file_row_number",
-                    {"files": urls},
-                )
+                condition = f"{moment} >= {self.since_us}" if moment and self.since_us is not None else ""
+                cursor = connection.execute(tables.rows(table, "$files", condition), {"files": urls})
                 names = [column[0] for column in cursor.description or []]
-                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+                found: list[T] = []
+                # A day has a million polls: they are never there as rows and as objects at once.
+                while some := cursor.fetchmany(_ROWS):
+                    found += [make(dict(zip(names, row, strict=True))) for row in some]
+                return found
             finally:
                 connection.close()
 
         return self._over_segments(table, fetch, [])
+
+    def _newest_us(self) -> int | None:
+        """When the last poll ended. None: there is none."""
+
+        def fetch(urls: list[str]) -> int | None:
+            connection = connect()
+            try:
+                self._store.lend(connection)
+                found = connection.execute("SELECT max(ended) FROM read_parquet($files)", {"files": urls}).fetchone()
+                return found[0] if found is not None else None
+            finally:
+                connection.close()
+
+        return self._over_segments("polls", fetch, None)
 
     def _over_segments(self, table: str, read: Callable[[list[str]], T], empty: T) -> T:
         """Read the segments of a table together; list again when some vanish, leave out what is damaged.

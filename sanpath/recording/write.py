@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections import defaultdict, deque
@@ -14,26 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
-from sanpath.recording import layout
+from sanpath.recording import layout, tables
+from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import connect
-from sanpath.recording.layout import Segment
+from sanpath.recording.layout import RECORDER, Segment
 from sanpath.recording.store import Location, store_at
 
-COMPACTED_SEGMENTS = 60
-"""So many segments of a table become one: an hour of flushes leaves 12 files a table."""
 KEEP_SECONDS = 60.0
 """How long segments stay after they have been compacted: a reader that has listed them is still reading them, and
 the system has not written the new one to the disk yet (Linux: within 30 s)."""
 
 _COPY = "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)"
-_TOGETHER = """
-    SELECT * EXCLUDE (filename, file_row_number)
-    FROM read_parquet([{files}], union_by_name = true, filename = true, file_row_number = true)
-    ORDER BY {order}, filename, file_row_number
-"""
-_ORDERS = {"inventory": "seen", "events": "seen", "polls": "started"}
-_SAMPLE_ORDER = "source, entity, seen"
+
+_FOR_EVER = ("inventory", "events")
+"""Tables without which nothing that is left could be read."""
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -43,10 +37,16 @@ class Writer:
 
     `name` tells this writer's segments from those of other writers of the same recording. `keep_seconds`: how long
     segments stay after they have been compacted; `compacts` False: they never are, for whoever writes large ones.
+    `retention`: what of its own it drops again; None: nothing.
     """
 
     def __init__(
-        self, folder: Location, name: str, keep_seconds: float = KEEP_SECONDS, compacts: bool = True
+        self,
+        folder: Location,
+        name: str,
+        keep_seconds: float = KEEP_SECONDS,
+        compacts: bool = True,
+        retention: Retention | None = None,
     ) -> None:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
@@ -56,12 +56,12 @@ class Writer:
         # By kind and set of columns: the samples of each poll that wait for the next flush.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-        # By table: the last flush that was written, and the last that was looked at for compaction.
+        # By table: the last flush that was written, and the segments that are there.
         self._written: dict[str, int] = defaultdict(int)
-        self._compacted: dict[str, int] = defaultdict(int)
-        self._keep_seconds, self._compacts = keep_seconds, compacts
-        # Segments that a wider one holds, with the monotonic time at which they may go.
-        self._superseded: deque[tuple[float, list[Segment]]] = deque()
+        self._parts: dict[str, Parts] = {}
+        self._keep_seconds, self._compacts, self._retention = keep_seconds, compacts, retention
+        # Segments that a wider one holds, or that are too old, with the monotonic time at which they may go.
+        self._leaving: deque[tuple[float, Segment]] = deque()
 
     def header(self, content: Header | Mapping[str, Any]) -> None:
         """Write `writers/<name>.json`: what was started, with which tables, by which clock."""
@@ -125,10 +125,11 @@ class Writer:
             self._segment(table, _arrays(self._records[table], frozenset()))
             del self._records[table]
         self.rows_waiting = 0
-        for table, last in self._written.items():
-            while self._compacts and last - self._compacted[table] >= COMPACTED_SEGMENTS:
-                self._compact(table, self._compacted[table] + 1, self._compacted[table] + COMPACTED_SEGMENTS)
-        self._delete_superseded()
+        if self._compacts:
+            compacted = [table for table, parts in self._parts.items() if self._compact(table, parts)]
+            self._delete_leaving()
+            if compacted and self._retention is not None:
+                self._expire(self._retention)
 
     def end(self, content: Ending | Mapping[str, Any]) -> None:
         """Flush, and say that the writer ended as it should."""
@@ -147,28 +148,67 @@ class Writer:
 
     def _segment(self, table: str, arrays: _Arrays) -> None:
         number = self._written[table] + 1
+        segment = Segment(table, self.name, number, number)
         self._connection.register("flush", arrays)
         try:
-            self._copy("SELECT * FROM flush", Segment(table, self.name, number, number))
+            self._copy("SELECT * FROM flush", segment)
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
+        now = self._retention.now_us() if self._retention is not None else 0
+        values = sum(len(column) for column in arrays.values())
+        if self._compacts:
+            self._parts_of(table).add(Part(segment, values, now, now))
 
-    def _compact(self, table: str, first: int, last: int) -> None:
-        """Write the rows of some segments into one. Should it fail, they stay as they are: nothing depends on it."""
-        small = [Segment(table, self.name, number, number) for number in range(first, last + 1)]
-        files = ", ".join(_quoted(self._store.url(segment.name)) for segment in small)
-        query = _TOGETHER.format(files=files, order=_ORDERS.get(table, _SAMPLE_ORDER))
-        with contextlib.suppress(OSError, duckdb.Error):
-            self._copy(query, Segment(table, self.name, first, last))
-            self._superseded.append((time.monotonic() + self._keep_seconds, small))
-        self._compacted[table] = last
+    def _parts_of(self, table: str) -> Parts:
+        if table not in self._parts:
+            widest_us = self._retention.seconds * 1e6 / PARTS_OF_RETENTION if self._retention is not None else None
+            self._parts[table] = Parts(None if table in _FOR_EVER else widest_us)
+        return self._parts[table]
 
-    def _delete_superseded(self) -> None:
-        while self._superseded and self._superseded[0][0] <= time.monotonic():
-            for segment in self._superseded.popleft()[1]:
-                with contextlib.suppress(OSError):  # It is read by nobody: it costs space, no more.
-                    self._store.delete(segment.name)
+    def _compact(self, table: str, parts: Parts) -> bool:
+        """Write some segments into one. Should it fail, they stay as they are: nothing depends on it."""
+        tried = False
+        for level, small in parts.due():
+            tried, merged = True, joined(small)
+            files = ", ".join(_quoted(self._store.url(part.segment.name)) for part in small)
+            try:
+                self._copy(tables.rows(table, f"[{files}]"), merged.segment)
+            except (OSError, duckdb.Error):
+                parts.failed(level)
+                continue
+            self._leave(small)
+            parts.done(level, merged)
+        return tried
+
+    def _expire(self, retention: Retention) -> None:
+        """Drop what is too old, and say so: it leaves after the next flush, which writes that it has left."""
+        before_us = retention.now_us() - round(retention.seconds * 1e6)
+        gone = [
+            part
+            for table, parts in self._parts.items()
+            if table not in _FOR_EVER
+            for part in parts.expired(before_us)
+        ]
+        if gone:
+            until_us = max(part.last_us for part in gone)
+            self.event(RECORDER, Event(until_us, DROPPED, {"before": until_us, "keep_seconds": retention.seconds}))
+            self._leave(gone)
+
+    def _leave(self, parts: Sequence[Part]) -> None:
+        due = time.monotonic() + self._keep_seconds
+        self._leaving += [(due, part.segment) for part in parts]
+
+    def _delete_leaving(self) -> None:
+        """Oldest first, and none before those that it holds: they would be read again."""
+        while self._leaving and self._leaving[0][0] <= time.monotonic():
+            try:
+                self._store.delete(self._leaving[0][1].name)
+            except FileNotFoundError:
+                pass  # Somebody has tidied up.
+            except OSError:
+                return  # It is read by nobody: it costs space, no more. The next flush tries again.
+            self._leaving.popleft()
 
     def _copy(self, query: str, segment: Segment) -> None:
         with self._store.writing(segment.name) as url:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.compute import Facts
-from sanpath.facts.said import warnings
+from sanpath.facts.said import dropped, warnings
 from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.read import Recording
@@ -23,6 +23,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     _, doubts = warnings(facts.steps, facts.events)
     odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
     return [
+        *_dropped(facts),
         *_unread(recording, polls),
         *_unjoined(facts.topology),
         *_blind(facts),
@@ -66,6 +67,14 @@ def accounts(
             )
         )
     return tuple(found)
+
+
+def _dropped(facts: Facts) -> list[Unobserved]:
+    """Samples that were too old to be kept, or to be read here."""
+    if (found := dropped(facts.events)) is None:
+        return []
+    before, why = found
+    return [Unobserved(f"samples before {iso(before)}", why, "steps before it are not judged")]
 
 
 def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:

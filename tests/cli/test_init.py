@@ -76,6 +76,7 @@ def test_the_commented_topology_holds(tmp_path: Path) -> None:
     config = load_config(file)
     assert [thing.kind for thing in config.things] == ["hba"]
     assert [tie.relation for tie in config.ties] == ["runs_on", "attached_to"]
+    assert config.keep_seconds == 24 * 3600
 
 
 def test_only_the_collectors_that_are_named_are_in_it() -> None:

@@ -84,3 +84,12 @@ def test_hosts_are_ways_to_log_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert db2.password is not None
     assert db2.password.get_secret_value() == "hunter2"
     assert "hunter2" not in repr(hosts)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90m", 5400), ("24h", 86_400), ("7d", 604_800)])
+def test_how_long_samples_are_kept(tmp_path: Path, text: str, seconds: float) -> None:
+    file = tmp_path / "sanpath.yaml"
+    file.write_text(f"recording: {{keep: {text}}}\n")
+    assert load_config(file).keep_seconds == seconds
+    file.write_text("sources: []\n")
+    assert load_config(file).keep_seconds is None

@@ -26,6 +26,10 @@ MISTAKES = {
     "a list": ("- sources\n", 1, "", ["expected a mapping with the keys sources, topology, hosts"]),
     "unknown top key": ("sources: []\nsource: []\n", 2, "source", ["unknown key", "did you mean sources?"]),
     "a key given twice": (SWITCH + "sources: []\n", 6, "sources", ["given before, in line 1"]),
+    "recording is no mapping": ("recording: 24h\n", 1, "recording", ["expected a mapping with the key keep"]),
+    "unknown key of recording": ("recording: {kep: 24h}\n", 1, "recording.kep", ["did you mean keep?"]),
+    "kept for a number": ("recording: {keep: 24}\n", 1, "recording.keep", ["'24' is no time", "90m, 24h or 7d"]),
+    "kept too short": ("recording: {keep: 5m}\n", 1, "recording.keep", ["5m is too short", "10m at least"]),
     "sources is no list": ("sources: {a: 1}\n", 1, "sources", ["expected a list of sources"]),
     "a source is no mapping": ("sources:\n- sw1\n", 2, "sources.0", ["expected a mapping with name and collector"]),
     "unknown collector": (

@@ -92,6 +92,11 @@ def test_a_disk_that_fills_does_not_disturb_the_load_and_what_fitted_is_readable
     assert ended.code == 1
     assert ended.err.count(MESSAGE) == 1
     assert "Traceback" not in ended.err
+    assert "rows could not be written: " in ended.err
+    last = ended.err.splitlines()[-1]
+    assert "r.sanpath ends before the test did: free space there" in last
+    assert last.endswith(f"sanpath diagnose {folder}/disk/r.sanpath")
+    assert '"exception_message"' not in ended.err
     assert ended.said()["run"]["complete"] is False
     polls = ended.polls()
     # The first flush is after five seconds.

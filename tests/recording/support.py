@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sanpath.model import Column, Event, Poll, Rows, Table, Thing
-from sanpath.recording import write
+from sanpath.recording import compact
 from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
@@ -48,7 +48,7 @@ def files(folder: Path, table: str = "samples/switch_port") -> list[str]:
 
 def write_for_ever(folder: Location, name: str, compacted: int) -> None:
     """Flush as fast as it goes, compact so many segments and keep none of them; print the number of each flush."""
-    write.COMPACTED_SEGMENTS = compacted
+    compact.COMPACTED_SEGMENTS = compacted
     writer, number = Writer(folder, name, keep_seconds=0), 0
     while True:
         number += 1

@@ -22,7 +22,7 @@ START_US, EVERY_US = 1_800_000_000_000_000, 5_000_000
 @pytest.mark.parametrize("compacted", [True, False])
 def test_a_long_recording_fits(tmp_path: Path, compacted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not compacted:
-        monkeypatch.setattr("sanpath.recording.write.COMPACTED_SEGMENTS", FLUSHES + 1)
+        monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", FLUSHES + 1)
     folder = tmp_path / "r.sanpath"
     layout.create(folder)
     writer = Writer(folder, "host.1", keep_seconds=0)

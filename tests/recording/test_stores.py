@@ -14,9 +14,10 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, UsageError
 from sanpath.recording import layout
+from sanpath.recording.compact import COMPACTED_SEGMENTS
 from sanpath.recording.read import Recording
 from sanpath.recording.store import location, store_at
-from sanpath.recording.write import COMPACTED_SEGMENTS, Writer
+from sanpath.recording.write import Writer
 from tests.recording.support import flush, numbers
 
 

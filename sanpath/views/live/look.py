@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from sanpath.diagnose import diagnose
@@ -17,6 +17,7 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Choice, Site, rules_of
 from sanpath.topology.identity import resolve
 from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.observed import iso
 from sanpath.views.live.way import Stop, way
 
 TICK_SECONDS = 2.0
@@ -24,6 +25,9 @@ COST_RATIO = 10.0
 """A long recording takes long to judge: looks may cost a tenth of one processor's time, no more."""
 SILENT_SECONDS = 90.0
 """Without news for so long the recorder has gone: the longest back-off of a failing source is 60 s."""
+
+LIVE_SECONDS = 3600.0
+"""A look reads the last hour: it takes as long and as much memory on the second day as in the second hour."""
 
 _LATE_POLLS = 3.0
 _WRITTEN_SECONDS = 6.0
@@ -80,16 +84,17 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
     return rules_of(choice)
 
 
-def look(folder: Location, choice: Choice | None = None) -> Look:
-    """Read and judge a recording, finished or growing. Whatever goes wrong is in `failure`: the next look may do."""
+def look(folder: Location, choice: Choice | None = None, before: Look | None = None) -> Look:
+    """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
+    look may do. `before`: the last one; steps longer ago keep what it says of them."""
     taken, began = time.time(), time.process_time()
     try:
-        recording = Recording(folder)
+        recording = Recording(folder, LIVE_SECONDS)
         polls = recording.polls()
         topology = resolve(recording.inventory())
         return Look(
             taken,
-            diagnose(recording, *_rulebook(choice or Choice())),
+            _with_steps_of(before, diagnose(recording, *_rulebook(choice or Choice())), recording.since_us),
             ended=recording.writers > 0 and len(recording.endings()) >= recording.writers,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
@@ -103,6 +108,14 @@ def look(folder: Location, choice: Choice | None = None) -> Look:
     except Exception as error:  # a defect in a rule or a view of the data must not end the view of the run
         failure = f"{type(error).__name__}: {error}"
     return Look(taken, None, failure, cost_seconds=time.process_time() - began)
+
+
+def _with_steps_of(before: Look | None, found: Diagnosis, since_us: int | None) -> Diagnosis:
+    """What was said of the steps that began before the moment from which on is read, when they were still read."""
+    if since_us is None or before is None or before.diagnosis is None:
+        return found
+    known = {(step.name, step.start): step for step in before.diagnosis.steps if step.end < iso(since_us)}
+    return replace(found, steps=tuple(known.get((step.name, step.start), step) for step in found.steps))
 
 
 def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dict[str, Freshness]:

@@ -26,9 +26,14 @@ def main(folder: Location, choice: Choice) -> None:
     os.nice(10)  # Recorder and load generator go first.
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
+    last: Look | None = None
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
-        said: Look | str = _marked(folder, rest) if word == MARK else look(folder, choice)
+        said: Look | str
+        if word == MARK:
+            said = _marked(folder, rest)
+        else:
+            said = last = look(folder, choice, last)
         answer = pickle.dumps(said)
         answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
         answers.flush()

@@ -63,7 +63,7 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     print(server.server_port, flush=True)
     Thread(target=_tell_end_of_input, args=(alone,), daemon=True).start()
     while True:
-        seen = shown.look = look(folder, choice)
+        seen = shown.look = look(folder, choice, shown.look)
         if alone.is_set() and (seen.ended or seen.silent or seen.diagnosis is None):
             return
         time.sleep(seen.pause_seconds)

@@ -1,0 +1,83 @@
+"""Samples that were dropped because they are old, or not read by a view of the end: steps without them say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.model import Event, Poll, Rows
+from sanpath.recording import layout
+from sanpath.recording.compact import DROPPED
+from sanpath.recording.read import Recording
+from sanpath.recording.write import Writer
+from sanpath.verdict.model import Diagnosis
+from sanpath.views.live.look import LIVE_SECONDS, look
+from sanpath.views.text import render
+from tests.recording.support import PORT
+
+START_US, SECOND = 1_800_000_000_000_000, 1_000_000
+STEP_SECONDS = 1000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    layout.create(tmp_path / "r.sanpath")
+    return tmp_path / "r.sanpath"
+
+
+def record(folder: Path, steps: int, recorded_from: int = 0) -> None:
+    """Steps of 1000 s one after the other, with a port that is polled every 10 s, from some second on."""
+    writer = Writer(folder, "host.1")
+    ports = {"name": "s", "collector": "c", "every_seconds": 10, "tables": [PORT]}
+    load = {"name": "fio", "collector": "fio", "every_seconds": 1, "tables": []}
+    writer.header({"started_us": START_US, "sources": [ports, load]})
+    for number in range(steps):
+        for name, at in (("step-begin", 0), ("ramp-end", 100), ("step-end", STEP_SECONDS)):
+            seen = START_US + (number * STEP_SECONDS + at) * SECOND
+            writer.event("fio", Event(seen, name, {"step": f"s{number}", "group": str(number), "loads": "fio"}))
+    for second in range(recorded_from, steps * STEP_SECONDS, 10):
+        seen = START_US + second * SECOND
+        writer.samples("s", Rows(PORT, ["p"], [seen], {"bytes_rx_total": [second]}))
+        writer.poll(Poll("s", seen, seen, seen + 1000, "ok", rows=1))
+    if recorded_from:
+        before = START_US + recorded_from * SECOND
+        writer.event("recorder", Event(before, DROPPED, {"before": before, "keep_seconds": 600.0}))
+    writer.end({"ended_us": seen, "load_exit_code": None, "recorder_cpu_seconds": 1.0})
+
+
+def valid(diagnosis: Diagnosis, step: str) -> str:
+    return "; ".join(next(found.valid for found in diagnosis.steps if found.name == step))
+
+
+def test_a_step_that_has_lost_its_samples_is_no_longer_recorded(folder: Path) -> None:
+    record(folder, 3, recorded_from=1500)
+    found = diagnose(Recording(folder))
+    assert "no longer recorded: nothing of it can be judged" in valid(found, "s0")
+    assert "no longer recorded: its first 400 s are not in its figures" in valid(found, "s1")
+    assert "no longer" not in valid(found, "s2")
+    assert next(step for step in found.steps if step.name == "s0").verdict.kind == "cannot_tell"
+    assert "samples before 2027-01-15T08:25:00.000Z: no longer recorded" in " ".join(render(found, 400).split())
+
+
+def test_a_look_reads_the_last_hour_and_keeps_what_was_said_of_older_steps(folder: Path) -> None:
+    record(folder, 6)
+    now = look(folder)
+    assert now.diagnosis is not None, now.failure
+    assert "not read again in this view: nothing of it can be judged" in valid(now.diagnosis, "s0")
+    assert "not read again" not in valid(now.diagnosis, "s5")
+    (source,) = [source for source in now.diagnosis.sources if source.name == "s"]
+    assert source.polls == LIVE_SECONDS // 10 + 1
+
+    whole = diagnose(Recording(folder))
+    then = look(folder, before=type(now)(now.taken, whole))
+    assert then.diagnosis is not None, then.failure
+    assert then.diagnosis.steps[0] == whole.steps[0]
+    assert then.diagnosis.steps[5] == now.diagnosis.steps[5]
+
+
+def test_a_look_at_a_short_recording_reads_all_of_it(folder: Path) -> None:
+    record(folder, 3)
+    seen = look(folder)
+    assert seen.diagnosis == diagnose(Recording(folder)), seen.failure
