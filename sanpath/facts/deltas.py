@@ -125,7 +125,7 @@ def step_samples(
         shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
         folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
         parts = [
-            Part(folder, left_out, kind, source, here, steps, shifts, rounds, *between)
+            Part(folder, left_out, recording.since_us, kind, source, here, steps, shifts, rounds, *between)
             for between in divided(rows, len(counters))
         ]
         busy: dict[str, float] = {}

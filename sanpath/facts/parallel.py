@@ -32,11 +32,12 @@ class Part:
     """The entities of a source from `first` to `before`, by name, and all that is needed to compute their steps.
 
     `recorded`: what the source tells of the kind, counters and gauges; `rounds`: see CounterRates; `left_out`:
-    segments that cannot be read.
+    segments that cannot be read; `since_us`: see Recording.
     """
 
     recording: Location
     left_out: frozenset[str]
+    since_us: int | None
     kind: str
     source: str
     recorded: Mapping[str, Column]
@@ -50,6 +51,7 @@ class Part:
         """Whole steps of its counters and of its gauges."""
         recording = Recording(self.recording)
         recording.unreadable |= self.left_out
+        recording.since_us = self.since_us
         counters, gauges = apart(self.recorded)
         with closing(connect(threads=1)) as connection:
             shift(connection, self.shifts)

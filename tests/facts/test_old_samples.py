@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.model import Event, Poll, Rows
+from sanpath.facts.deltas import step_samples
+from sanpath.model import Event, Poll, Rows, Step
 from sanpath.recording import layout
 from sanpath.recording.compact import DROPPED
+from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.write import Writer
 from sanpath.verdict.model import Diagnosis
@@ -81,3 +84,23 @@ def test_a_look_at_a_short_recording_reads_all_of_it(folder: Path) -> None:
     record(folder, 3)
     seen = look(folder)
     assert seen.diagnosis == diagnose(Recording(folder)), seen.failure
+
+
+def test_of_very_many_ports_the_last_hour_is_read_too(folder: Path) -> None:
+    """Their steps are computed in parts, each of which reads the recording by itself."""
+    ports = [f"p{number:03d}" for number in range(300)]
+    writer = Writer(folder, "host.1")
+    source = {"name": "s", "collector": "c", "every_seconds": 60, "tables": [PORT]}
+    writer.header({"started_us": START_US, "sources": [source]})
+    for second in range(0, 7201, 60):
+        seen = START_US + second * SECOND
+        writer.samples("s", Rows(PORT, ports, [seen] * 300, {"bytes_rx_total": [second + n for n in range(300)]}))
+        writer.poll(Poll("s", seen, seen, seen, "ok", rows=300))
+    writer.flush()
+    writer.close()
+    step = Step("whole", START_US, START_US + 7200 * SECOND, "marks", (), None)
+    with closing(connect()) as connection:
+        found = step_samples(Recording(folder, 3600), connection, "switch_port", [step], {})
+    assert len(found) == 300
+    assert {sample.windows for sample in found} == {60}
+    assert {sample.rate("bytes_rx_total") for sample in found} == {1.0}
