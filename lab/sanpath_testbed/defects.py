@@ -73,8 +73,8 @@ class Defects:
             return 0.0
         return {LOAD: _SKEW_SECONDS, self._array: -_SKEW_SECONDS}.get(source, 0.0)
 
-    def loses(self) -> bool:
-        """Whether the next poll gets no answer."""
+    def loses(self, source: str, at_us: int) -> bool:  # noqa: ARG002 - any source, at any time
+        """Whether a source that is polled at `at_us` gives no answer."""
         return self._defect == "missing" and self._random.random() < _LOST_RATIO
 
     def bent(self, source: str, item: Item) -> Iterator[Item]:

@@ -81,10 +81,10 @@ class _Source:
 
 
 class _Recorder:
-    """One recording in the making. `defect`: what goes wrong on the way."""
+    """One recording in the making. `defects`: what goes wrong on the way."""
 
-    def __init__(self, scenario: Scenario, folder: Path, defect: Defect | None) -> None:
-        self._scenario, self._defects = scenario, Defects(scenario, defect)
+    def __init__(self, scenario: Scenario, folder: Path, defects: Defects) -> None:
+        self._scenario, self._defects = scenario, defects
         self._simulation = Simulation(scenario, EPOCH_SECONDS)
         self._clock = SimulatedClock(self._simulation)
         self._random = Random(scenario.seed)  # noqa: S311  lateness, not secrets
@@ -161,7 +161,7 @@ class _Recorder:
     async def _poll(self, source: _Source, due: int) -> None:
         now, cost = self._clock.now_us(), source.context.cost
         source.asked_at = self._simulation.now
-        if self._defects.loses():
+        if self._defects.loses(source.name, now):
             self._writer.poll(Poll(source.name, due, now, now, "failed", "unreachable", "no answer"))
             return
         cost.requests = cost.bytes_in = 0
@@ -176,10 +176,10 @@ class _Recorder:
 
     def _status(self, reader: LoadReader, load: LoadRun, disk: DiskStatus) -> None:
         status = asdict(load_status(self._simulation, load, disk))
-        if self._defects.loses():
+        seen = self._clock.now_us()
+        if self._defects.loses(LOAD, seen):
             return
         status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
-        seen = self._clock.now_us()
         rows = self._take_all(LOAD, seen, reader.feed(render(document(status)).encode(), seen))
         if rows:
             self._writer.poll(Poll(LOAD, seen, seen, seen, "ok", rows=rows))
@@ -202,9 +202,11 @@ class _Recorder:
             yield from self._defects.bent(source, item)
 
 
-def record(scenario: Scenario, folder: Path, defect: Defect | None = None) -> None:
+def record(scenario: Scenario, folder: Path, defect: Defect | Defects | None = None) -> None:
     """Record a scenario into a new folder, in simulated time. Scenarios with a vCenter are recorded without it."""
-    asyncio.run(_Recorder(as_tested(scenario, defect), folder, defect).run())
+    if not isinstance(defect, Defects):
+        scenario, defect = as_tested(scenario, defect), Defects(as_tested(scenario, defect), defect)
+    asyncio.run(_Recorder(scenario, folder, defect).run())
 
 
 def _config(scenario: Scenario) -> Config:

@@ -8,13 +8,14 @@ counted, so it is never more than grade C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
+from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, io_paths
 from sanpath.verdict.evidence import flat_over_load, flat_throughput
@@ -90,22 +91,31 @@ def _stands_at(load: LoadFacts, ceiling: float) -> bool:
 
 
 def _sides(facts: Facts, load: LoadFacts) -> list[_Side]:
-    """The links at the host and at the array that the test's I/O can cross; [] when one was counted."""
+    """The links at the host and at the array that the test's I/O can cross, of those that were counted while the same
+    load was at work the ones that carried it; [] when one is counted in this step."""
     size = load.operation_bytes
     paths = io_paths(facts.topology, *load.roots)
     cables = {cable.id: cable for path in paths for cable in path.cables}
     counted = {row["entity"] for row in facts.tables["link"].select(step=load.step, direction=load.direction)}
     if size is None or counted & cables.keys():
         return []
+    carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
     found = []
     for where in ("host", "array"):
-        links = [cable for cable in cables.values() if cable.side == where]
+        possible = [cable for cable in cables.values() if cable.side == where]
+        links = [cable for cable in possible if cable.id in carried] or possible
         speeds = {_speed(facts, cable) for cable in links}
         if len(speeds) != 1 or (speed := speeds.pop()) is None:
             continue
         overhead = full_ratio(speed.technology, size) / counted_per_payload(speed.technology, size)
         found.append(_Side(links, speed, speed.data_bytes_per_second * overhead))
     return found
+
+
+def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
+    for other in facts.loads:
+        if other.comparable(load):
+            yield from facts.tables["link"].select(step=other.step, direction=other.direction)
 
 
 def _speed(facts: Facts, cable: Cable) -> Capacity | None:

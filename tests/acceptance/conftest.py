@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath_lab.scenario import Scenario
+from sanpath_testbed.defects import Defect, Defects
 from tests.acceptance.lab import Ran, Record, ran
 
 
@@ -10,7 +11,7 @@ from tests.acceptance.lab import Ran, Record, ran
 def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     """Records a scenario; what a module asks for is recorded once."""
 
-    def recorded(scenario: Scenario) -> Ran:
-        return ran(tmp_path_factory.mktemp("acceptance"), scenario)
+    def recorded(scenario: Scenario, defect: Defect | Defects | None = None) -> Ran:
+        return ran(tmp_path_factory.mktemp("acceptance"), scenario, defect)
 
     return recorded

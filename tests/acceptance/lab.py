@@ -19,7 +19,7 @@ from sanpath.verdict.model import Bottleneck, Diagnosis
 from sanpath.verdict.whatif import WhatIf, what_if
 from sanpath.views import text
 from sanpath_lab.scenario import Scenario, load_scenario
-from sanpath_testbed.defects import Defect
+from sanpath_testbed.defects import Defect, Defects
 from sanpath_testbed.record import record
 
 STORY = "four-gigabit-switch"
@@ -88,7 +88,7 @@ class Ran:
         return with_checks(compare(self.found, after.found), *judged(Recording(self.place)))
 
 
-Record = Callable[[Scenario], Ran]
+Record = Callable[..., Ran]
 
 
 def changed(name: str, **changes: Any) -> Scenario:
@@ -96,9 +96,9 @@ def changed(name: str, **changes: Any) -> Scenario:
     return Scenario.model_validate(_merged(load_scenario(name).model_dump(mode="json"), changes))
 
 
-def ran(folder: Path, scenario: Scenario, defect: Defect | None = None) -> Ran:
+def ran(folder: Path, scenario: Scenario, defect: Defect | Defects | None = None) -> Ran:
     """Record a scenario in simulated time."""
-    place = folder / f"{scenario.name}-{defect or 'as-it-is'}.sanpath"
+    place = folder / f"{scenario.name}.sanpath"
     record(scenario, place, defect)
     return Ran(place)
 
