@@ -14,7 +14,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, UsageError
 from sanpath.recording import layout
-from sanpath.recording.compact import COMPACTED_SEGMENTS
+from sanpath.recording.compact import COMPACTED_SEGMENTS, Retention
 from sanpath.recording.read import Recording
 from sanpath.recording.store import location, store_at
 from sanpath.recording.write import Writer
@@ -65,6 +65,25 @@ def test_what_is_written_to_a_store_is_read_from_it(place: Path | str) -> None:
         "host.1-00000061-00000061.parquet",
     ]
     assert diagnose(recording).run.load_exit_code == 3
+
+
+def test_a_store_is_compacted_in_levels_and_old_samples_leave_it(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", 4)
+    monkeypatch.setattr("sanpath.recording.compact.MERGED_SEGMENTS", 2)
+    layout.create(place)
+    now = [0]
+    writer = Writer(place, "host.1", keep_seconds=0, retention=Retention(10e-6, lambda: now[0]))
+    for number in range(1, 25):
+        now[0] = number
+        flush(writer, number)
+    writer.close()
+    inventory = sorted(store_at(place).list("inventory"))
+    assert inventory == ["host.1-00000001-00000016.parquet", "host.1-00000017-00000024.parquet"]
+    _, polls, _, samples = numbers(Recording(place))
+    assert polls == samples == list(range(samples[0], 25))
+    assert 10 <= len(samples) <= 10 + 2 * 4
 
 
 def test_a_damaged_object_is_left_out_and_named() -> None:
