@@ -26,7 +26,7 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
 from sanpath.topology.paths import host_of
 from sanpath.verdict.budget import latency_budget
-from sanpath.verdict.cleared import cleared_elements
+from sanpath.verdict.cleared import as_far_as_valid, cleared_elements
 from sanpath.verdict.configuration import configuration
 from sanpath.verdict.elements import elements
 from sanpath.verdict.findings import findings, stamps, unjudged
@@ -83,7 +83,7 @@ def diagnose(
             latency_budget(facts.at(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
         ),
         findings=tuple(found),
-        cleared=tuple(cleared),
+        cleared=tuple(as_far_as_valid(cleared, found)),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),

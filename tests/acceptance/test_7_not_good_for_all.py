@@ -1,0 +1,48 @@
+"""Row 7: zeros, a file that a cache holds, a step of seconds, and writes that slow down within the step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.lab import SHORT, STORY, Ran, Record, changed, ports
+
+pytestmark = pytest.mark.slow
+
+
+def written(record: Record, **load: Any) -> Ran:
+    """A calm test of writes over 16GFC."""
+    told = {**SHORT, "measured_seconds": 12, "direction": "write", "threads": [1, 4], "outstanding_per_thread": 1}
+    return record(ports(changed(STORY, load={**told, **load}), 16))
+
+
+def stamped(test: Ran, rule: str) -> None:
+    """Every step bears the stamp, and of the array nothing is said without it."""
+    assert test.found.steps
+    for step in test.found.steps:
+        assert any(f"({rule})" in note for note in step.valid)
+    assert f"({rule})" in test.report
+    for one in test.found.cleared:
+        if one.entity.startswith(("array:", "volume:")):
+            assert "as far as the test is valid" in one.because
+            assert rule in one.because
+
+
+def test_a_good_test_bears_no_stamp(record: Record) -> None:
+    test = written(record)
+    assert not any(f.role == "validity" and f.outcome == "hit" for f in test.found.findings)
+    assert "array:fa1" in test.cleared
+    assert "as far as the test is valid" not in test.report
+
+
+def test_an_array_that_is_fast_with_zeros_has_shown_nothing_of_its_media(record: Record) -> None:
+    test = written(record, zeros=True)
+    stamped(test, "test-writes-zeros")
+    assert "array:fa1" in test.cleared, "as far as it goes"
+
+
+def test_a_step_of_seconds_is_too_short(record: Record) -> None:
+    test = written(record, measured_seconds=3.5)
+    stamped(test, "run-too-short")
+    assert test.found.verdict.grade == "C"
