@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -20,7 +20,7 @@ from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import cables, io_paths, machine_of, targets_of
+from sanpath.topology.paths import cables, io_paths, machine_of, on_paths, targets_of
 
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
 Values = tuple[float | None, ...]
@@ -116,7 +116,8 @@ def series(recording: Recording, topology: Topology) -> Series:
     connection = connect()
     try:
         known = placed(recording, connection)
-        whole = {kind: _whole(recording, connection, kind) for kind in _KINDS}
+        near = on_paths(topology)
+        whole = {kind: _whole(recording, connection, kind, near.get(kind, {})) for kind in _KINDS}
         windows = [w for samples in whole.values() for s in samples for w in zip(s.ended, s.seconds, strict=True)]
         if not windows:
             return Series(recording.started_us, (), (), ())
@@ -138,8 +139,11 @@ def series(recording: Recording, topology: Topology) -> Series:
     )
 
 
-def _whole(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:
-    return step_samples(recording, connection, kind, [ALWAYS]) if kind in recording.sample_kinds() else []
+def _whole(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, near: Mapping[str, Collection[str]]
+) -> list[StepSamples]:
+    """Of a source with very many entities those on the loaded paths, and beyond them those that move most."""
+    return step_samples(recording, connection, kind, [ALWAYS], near) if kind in recording.sample_kinds() else []
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:

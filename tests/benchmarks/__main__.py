@@ -1,18 +1,25 @@
-"""`python -m tests.benchmarks`: what sanpath costs, as ratios of two things that are run in turn. One line each.
+"""`python -m tests.benchmarks [NAME…] [--write FILE]`: what sanpath costs, against peers run in turn with it.
 
-No test asserts these numbers: a busy machine would make them fail. The goals are those of the design.
+No test asserts these numbers: a busy machine would make them fail. The goals are those of the design. A new module
+needs a docstring that says what is measured, a function `measure` that says what came out, and its line here.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import os
+import time
+from pathlib import Path
 
 from tests.benchmarks import (
     analysis,
-    cluster,
     flasharray,
     imports,
     lateness,
+    live,
+    paper,
+    polling,
+    reports,
     rules,
     snmp,
     startup,
@@ -21,24 +28,37 @@ from tests.benchmarks import (
 )
 
 BENCHMARKS = {
-    "startup": startup.measure,
-    "lateness": lateness.measure,
-    "throughput": throughput.measure,
-    "imports": imports.measure,
-    "rules": rules.measure,
-    "snmp": snmp.measure,
-    "flasharray": flasharray.measure,
-    "vsphere": vsphere.measure,
-    "analysis": analysis.measure,
-    "cluster": cluster.measure,
+    "startup": startup,
+    "polling": polling,
+    "lateness": lateness,
+    "throughput": throughput,
+    "live": live,
+    "reports": reports,
+    "imports": imports,
+    "rules": rules,
+    "snmp": snmp,
+    "flasharray": flasharray,
+    "vsphere": vsphere,
+    "analysis": analysis,
 }
 
 
-def main(names: list[str]) -> None:
-    """Run those that are named, or all."""
+def main(names: list[str], page: Path | None) -> None:
+    """Run those that are named, or all; `page`: where the paper about them is written."""
+    chapters = []
     for name in names or BENCHMARKS:
-        print(f"{name}: {BENCHMARKS[name]()}", flush=True)
+        began, load = time.monotonic(), os.getloadavg()[0]
+        said = BENCHMARKS[name].measure()
+        print(f"{name}: {said}", flush=True)
+        about = BENCHMARKS[name].__doc__ or ""
+        chapters.append(paper.Chapter(name, about, said, time.monotonic() - began, load))
+    if page is not None:
+        page.write_text(paper.performance(chapters), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the paper: docs/performance.md")
+    told = parser.parse_args()
+    main(told.names, told.write)

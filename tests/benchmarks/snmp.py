@@ -1,7 +1,7 @@
-"""What polling switches over SNMP costs: CPU time a value against snmpbulkwalk, a large fabric, and memory.
+"""What asking a real agent costs: net-snmp's own, with 384 interfaces, against snmpbulkwalk; and memory over time.
 
-net-snmp's agent with 384 interfaces in a network namespace of its own answers the first and the last; an agent of
-ours answers for 5,000 ports. Needs root, iproute2, snmpd and snmpbulkwalk. Only the asking processes are measured.
+The interfaces are in a network namespace. Needs root, iproute2, snmpd and snmpbulkwalk. Only the asking processes are
+measured.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from pathlib import Path
 
 from tests.benchmarks.rounds import interleaved, ratios, spread
 from tests.benchmarks.snmp_client import COLUMNS, UPTIME
-from tests.transport.ber import COUNTER64, TIME_TICKS
-from tests.transport.recorded_agent import RecordedAgent, integer
 
 ROUNDS = 5
 PAIRS = 192
 """Of virtual Ethernet interfaces: two ends each."""
-PORTS, EVERY_SECONDS, WALK_EVERY = 5_000, 10.0, 101
+WARM_UP = 101
 POLLS, WALKS_IN_A_ROUND = 20, 5
 MEMORY_POLLS = 1_000
 AGENT_PORT = 1161
@@ -43,7 +41,7 @@ def measure() -> str:
         return f"skipped: needs {', '.join(lacking)}"
     with namespace() as inside, tempfile.TemporaryDirectory() as folder, snmpd(inside, Path(folder)):
         lines = [_against_bulkwalk(inside), _memory(inside)]
-    return "".join(f"\n  {line}" for line in [*lines, _fabric()])
+    return "".join(f"\n  {line}" for line in lines)
 
 
 def _against_bulkwalk(inside: list[str]) -> str:
@@ -72,25 +70,9 @@ def _against_bulkwalk(inside: list[str]) -> str:
 
 
 def _memory(inside: list[str]) -> str:
-    told = _client(inside, "fast", AGENT_PORT, WALK_EVERY, MEMORY_POLLS)
+    told = _client(inside, "fast", AGENT_PORT, WARM_UP, MEMORY_POLLS)
     before, after = told["before_bytes"] / 1e6, told["after_bytes"] / 1e6
     return f"memory over {MEMORY_POLLS} polls: {before:.1f} MB before, {after:.1f} MB after (goal: as before)"
-
-
-def _fabric() -> str:
-    with agent_of(PORTS) as port:
-        told = [_client([], "fast", port, 1, 5) for _ in range(ROUNDS)]
-    cores = [entry["poll_seconds"] / EVERY_SECONDS for entry in told]
-    with_walks = [
-        c + (e["walk_seconds"] - e["poll_seconds"]) / WALK_EVERY / EVERY_SECONDS
-        for c, e in zip(cores, told, strict=True)
-    ]
-    alone = [entry["walk_seconds"] / EVERY_SECONDS for entry in told]
-    return (
-        f"{PORTS} ports x {len(COLUMNS)} columns every {EVERY_SECONDS:.0f} s: {spread(cores, 100, '% of a core')}, "
-        f"{spread(with_walks, 100, '%')} with a walk every {WALK_EVERY} polls; "
-        f"by pysnmp alone {spread(alone, 100, '%')}"
-    )
 
 
 @contextmanager
@@ -126,33 +108,6 @@ def snmpd(inside: list[str], folder: Path) -> Iterator[None]:
             process.terminate()
 
 
-@contextmanager
-def agent_of(ports: int) -> Iterator[int]:
-    """The UDP port of an agent of ours in a process of its own."""
-    command = [sys.executable, "-m", "tests.benchmarks.snmp", str(ports)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield int(process.stdout.readline())
-        finally:
-            process.kill()
-
-
-def _serve(ports: int) -> None:
-    counters = [
-        (f"{column}.{1 << 24 | port}", integer(10**15 + port, COUNTER64))
-        for column in sorted(COLUMNS, key=_order)
-        for port in range(ports)
-    ]
-    agent = RecordedAgent([(UPTIME, integer(4242, TIME_TICKS)), *counters])
-    print(agent.port, flush=True)
-    agent.run()
-
-
-def _order(oid: str) -> tuple[int, ...]:
-    return tuple(map(int, oid.split(".")))
-
-
 def _client(inside: list[str], client: str, port: int, warm_up: int, polls: int) -> dict[str, float]:
     module = [sys.executable, "-m", "tests.benchmarks.snmp_client"]
     command = [*inside, *module, client, "127.0.0.1", str(port), str(warm_up), str(polls)]
@@ -173,7 +128,3 @@ def _walked(inside: list[str], oids: list[str]) -> float:
 
 def _run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
-
-
-if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
