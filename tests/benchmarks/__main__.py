@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     analysis,
+    cluster,
     flasharray,
     imports,
     lateness,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "snmp": snmp,
     "flasharray": flasharray,
     "vsphere": vsphere,
+    "cluster": cluster,
     "analysis": analysis,
 }
 
@@ -52,8 +54,8 @@ def main(names: list[str], page: Path | None) -> None:
         print(f"{name}: {said}", flush=True)
         about = BENCHMARKS[name].__doc__ or ""
         chapters.append(paper.Chapter(name, about, said, time.monotonic() - began, load))
-    if page is not None:
-        page.write_text(paper.performance(chapters), encoding="utf-8")
+        if page is not None:  # after each: what was measured stays when the rest is interrupted
+            page.write_text(paper.performance(chapters), encoding="utf-8")
 
 
 if __name__ == "__main__":
