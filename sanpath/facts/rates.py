@@ -65,9 +65,12 @@ _IN_ORDER = Template("SELECT * FROM ($windows) ORDER BY entity, ended")
 _SUMS = Template("""
     SELECT step, entity, count(*), sum(ended - began) / 1e6, [$rates] FROM ($windows) GROUP BY step, entity
 """)
-_RATE = Template(
-    'sum("$name")::DOUBLE * $scale / nullif(sum(ended - began) FILTER (WHERE "$name" IS NOT NULL) / 1e6, 0)'
-)
+# Hardly a window tells nothing: to take those away costs less than to add up the others, counter by counter. What a
+# step counts is far below 2^53: as a DOUBLE it is exact.
+_RATE = Template("""
+    sum("$name"::DOUBLE) * $scale
+    / nullif((sum(ended - began) - coalesce(sum(ended - began) FILTER (WHERE "$name" IS NULL), 0)) / 1e6, 0)
+""")
 
 Rounds = Sequence[tuple[int, bool]]
 """When each poll round of an agent began, and whether it told anything new."""

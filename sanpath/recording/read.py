@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import duckdb
 
 from sanpath.errors import RecordingError
-from sanpath.model import Column, Event, Poll, Thing, Tie
+from sanpath.model import Column, Event, Poll, Scalar, Thing, Tie
 from sanpath.recording import layout, tables
 from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Document, Ending, Header
@@ -23,6 +24,13 @@ D = TypeVar("D", bound=Document)
 _ROWS = 10_000
 _ATTEMPTS = 5
 """Segments may vanish between listing and opening when they have been compacted: list again."""
+
+
+@lru_cache
+def _attributes(text: str) -> Mapping[str, Scalar]:
+    """Of a thing; those of many ports are the same."""
+    told: dict[str, Scalar] = json.loads(text)
+    return told
 
 
 class Recording:
@@ -99,7 +107,7 @@ class Recording:
         def told(row: dict[str, Any]) -> tuple[str, int, Thing | Tie]:
             if row["kind"] is not None:
                 ids = {key: tuple(values) for key, values in json.loads(row["ids"]).items()}
-                thing = Thing(row["kind"], row["local_id"], row["label"], ids, json.loads(row["attributes"]))
+                thing = Thing(row["kind"], row["local_id"], row["label"], ids, _attributes(row["attributes"]))
                 return row["source"], row["seen"], thing
             ends = (row["from_kind"], row["from_id"]), (row["to_kind"], row["to_id"])
             return row["source"], row["seen"], Tie(row["relation"], *ends, row["evidence"])
