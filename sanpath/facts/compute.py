@@ -184,7 +184,7 @@ def _summaries(
 
 def _span(recording: Recording, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
     """The recorder's clock at the first and last thing that was recorded."""
-    moments = [moment for poll in recording.polls() for moment in (poll.started, poll.ended)]
+    moments = list(recording.polled() or ())
     for kind in recording.sample_kinds():
         if recording.view(connection, kind):
             seen = connection.execute(f'SELECT min(seen), max(seen) FROM "samples_{kind}"').fetchone()  # noqa: S608

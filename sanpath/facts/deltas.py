@@ -19,6 +19,8 @@ from sanpath.recording.read import Recording
 
 _CLOSELY = 256
 """Entities of a source whose windows are kept one by one: the loaded path, and beyond it those that move most."""
+_ONE_BY_ONE = 2_000_000
+"""Differences of counters that are kept one by one beyond those of the loaded path: 0.1 GB of memory."""
 _WITNESSES = 64
 """Entities that tell whether a poll round of an agent with very many has news."""
 
@@ -113,7 +115,7 @@ def step_samples(
         counters, gauges = apart(here)
         rates = CounterRates(connection, kind, source, counters)
         rows = rates.rows() if counters and closely is not None else {}
-        if len(rows) <= _CLOSELY:
+        if len(rows) <= _CLOSELY and sum(rows.values()) * len(counters) <= _ONE_BY_ONE:
             if counters:
                 rates.find_rounds()
                 found.windows(source, counters, rates.windows())
@@ -132,7 +134,8 @@ def step_samples(
         for sums, means in whole_steps(parts, executor):
             found.overall(source, counters, sums, busy)
             found.means(source, gauges, means)
-        busiest = sorted(busy, key=lambda entity: -busy[entity])[:_CLOSELY]
+        most = min(_CLOSELY, _ONE_BY_ONE // (max(rows.values()) * len(counters)))
+        busiest = sorted(busy, key=lambda entity: -busy[entity])[:most]
         found.windows(source, counters, rates.windows(sorted({*near, *busiest})))
     return list(found.samples.values())
 

@@ -53,8 +53,8 @@ class Recording:
         # A resumed sweep declares the same sources once more.
         self.declarations = list(dict.fromkeys(source for h in headers for source in h.sources))
         self.since_us: int | None = None
-        if newest_seconds is not None and (newest := self._newest_us()) is not None:
-            since = newest - round(newest_seconds * 1e6)
+        if newest_seconds is not None and (polled := self.polled()) is not None:
+            since = polled[1] - round(newest_seconds * 1e6)
             self.since_us = since if since > self.started_us else None
 
     def endings(self) -> list[Ending]:
@@ -146,15 +146,17 @@ class Recording:
 
         return self._over_segments(table, fetch, [])
 
-    def _newest_us(self) -> int | None:
-        """When the last poll ended. None: there is none."""
+    def polled(self) -> tuple[int, int] | None:
+        """When the first poll began and the last one ended, microseconds. None: there is none."""
 
-        def fetch(urls: list[str]) -> int | None:
+        def fetch(urls: list[str]) -> tuple[int, int] | None:
             connection = connect()
             try:
                 self._store.lend(connection)
-                found = connection.execute("SELECT max(ended) FROM read_parquet($files)", {"files": urls}).fetchone()
-                return found[0] if found is not None else None
+                condition = f"WHERE ended >= {self.since_us}" if self.since_us is not None else ""
+                query = f"SELECT min(started), max(ended) FROM read_parquet($files) {condition}"  # noqa: S608 - a number
+                first, last = connection.execute(query, {"files": urls}).fetchall()[0]
+                return None if last is None else (first, last)
             finally:
                 connection.close()
 
