@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import is_full
 from sanpath.verdict.judged import Judgement, graded
 from sanpath.verdict.model import Bottleneck
@@ -23,6 +24,9 @@ fabrics: TxWait 30 %)."""
 STALLED_IDLE = 0.1
 """The same for a port that carries little: a port without credit cannot be full."""
 _IDLE = 0.5
+_FELT = 0.25
+"""Share of an I/O's time in array and fabric that waits for credit have to take for them to hold the test: without
+them it would get at most a third more (R = N / X)."""
 
 
 def is_stalled(row: FactRow) -> bool:
@@ -33,8 +37,13 @@ def is_stalled(row: FactRow) -> bool:
     return stall >= STALLED or (stall >= STALLED_IDLE and number(row, "utilisation") < _IDLE)
 
 
-def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: int) -> Judgement | None:
-    """Who holds up the frames of the loaded path. None: none of its links is stalled, or who it is was not seen."""
+def drained(
+    facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None, windows: int
+) -> Judgement | None:
+    """Who holds up the frames of the loaded path. None: none of its links is stalled, who it is was not seen, or the
+    test hardly feels it."""
+    if not _felt(facts, load, array):
+        return None
     victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
     found = next((cause for row in victims if (cause := _cause(facts, row)) is not None), None)
     if found is None:
@@ -70,6 +79,15 @@ def drained(facts: Facts, load: LoadFacts, links: Sequence[FactRow], windows: in
         overturn_if=(f"the same stall while {who} is quiet",),
     )
     return Judgement(load, "bottleneck", graded("B", windows), (bottleneck,), tuple(because), None, windows)
+
+
+def _felt(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:
+    """Whether the test's own blocks may be held up: the array's clock of their transfer does not speak against it."""
+    wire = wire_seconds(facts, load)
+    if array is None or array["san_seconds"] is None or array["array_seconds"] is None or wire is None:
+        return True
+    transfer = number(array, "san_seconds")
+    return transfer - wire >= _FELT * (transfer + number(array, "array_seconds"))
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:

@@ -47,7 +47,7 @@ def _judge(facts: Facts, load: LoadFacts) -> Judgement:
         return configured_cap(facts, load, array, windows)
     if full := [row for row in links if is_full(row)] or full_with_more(facts, load, links):
         return link_bottleneck(facts, load, full, array, windows)
-    if (held_up := drained(facts, load, links, windows)) is not None:
+    if (held_up := drained(facts, load, links, array, windows)) is not None:
         return held_up
     if array is not None and array_saturated(facts, load, links, array):
         return array_bottleneck(facts, load, links, array, windows)

@@ -87,6 +87,14 @@ def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path)
     assert "hba:esx9/vmhba2 holds the test up" in found.verdict.headline
 
 
+def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:
+    """A block of 64 KiB takes 79 us at 8GFC; with 128 in flight the array needs 85 us to transfer it, beside 400 us
+    of its own."""
+    found = told(tmp_path, mine=1500, others=700, stalls=SLOW, transfer_share=0.001)
+    assert not found.verdict.bottlenecks
+    assert any(f.rule == "congestion-victim" and f.outcome == "hit" for f in found.findings)
+
+
 def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> None:
     """esx9 has a 4GFC link that is full (6,297 reads a second); what is sent to it fills the buffers of sw1."""
     found = told(tmp_path, mine=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
