@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from sanpath.facts.deltas import StepSamples, told
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
-from sanpath.model import DIRECTIONS
+from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import targets_of
 
+_COMPARED = ("growth", "throughput_gain", "held_throughput", "queue_ratio", "upstream_utilisation")
+"""Facts that set a row beside the load."""
 _SHARED = 0.05
 """Bytes of array and load that differ by less are the same traffic (rounding, clock edges)."""
 
@@ -17,16 +20,23 @@ _SHARED = 0.05
 def array_rows(
     topology: Topology, kind: str, loads: Sequence[LoadFacts], links: FactTable, samples: Sequence[StepSamples]
 ) -> Iterator[FactRow]:
-    """One row an entity of `kind` ("array" or "volume"), step and direction with I/O.
+    """One row an entity of `kind` ("array" or "volume"), step and direction with I/O. Of arrays that the test is not
+    on there is none; what their volumes do is compared with no load.
 
     `array_seconds` = service + queue: built from the parts, since the total's meaning changed between releases.
     `growth` compares it with the step that had the fewest I/Os of the same kind in flight, None for one step alone;
+    `growth_within` compares the end of the step with its beginning.
     `throughput_gain` with that of the most that are at most half as many: what a doubling of the load brought.
     """
     by_step = {(f.step, str(f.direction)): f for f in loads}
     first = _first_reduction(loads, samples)
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first)]
+    mine = _tested(topology, kind, loads)
     for row in rows:
+        if mine and row["entity"] not in mine:
+            if kind == "volume":
+                yield {**row, "foreign_ratio": None, **dict.fromkeys(_COMPARED)}
+            continue
         load = by_step.get((str(row["step"]), str(row["direction"])))
         peers = [
             (other, number(r, "array_seconds"))
@@ -47,12 +57,21 @@ def array_rows(
         yield {
             **row,
             "growth": growth,
+            "held_throughput": load.held_throughput if load is not None else None,
             "throughput_gain": gain,
             "queue_ratio": number(row, "queue_seconds") / number(row, "service_seconds")
             if row["queue_seconds"] is not None and row["service_seconds"]
             else None,
             "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
         }
+
+
+def _tested(topology: Topology, kind: str, loads: Sequence[LoadFacts]) -> set[str]:
+    """The entities of a kind that the test has its I/O on. Empty: not known."""
+    volumes = targets_of(topology, *{root for load in loads for root in load.roots})[1]
+    if kind == "volume":
+        return volumes
+    return {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
 
 
 def _rows(
@@ -91,6 +110,7 @@ def _rows(
             "queue_seconds": queue,
             "qos_limit_seconds": sample.means.get(f"qos_limit_seconds_{direction}"),
             "array_seconds": None if service is None else service + (queue or 0.0),
+            "growth_within": _growth_within(sample, direction),
             "spread_seconds": spread,
             "by_hand": sample.by_hand,
             "response_seconds": sample.means.get(f"response_seconds_{direction}"),
@@ -99,6 +119,13 @@ def _rows(
             "data_reduction_ratio": sample.lasts.get("data_reduction_ratio"),
             "data_reduction_change": _change(sample.lasts.get("data_reduction_ratio"), first.get(sample.entity)),
         }
+
+
+def _growth_within(sample: StepSamples, direction: Direction) -> float | None:
+    """Service and queue time in the last quarter of a step over that in the first. None: either is not told."""
+    service, queue = (sample.edges.get(f"{part}_seconds_{direction}", (None, None)) for part in ("service", "queue"))
+    first, last = ((of or 0.0) + (wait or 0.0) for of, wait in zip(service, queue, strict=True))
+    return last / first if first and last and None not in service else None
 
 
 def _first_reduction(loads: Sequence[LoadFacts], samples: Sequence[StepSamples]) -> dict[str, float]:

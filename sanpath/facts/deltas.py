@@ -43,7 +43,8 @@ class StepSamples:
     these, but `overall`. `means`: gauge → its mean: of a state over time; of times of operations over operations, so
     that a second with ten of them does not outweigh one with ten thousand. `lasts`: gauge → last value. None and a
     missing key: not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it
-    off. `by_hand`: a person read it, no source did.
+    off. `edges`: gauge that is a mean over operations → the same in the first and in the last quarter of the step,
+    None where nothing was sampled. `by_hand`: a person read it, no source did.
     """
 
     source: str
@@ -55,6 +56,7 @@ class StepSamples:
     means: dict[str, float | None] = field(default_factory=dict)
     lasts: dict[str, float | None] = field(default_factory=dict)
     resolutions: dict[str, float] = field(default_factory=dict)
+    edges: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     overall: Overall | None = None
     samples: int = 0
     by_hand: bool = False
@@ -174,9 +176,10 @@ class _Found:
     def means(self, source: str, gauges: Mapping[str, Column], told: Iterable[Means]) -> None:
         names = list(gauges)
         resolutions = {name: column.resolution for name, column in gauges.items() if column.resolution}
-        for step, entity, count, means, lasts in told:
+        for step, entity, count, means, lasts, firsts, ends in told:
             samples = self._at(source, entity, step)
             samples.samples = count
             samples.means.update(zip(names, means, strict=True))
             samples.lasts.update(zip(names, lasts, strict=True))
             samples.resolutions.update(resolutions)
+            samples.edges.update(zip(names, zip(firsts, ends, strict=True), strict=True))

@@ -25,6 +25,7 @@ from sanpath.facts.shares import (
 )
 from sanpath.facts.table import FactRow
 from sanpath.facts.under_test import platform_of_hosts
+from sanpath.facts.ways import usable_ways
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, cables, io_paths, switch_of
@@ -104,8 +105,9 @@ def link_rows(
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> Iterator[FactRow]:
     """One row a cable, step and direction."""
-    paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
-    between = {cable.id: cable for path in paths for cable in path.cables if cable.side == "switch"}
+    cabled = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    paths = usable_ways(topology, loads, cabled, samples)
+    between = {cable.id: cable for path in cabled for cable in path.cables if cable.side == "switch"}
     known = [*cables(topology), *between.values()]
     mine = cables_of_test(topology, loads, paths, known)
     crossed = crossings(paths)

@@ -18,6 +18,8 @@ FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.05
 """I/Os whose mean sizes differ by less are of one kind."""
+_QUARTER = 2
+"""Windows of a quarter of a step that tell it from chance."""
 HALF = 0.55
 """Half as many in flight, as measured: a step of 64 reads 63.9 beside one of 128."""
 
@@ -62,6 +64,24 @@ class LoadFacts:
     def seconds(self) -> float | None:
         """How long the load was observed in the step; None: not known."""
         return sum(seconds for _, seconds in self.series) or self.whole_seconds
+
+    @property
+    def quarters(self) -> tuple[float, float] | None:
+        """Operations a second in the first quarter of the windows and in the last; None: too few windows to tell."""
+        quarter = len(self.series) // 4
+        if quarter < _QUARTER:
+            return None
+        first, last = (
+            sum(ops * seconds for ops, seconds in part) / sum(seconds for _, seconds in part)
+            for part in (self.series[:quarter], self.series[-quarter:])
+        )
+        return first, last
+
+    @property
+    def held_throughput(self) -> float | None:
+        """Throughput in the last quarter of the windows over that in the first. None: too few windows to tell."""
+        quarters = self.quarters
+        return quarters[1] / quarters[0] if quarters is not None and quarters[0] else None
 
     @property
     def entity(self) -> str:

@@ -9,8 +9,15 @@ import duckdb
 from sanpath.catalogue.load import metrics
 from sanpath.model import Column
 
-Means = tuple[str, str, int, Sequence[float | None], Sequence[float | None]]
-"""Step, entity, number of its samples, mean and last value of each gauge in its base unit."""
+_Values = Sequence[float | None]
+Means = tuple[str, str, int, _Values, _Values, _Values, _Values]
+"""Step, entity, number of its samples, mean and last value of each gauge in its base unit; and of those that are
+means over operations the mean in the first quarter of the step and in the last."""
+_QUARTERS = (
+    'moment < 0.75e0 * steps."from" + 0.25e0 * steps."to"',
+    'moment > 0.25e0 * steps."from" + 0.75e0 * steps."to"',
+)
+"""SQL: in the first quarter of a step, and in the last."""
 
 
 def step_means(
@@ -31,11 +38,15 @@ def step_means(
     did = "".join(f', {_done(column)} AS "did {column}"' for column in sorted(set(over.values())))
     means = ", ".join(f"{_mean(n, over.get(n))} * {gauges[n].scale}" for n in names)
     lasts = ", ".join(f'arg_max("{n}", moment) * {gauges[n].scale}' for n in names)
+    first, last = (
+        ", ".join(f"{_mean(n, over[n], when)} * {gauges[n].scale}" if n in over else "NULL::DOUBLE" for n in names)
+        for when in _QUARTERS
+    )
     told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
     some = "AND entity >= $first AND entity < $before" if between is not None else ""
     # A value that covers the seconds before its time stamp has to lie in the step with all of them.
     query = f"""
-        SELECT steps.name, entity, count(*), [{means}], [{lasts}]
+        SELECT steps.name, entity, count(*), [{means}], [{lasts}], [{first}], [{last}]
         FROM (
             SELECT *, coalesce(covers_seconds, 1) AS weight{did} FROM "timed_{kind}"
             WHERE source = $source {some} AND ({told}) WINDOW one AS (PARTITION BY entity ORDER BY moment)
@@ -59,11 +70,11 @@ def _done(column: str) -> str:
     return f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
 
 
-def _mean(name: str, over: str | None) -> str:
-    """SQL of a gauge's mean over a step."""
-    known = f'FILTER (WHERE "{name}" IS NOT NULL)'
+def _mean(name: str, over: str | None, when: str = "true") -> str:
+    """SQL of a gauge's mean over a step, or over the part of it in which a condition holds."""
+    known = f'FILTER (WHERE "{name}" IS NOT NULL AND {when})'
     by_time = f'sum("{name}" * weight) {known} / sum(weight) {known}'
     if over is None:
         return by_time
-    known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0)'
+    known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0 AND {when})'
     return f'coalesce(sum("{name}" * "did {over}") {known} / sum("did {over}") {known}, {by_time})'

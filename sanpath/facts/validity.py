@@ -40,6 +40,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "rate_limited": _truth(every("rate_limited"), any),
         "one_figure": load.summary,
         "step_seconds": load.seconds or _number(every("seconds"), min),
+        "held_throughput": load.held_throughput,
         "throughput_trend": trend(load.series),
         "latency_trend": trend(load.latency_series),
     }

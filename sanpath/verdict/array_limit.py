@@ -9,11 +9,11 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import host_of, targets_of
-from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside, takes_from_others
+from sanpath.verdict.evidence import flat_throughput, not_seen, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.judged import Judgement, graded, wait_at
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.queues import below_queues
-from sanpath.verdict.units import bandwidth, duration, iops
+from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
@@ -51,7 +51,10 @@ def array_bottleneck(
     unseen = not_seen(facts, load, links, array)
     flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)
+    slowed = slowed_within(array)
+    reached = load.quarters[1] if slowed and load.quarters is not None else load.ops_per_second
     because = (
+        *((_slowed(array),) if slowed else ()),
         *_grown(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if flat else ()),
@@ -64,8 +67,8 @@ def array_bottleneck(
         kind=entity.partition(":")[0],
         layer=layer,
         direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
+        ceiling_bytes_per_second=load.bytes_per_second * reached / load.ops_per_second,
+        ceiling_ops_per_second=reached,
         wait_at=wait_at(facts, load, entity),
         explains=_explains(array),
         because=because,
@@ -82,6 +85,14 @@ def _taken(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
     if not takes_from_others(facts, load, array):
         return ()
     return ("the array as a whole does no more than at a lower load: what the test gained, others lost",)
+
+
+def _slowed(array: FactRow) -> str:
+    held, grown = number(array, "held_throughput"), number(array, "growth_within")
+    return (
+        f"from the first quarter of the step to the last throughput falls to {percent(held)}, and the array takes "
+        f"{grown:.1f} times as long: it was not saturated when the step began"
+    )
 
 
 def _whole(facts: Facts, entity: str) -> str:
@@ -132,7 +143,8 @@ def _members(facts: Facts, volume: str) -> list[str]:
 
 def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     """The front end where I/Os wait to be served and service takes no longer than at other loads, else the back."""
-    if not queues_inside(array, _FRONT):
+    # What is full from the middle of a step on has filled: a buffer in front of the media.
+    if slowed_within(array) or not queues_inside(array, _FRONT):
         return "array_back"
     entity = str(array["entity"])
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)

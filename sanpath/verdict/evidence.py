@@ -107,17 +107,27 @@ def array_saturated(facts: Facts, load: LoadFacts, links: Sequence[FactRow], arr
     and it queues - it waits longer than it serves, or its time has grown over the lowest load, at flat throughput.
 
     Behind a queue of the host that is always full the array sees the same load in every step, and nothing grows: then
-    its own queue tells. Without other steps to compare with it has to be clear.
+    its own queue tells. Without other steps to compare with it has to be clear. Of a step in which the array slows
+    down the beginning is what to compare with.
     """
     upstream_free = all(number(row, "utilisation") < BUSY for row in links)
     if not upstream_free or not array_dominates(facts, load, array):
         return False
+    if slowed_within(array):
+        return True
     if flat_throughput(facts, load):
         return queues_inside(array) or number(array, "growth") >= GROWTH
     if takes_from_others(facts, load, array):
         return queues_inside(array) or number(array, "growth") >= _GROWTH_AMONG_OTHERS
     alone = sum(other.comparable(load) for other in facts.loads) == 1
     return alone and queues_inside(array, _CLEARLY)
+
+
+def slowed_within(array: FactRow) -> bool:
+    """Whether the array took clearly longer at the end of the step than at its beginning, and completed clearly less
+    of the load: it has become saturated in between, as when a write cache has filled."""
+    held = number(array, "held_throughput")
+    return 0 < held <= 1 / _COLLAPSED and number(array, "growth_within") >= _COLLAPSED
 
 
 def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:

@@ -12,7 +12,7 @@ from sanpath.verdict.judged import Judgement
 from sanpath.verdict.law import little, throughput
 from sanpath.verdict.link_limit import MOSTLY_OTHERS, others_share
 from sanpath.verdict.model import Bottleneck, Cleared
-from sanpath.verdict.units import bandwidth, count, percent
+from sanpath.verdict.units import bandwidth, count, iops, percent
 
 
 def headline(
@@ -67,6 +67,10 @@ def _bottleneck_headline(
     if bottleneck.kind == "data_sheet":
         return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
+        ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
+        if ceiling < (1 - FLAT) * load.ops_per_second:
+            held = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
+            return f"{bottleneck.entity} {held}: {bottleneck.because[0]}."
         at = f"{load.direction} direction at {throughput(facts, load)}"
         return f"{bottleneck.entity} is saturated in the {at}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)

@@ -115,7 +115,7 @@ def limiting_queue(facts: Facts, load: LoadFacts) -> FullQueue | None:
     tells its size or the latency without a queue."""
     for queue in reversed(host_queues(facts, load)):
         seen = [(other, same) for other in facts.loads if (same := _same(facts, other, load, queue)) is not None]
-        if not any(same.offered > 2 * same.admitted for _, same in seen):
+        if not any(same.admitted <= _HALF * same.offered for _, same in seen):
             continue
         slots = max(same.depth or same.admitted for _, same in seen)
         calm_load, calm = min(seen, key=lambda pair: pair[0].in_flight_measured)

@@ -37,7 +37,9 @@ def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
             by_machine.setdefault(_level(facts, str(row["entity"])), []).append(row)
     told = [_stage(rows, [_depth(row, change) for row in rows]) for rows in by_machine.values()]
     disks = facts.tables["virtual_disk"].select(step=load.step)
-    if disks:
+    # A guest's block device and its virtual disk have one queue, the driver's: another depth there is no default.
+    in_guest = any(own in facts.topology.entities and _level(facts, own) == "vm" for own in change.slots)
+    if disks and not (in_guest and change.slots.keys().isdisjoint(str(row["entity"]) for row in disks)):
         told.append(_stage(disks, [_disk_depth(row, change) for row in disks]))
     return [Stage(stage.entity, stage.slots * mine) for stage in told if stage is not None]
 

@@ -10,7 +10,7 @@ from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.model import Column, Scalar, Table
 from sanpath.recording.read import Recording
-from sanpath_collectors.flasharray.tables import ARRAY
+from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast
@@ -51,6 +51,48 @@ def test_where_the_operations_are_not_told_every_second_counts_alike(tmp_path: P
         out.samples("fa1", ARRAY, at, {"fa1": values}, covers=1.0)
     (row,) = compute(out.write()).tables["array"].select(direction="read")
     assert row["service_seconds"] == pytest.approx(0.0105)  # of the seconds 3 to 18
+
+
+def test_the_end_of_a_step_is_set_beside_its_beginning(tmp_path: Path) -> None:
+    """1 ms in the first 14 s and 4 ms after that, of which 2 are queue."""
+    out = array_only(tmp_path)
+    for at in range(1, 21):
+        values = {"ops_per_second_write": 100.0, "bytes_per_second_write": 1.0}
+        values |= {"service_seconds_write": 1000.0 if at < 14 else 2000.0}
+        values |= {"queue_seconds_write": 0.0 if at < 14 else 2000.0}
+        out.samples("fa1", ARRAY, at, {"fa1": values}, covers=1.0)
+    (row,) = compute(out.write()).tables["array"].select(direction="write")
+    assert row["growth_within"] == pytest.approx(4.0)
+    assert row["held_throughput"] is None, "no load tells its throughput"
+
+
+class TwoArrays(San):
+    """Beside the array under test there is another one, at work for others."""
+
+    def _array(self, out: RecordingBuilder, last: float) -> None:
+        super()._array(out, last)
+        out.source("fa2", "flasharray", ARRAY, VOLUME)
+        out.thing("fa2", "array", "fa2", ids={"name": ("fa2",)})
+        out.thing("fa2", "volume", "vol77", ids={"name": ("vol77",)})
+        out.tie("fa2", "member_of", (("volume", "vol77"), ("array", "fa2")))
+        for at in range(int(last)):
+            out.poll("fa2", at)
+            told = {"ops_per_second_read": 2 * X, "bytes_per_second_read": 2 * X * 65536}
+            out.samples("fa2", ARRAY, at, {"fa2": {**told, "service_seconds_read": 9000.0}}, covers=1.0)
+            out.samples("fa2", VOLUME, at, {"vol77": {**told, "service_seconds_read": 9000.0}}, covers=1.0)
+
+
+def test_what_another_array_does_is_compared_with_no_load(tmp_path: Path) -> None:
+    """It moves twice the bytes of the test, and none of them are the test's."""
+    san = TwoArrays(tmp_path)
+    san.step(
+        "t16", 16, read=Flow(X, 16 / X), ports={HOST_PORT.name: (COUNTED, NOTHING)}, array={"read": AtArray(1e-3)}
+    )
+    recording = san.write()
+    facts = compute(recording)
+    assert {row["entity"] for row in facts.tables["array"]} == {"array:fa1"}
+    assert {row["foreign_ratio"] for row in facts.tables["volume"].select(entity="volume:fa2/vol77")} == {None}
+    assert not [f.rule for f in diagnose(recording).findings if f.outcome == "hit" and "fa2" in f.entity]
 
 
 def array_only(folder: Path) -> RecordingBuilder:

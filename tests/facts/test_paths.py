@@ -14,6 +14,7 @@ from tests.support.esx_san import DEVICE, over_first_path
 from tests.support.recording import RecordingBuilder
 from tests.support.san import NAA
 
+DISK = {"sqlvm1/scsi0:0": {}}
 MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU"}
 
 
@@ -44,6 +45,21 @@ def test_a_path_that_dies_is_lost_from_then_on(tmp_path: Path) -> None:
 def test_a_path_that_never_worked_was_not_lost(tmp_path: Path) -> None:
     row = rows(tmp_path, states=("active", "dead"))[0]
     assert (row["usable_paths"], row["lost_paths"], row["down_paths"], row["initiators"]) == (1, 0, 1, 1)
+
+
+@pytest.mark.parametrize("state", ["standby", "dead"])
+def test_a_link_that_no_path_can_take_is_no_way_round_a_full_one(tmp_path: Path, state: str) -> None:
+    """The second link is up and idle, and the LUN's path over it carries nothing from the first step to the last."""
+    found = compute(over_first_path(tmp_path, lun=MRU, vdisks=DISK, states=("active", state)))
+    assert {row["usable_links"] for row in found.tables["load"]} == {1}
+    assert {row["other_path_idle"] for row in found.tables["link"].select(on_loaded_path=True)} == {False}
+
+
+def test_a_path_that_worked_for_a_while_and_one_of_which_nobody_tells_lead_over_usable_links(tmp_path: Path) -> None:
+    for more in ({"lost_at": 26}, {}):
+        found = compute(over_first_path(tmp_path / str(len(more)), lun=MRU, vdisks=DISK, **more))
+        assert {row["usable_links"] for row in found.tables["load"]} == {2}
+        assert {row["other_path_idle"] for row in found.tables["link"].select(on_loaded_path=True)} == {True}
 
 
 def test_a_standby_path_is_not_down(tmp_path: Path) -> None:
