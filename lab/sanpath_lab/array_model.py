@@ -1,4 +1,4 @@
-"""The simulated array: QoS limits, command processors, parallel servers and media, and counters per I_T_L nexus."""
+"""The simulated array: QoS limits, command processors, caches, parallel servers and media, counters per nexus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sanpath_lab.exchange import Exchange
 from sanpath_lab.fabric import Fabric
 from sanpath_lab.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, sequence_of
 from sanpath_lab.qos import QosLimit
-from sanpath_lab.scenario import Direction, Scenario, ServiceTime
+from sanpath_lab.scenario import Array, Direction, Scenario, ServiceTime
+from sanpath_lab.write_cache import WriteBuffer
 
 KEPT_SECONDS = 3600
 """How far back one-second samples reach."""
@@ -93,25 +94,36 @@ class Snapshot:
 
 
 class SimulatedArray:
-    """`snapshots` has one a second, newest last; there is always at least one."""
+    """`snapshots` has one a second, newest last; there is always at least one. `made`: the array that it is."""
 
-    def __init__(self, scenario: Scenario, events: EventQueue, fabric: Fabric, epoch_seconds: float) -> None:
+    def __init__(
+        self, scenario: Scenario, made: Array, events: EventQueue, fabric: Fabric, epoch_seconds: float
+    ) -> None:
+        self.made = made
         self._events, self._fabric, self._epoch_seconds = events, fabric, epoch_seconds
         self._random = Random(scenario.seed)  # noqa: S311  service times, not secrets
-        self._command_seconds = scenario.array.command_seconds
+        self._command_seconds = made.command_seconds
         self._service: dict[Direction, ServiceTime] = {
-            "read": scenario.array.read,
-            "write": scenario.array.write,
+            "read": made.read,
+            "write": made.write,
         }
-        self._cables = {port.name: fabric.cables[port.switch_port] for port in scenario.array.ports}
+        self._cables = {port.name: fabric.cables[port.switch_port] for port in made.ports}
         self._processor_free_at = dict.fromkeys(self._cables, 0.0)
-        self._server_free_at = [0.0] * scenario.array.parallel_servers
-        self._media_free_at = [0.0] * (scenario.array.parallel_media or scenario.array.parallel_servers)
+        self._server_free_at = [0.0] * made.parallel_servers
+        self._media_free_at = [0.0] * (made.parallel_media or made.parallel_servers)
+        cache = made.cache_bytes
+        self._hit_ratio = min(1.0, cache / scenario.working_set_bytes) if cache else 0.0
+        self._cached_seconds = made.cached_seconds
+        self._buffer = None if made.write_cache is None else WriteBuffer(made.write_cache)
+        here = made.name == scenario.array.name
+        routes = list(fabric.routes) if here else []
+        for neighbour, route in zip(scenario.neighbours, fabric.neighbour_routes, strict=True):
+            routes += [route] if scenario.array_of(neighbour).name == made.name else []
         limits = {host: QosLimit(volume) for host, volume in scenario.volumes.items() if volume.limited}
         self._limits = {wwpn: limits[host] for wwpn, host in scenario.initiators.items() if host in limits}
         self.totals = {
             Nexus(route.initiator, route.target, direction): Totals()
-            for route in (*fabric.routes, *fabric.neighbour_routes)
+            for route in routes
             for direction in self._service
         }
         self.snapshots: deque[Snapshot] = deque(maxlen=KEPT_SECONDS)
@@ -136,12 +148,21 @@ class SimulatedArray:
         if exchange.direction == "read":
             self._events.at(self._serve(exchange, accepted), self._send, exchange)
         else:
-            self._events.at(accepted, self._ask_for_data, exchange)
+            room = accepted if self._buffer is None else self._buffer.admit(accepted, exchange.payload_bytes)
+            exchange.queue_seconds += room - accepted
+            self._events.at(room, self._ask_for_data, exchange)
 
     def _serve(self, exchange: Exchange, ready: float) -> float:
-        """Take the server, and then the medium, that is free first; returns when they have finished."""
+        """Take the server, and then the medium unless a cache has it, that is free first; returns when they have
+        finished."""
         servers, media = self._server_free_at, self._media_free_at
         start = max(ready, servers[0])
+        if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
+            finish = start + self._cached_seconds
+            heapreplace(servers, finish)
+            exchange.queue_seconds += start - ready
+            exchange.service_seconds += self._cached_seconds
+            return finish
         law = self._service[exchange.direction]
         seconds = law.minimum_seconds - law.tail_seconds * log(1.0 - self._random.random())
         finish = max(start, media[0]) + seconds

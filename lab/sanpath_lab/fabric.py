@@ -71,10 +71,10 @@ class Fabric:
         self.routes = [
             self._route(number, hbas[path.hba], targets[path.target]) for number, path in enumerate(scenario.paths)
         ]
-        self.neighbour_routes = [
-            self._route(number, neighbour.hba, targets[neighbour.target])
-            for number, neighbour in enumerate(scenario.neighbours)
-        ]
+        self.neighbour_routes = []
+        for number, neighbour in enumerate(scenario.neighbours):
+            target = next(port for port in scenario.array_of(neighbour).ports if port.name == neighbour.target)
+            self.neighbour_routes.append(self._route(number, neighbour.hba, target))
 
     def _route(self, number: int, hba: FcPort, target: FcPort) -> Route:
         """The `number` spreads pairs of source and destination over parallel links, as switches do."""

@@ -42,7 +42,7 @@ def job_options(status: Json, number: int) -> dict[str, str]:
     """What the job file says of a job: fio gives every option back as a string."""
     options = {
         "ioengine": "libaio",
-        "direct": "1",
+        "direct": "1" if status["direct"] else "0",
         "rw": "randrw" if status["direction"] == "mixed" else f"rand{status['direction']}",
         "bs": f"{status['block_bytes'] // 1024}k",
         "iodepth": str(status["outstanding_per_thread"]),
@@ -58,6 +58,8 @@ def job_options(status: Json, number: int) -> dict[str, str]:
         options["rwmixread"] = "50"
     if status["zeros"]:
         options["zero_buffers"] = "1"
+    if status["working_set_bytes"]:
+        options["size"] = str(status["working_set_bytes"])
     if number and status["gap_seconds"]:
         options["exec_prerun"] = f"sleep {status['gap_seconds']:g}"
     return options

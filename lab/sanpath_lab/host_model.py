@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 
 from sanpath_lab.array_model import SimulatedArray
 from sanpath_lab.events import EventQueue
@@ -14,6 +15,8 @@ from sanpath_lab.queues import DepthQueue
 from sanpath_lab.scenario import Direction, Neighbour, Scenario
 from sanpath_lab.vcenter_counters import HypervisorCounters
 
+NEVER = -1.0
+"""The admission of an I/O that the file cache of the guest has answered."""
 CMND = sequence_of(FCP_CMND_BYTES)
 
 
@@ -46,9 +49,16 @@ class SimulatedHost:
         self._submit_seconds = scenario.host.submit_seconds
         self.hypervisor = hypervisor
         only_one = scenario.host.path_policy == "most_recently_used"
-        self._routes = fabric.routes[:1] if only_one else fabric.routes
+        paths = zip(scenario.paths, fabric.routes, strict=True)
+        usable = [route for path, route in paths if path.state == "active"]
+        self._routes = usable[:1] if only_one else usable
         self._ios_per_path = scenario.ios_per_path
         self._sent = 0
+        self._random = Random(scenario.seed)  # noqa: S311  what a cache holds, not secrets
+        memory = scenario.guest_memory
+        buffered = memory is not None and not scenario.load.direct
+        self._hit_ratio = min(1.0, memory.capacity_bytes / scenario.working_set_bytes) if memory and buffered else 0.0
+        self._cached_seconds = memory.cached_seconds if memory else 0.0
 
     def new_exchange(
         self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None]
@@ -56,7 +66,8 @@ class SimulatedHost:
         """An exchange that has not been submitted yet."""
 
         def response_arrives(exchange: Exchange) -> None:
-            self._release(exchange)
+            if exchange.admitted >= exchange.issued:
+                self._release(exchange)
             on_complete(exchange)
 
         return Exchange(direction, payload_bytes, self._fabric.routes[0], response_arrives)
@@ -64,7 +75,10 @@ class SimulatedHost:
     def submit(self, exchange: Exchange) -> None:
         """The guest's application issues an I/O."""
         exchange.issued = self._events.now
-        if self.guest_queue.enter(exchange, self._events.now):
+        if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
+            exchange.admitted = NEVER
+            self._events.at(self._events.now + self._cached_seconds, exchange.on_response, exchange)
+        elif self.guest_queue.enter(exchange, self._events.now):
             self._admit(exchange)
 
     def _admit(self, exchange: Exchange) -> None:

@@ -71,6 +71,8 @@ class LoadStatus:
     system_seconds_per_io: float
     ios_per_second: float | None
     zeros: bool
+    working_set_bytes: int | None
+    direct: bool
     jobs: tuple[JobStatus, ...]
     disk: DiskStatus
 
@@ -155,6 +157,8 @@ def load_status(simulation: Simulation, run: LoadRun, disk_before: DiskStatus) -
         system_seconds_per_io=load.system_seconds_per_io,
         ios_per_second=load.ios_per_second,
         zeros=load.zeros,
+        working_set_bytes=load.working_set_bytes,
+        direct=load.direct,
         jobs=tuple(_job_status(job, now) for job in run.jobs),
         disk=_since(disk_before, disk_status(simulation)),
     )

@@ -20,6 +20,7 @@ Wwn = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){7}[0-9a-f]{2}$")]
 Agent = Literal["if_mib", "fabric_os", "nx_os"]
 SwitchPort = Annotated[str, Field(pattern=r"^[^/]+/(fc1|0)/\d+$")]
 """A port of a switch by the name its vendor gives it: "sw1/fc1/7" of NX-OS, "sw1/0/7" of Fabric OS."""
+PathState = Literal["active", "standby", "dead"]
 PathPolicy = Literal["round_robin", "most_recently_used"]
 VirtualController = Literal["lsi_logic", "pvscsi"]
 
@@ -39,6 +40,8 @@ class Load(_Part):
     CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is a process that starts no
     I/O while its core works on another. `ios_per_second`: all threads together start no more, None: as many as they
     can. `zeros`: what is written are zeros. `direction` mixed: every other outstanding I/O is a write.
+    `working_set_bytes`: what it reads and writes within, at random, None: the whole disk. `direct`: past the file
+    cache of the guest.
     """
 
     virtual_machine: str
@@ -54,11 +57,20 @@ class Load(_Part):
     one_core_per_thread: bool = False
     ios_per_second: float | None = Field(default=None, gt=0)
     zeros: bool = False
+    working_set_bytes: int | None = Field(default=None, gt=0)
+    direct: bool = True
 
     @property
     def directions(self) -> tuple[Direction, ...]:
         """Of the outstanding I/Os, one after the other."""
         return ("read", "write") if self.direction == "mixed" else (self.direction,)
+
+
+class GuestMemory(_Part):
+    """What the guest's file cache can take; a read that it answers takes `cached_seconds` and goes no further."""
+
+    capacity_bytes: int = Field(gt=0)
+    cached_seconds: float = 5.0e-6
 
 
 class GuestDisk(_Part):
@@ -67,6 +79,11 @@ class GuestDisk(_Part):
     name: str
     controller: VirtualController = "lsi_logic"
     queue_depth: int = Field(default_factory=lambda given: DISK_QUEUE_DEPTHS[given["controller"]], gt=0)
+
+    @property
+    def has_default_depth(self) -> bool:
+        """Whether the type of the controller tells its depth."""
+        return self.queue_depth == DISK_QUEUE_DEPTHS[self.controller]
 
 
 class FcPort(_Part):
@@ -88,7 +105,7 @@ class FcPort(_Part):
 class Host(_Part):
     """A server. `lun_queue_depth` is what the driver sends to one LUN at a time.
 
-    `path_policy`: Round Robin takes turns over all paths, Most Recently Used keeps to the first.
+    `path_policy`: Round Robin takes turns over all active paths, Most Recently Used keeps to the first of them.
     `submit_seconds`: from the driver's decision to send a command to its arrival at the switch.
     """
 
@@ -142,11 +159,23 @@ class ServiceTime(_Part):
     tail_seconds: float = Field(ge=0)
 
 
+class WriteCache(_Part):
+    """What an array acknowledges writes from: they wait for room in it, and it is written to the media at a rate.
+
+    Its wait is queue time to the array: no server takes an I/O that has no room.
+    """
+
+    capacity_bytes: int = Field(gt=0)
+    destage_bytes_per_second: float = Field(gt=0)
+
+
 class Array(_Part):
     """An array: a command processor a port in front of parallel servers that share one queue.
 
+    `access`: an active/passive one serves a volume through one controller; it has no interface that anybody reads.
     `parallel_media`: how many I/Os its media serve at a time, None: as many as there are servers. To the array, the
     wait for a server is queue time, and the wait of an I/O that a server has taken for the media is service time.
+    `cache_bytes`: its memory for reads; those that hit it take `cached_seconds` and need no medium.
     """
 
     name: str
@@ -154,9 +183,13 @@ class Array(_Part):
     version: str
     model: str
     ports: tuple[FcPort, ...] = Field(min_length=1)
+    access: Literal["active/active", "active/passive"] = "active/active"
     command_seconds: float = Field(gt=0)
     parallel_servers: int = Field(gt=0)
     parallel_media: int | None = Field(default=None, gt=0)
+    cache_bytes: int | None = Field(default=None, gt=0)
+    cached_seconds: float = 1.0e-4
+    write_cache: WriteCache | None = None
     read: ServiceTime
     write: ServiceTime
 
@@ -183,11 +216,19 @@ class Volume(_Part):
         return self.bandwidth_limit is not None or self.iops_limit is not None
 
 
+class OtherArray(Array):
+    """Another array in the same fabrics. `volume`: what it presents to the host under test, which leaves it idle."""
+
+    volume: Volume
+
+
 class IoPath(_Part):
-    """A way from an initiator port to a target port that can carry I/O."""
+    """A way from an initiator port to a target port. `state`: on standby it leads to a controller that does not serve
+    the volume; a dead one has been lost, though all of its cables are up."""
 
     hba: str
     target: str
+    state: PathState = "active"
 
 
 class Vcenter(_Part):
@@ -200,11 +241,13 @@ class Vcenter(_Part):
 class Neighbour(_Part):
     """Another host with I/O of its own, a closed loop that never ends and that no load generator reports.
 
-    `think_seconds`: from the end of an I/O to the start of the next.
+    `array`: whose port `target` is, None: of the array under test. `think_seconds`: from the end of an I/O to the
+    start of the next.
     """
 
     name: str
     hba: FcPort
+    array: str | None = None
     target: str
     volume: Volume
     direction: Direction
@@ -257,17 +300,24 @@ class Scenario(_Part):
     seed: int
     load: Load
     guest_disk: GuestDisk
+    guest_memory: GuestMemory | None = None
     host: Host
     neighbours: tuple[Neighbour, ...] = ()
     switches: tuple[Switch, ...] = Field(min_length=1)
     inter_switch_links: tuple[InterSwitchLink, ...] = ()
     burst_frames: int = Field(default=32, gt=0)
     array: Array
+    other_arrays: tuple[OtherArray, ...] = ()
     volume: Volume
     paths: tuple[IoPath, ...] = Field(min_length=1)
     ios_per_path: int = Field(default=1, gt=0)
     vcenter: Vcenter | None = None
     truth: Truth
+
+    @property
+    def working_set_bytes(self) -> int:
+        """What the load reads and writes within."""
+        return self.load.working_set_bytes or self.volume.provisioned_bytes
 
     @property
     def initiators(self) -> dict[str, str]:
@@ -285,9 +335,28 @@ class Scenario(_Part):
         return tuple(switch for switch in self.switches if not switch.virtualizes_ports)
 
     @property
+    def active_paths(self) -> tuple[IoPath, ...]:
+        """Those that can carry I/O."""
+        return tuple(path for path in self.paths if path.state == "active")
+
+    @property
     def devices(self) -> tuple[FcPort, ...]:
         """Every port of a host or array."""
-        return (*self.host.hbas, *(neighbour.hba for neighbour in self.neighbours), *self.array.ports)
+        targets = (port for array in self.arrays for port in array.ports)
+        return (*self.host.hbas, *(neighbour.hba for neighbour in self.neighbours), *targets)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The array under test, and the others."""
+        return (self.array, *self.other_arrays)
+
+    def array_of(self, neighbour: Neighbour) -> Array:
+        """The array that a neighbour has its volume on. Raises ValueError: there is none of that name."""
+        wanted = neighbour.array or self.array.name
+        found = next((array for array in self.arrays if array.name == wanted), None)
+        if found is None:
+            raise ValueError(f"neighbour {neighbour.name}: no array {wanted}")
+        return found
 
     @model_validator(mode="after")
     def _paths_exist(self) -> Scenario:
@@ -298,10 +367,13 @@ class Scenario(_Part):
             if path.hba not in hbas or path.target not in targets:
                 raise ValueError(f"path {path.hba} -> {path.target}: no such port")
             between(links, hbas[path.hba], targets[path.target], 0)
+        if not self.active_paths:
+            raise ValueError("no path is active")
         for neighbour in self.neighbours:
-            if neighbour.target not in targets:
+            ports = {port.name: port.switch_port for port in self.array_of(neighbour).ports}
+            if neighbour.target not in ports:
                 raise ValueError(f"neighbour {neighbour.name} -> {neighbour.target}: no such port")
-            between(links, neighbour.hba.switch_port, targets[neighbour.target], 0)
+            between(links, neighbour.hba.switch_port, ports[neighbour.target], 0)
         return self
 
     @model_validator(mode="after")

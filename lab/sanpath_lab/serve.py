@@ -58,14 +58,14 @@ async def _serve_vcenter(
     if (vcenter := simulation.scenario.vcenter) is None:
         return []
     # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
-    from sanpath_lab.vcenter_server import USER, VcenterServer
+    from sanpath_lab.vcenter_server import VcenterServer
 
     password = secrets.token_urlsafe(24)
     server = VcenterServer(simulation, password, catch_up)
     ends.push_async_callback(server.stop)
     await server.start(tls)
     reference = write_secret(ca_file.parent / "secrets" / f"{vcenter.name}-password", password)
-    return [vcenter_source(vcenter, server.address, USER, reference, ca_file.name)]
+    return [vcenter_source(vcenter, server.address, reference, ca_file.name)]
 
 
 @asynccontextmanager
@@ -84,24 +84,29 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
         switch.name: SnmpAgent(switch_objects(simulation, switch), communities[switch.name], catch_up)
         for switch in scenario.fabric_switches
     }
-    array = FlashArrayServer(SimulatedArrayState(scenario, simulation.array, catch_up), api_token)
+    arrays = {
+        name: FlashArrayServer(SimulatedArrayState(scenario, array, catch_up), api_token)
+        for name, array in simulation.arrays.items()
+    }
     control = LoadControl(simulation, catch_up)
     ends = AsyncExitStack()
     pace = asyncio.create_task(_keep_pace(catch_up))
     try:
         ca_file = folder / "ca.pem"
         tls = server_context(ca_file)
-        await array.start(tls)
+        for array in arrays.values():
+            await array.start(tls)
         await control.start()
         references = {
             name: write_secret(folder / "secrets" / f"{name}-community", community)
             for name, community in communities.items()
         }
-        token = write_secret(folder / "secrets" / f"{scenario.array.name}-token", api_token)
+        tokens = {name: write_secret(folder / "secrets" / f"{name}-token", api_token) for name in arrays}
+        read = {name: (array.address, tokens[name]) for name, array in arrays.items()}
         addresses = {name: agent.address for name, agent in agents.items()}
         vcenters = await _serve_vcenter(simulation, catch_up, tls, ca_file, ends)
         for name, rest in CONFIGS.items():
-            config = site_config(scenario, addresses, references, array.address, token, ca_file.name, rest, vcenters)
+            config = site_config(scenario, addresses, references, read, ca_file.name, rest, vcenters)
             write_config(config, folder / name)
         host, port = control.address
         load = (sys.executable, "-P", "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
@@ -112,7 +117,8 @@ async def running_lab(scenario: Scenario, folder: Path) -> AsyncIterator[Lab]:
             await pace
         await control.stop()
         await ends.aclose()
-        await array.stop()
+        for array in arrays.values():
+            await array.stop()
         for agent in agents.values():
             agent.close()
 

@@ -19,7 +19,7 @@ from sanpath_lab.array_state import (
     PortSample,
     Sample,
 )
-from sanpath_lab.scenario import Direction, Scenario
+from sanpath_lab.scenario import Direction, OtherArray, Scenario
 
 DIRECTIONS: tuple[Direction, Direction] = ("read", "write")
 BALANCE_SECONDS = 10
@@ -63,13 +63,15 @@ class SimulatedArrayState:
 
     def __init__(self, scenario: Scenario, array: SimulatedArray, catch_up: Callable[[], object]) -> None:
         self._array, self._catch_up = array, catch_up
-        made, host = scenario.array, scenario.host
+        made, host = array.made, scenario.host
         self.identity = ArrayIdentity(made.name, made.id, made.version, made.model)
         self.ports = [
             ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper()) for port in made.ports
         ]
-        owned = [(host.name, host.hbas, scenario.volume)]
-        owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in scenario.neighbours]
+        volume = made.volume if isinstance(made, OtherArray) else scenario.volume
+        near = [neighbour for neighbour in scenario.neighbours if scenario.array_of(neighbour).name == made.name]
+        owned = [(host.name, host.hbas, volume)]
+        owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in near]
         self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas, _ in owned}
         users: dict[str, list[str]] = {}
         for name, _, volume in owned:

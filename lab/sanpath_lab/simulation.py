@@ -22,11 +22,16 @@ class Simulation:
         self.epoch_seconds = epoch_seconds
         self._events = EventQueue()
         self.fabric = Fabric(scenario, self._events)
-        self.array = SimulatedArray(scenario, self._events, self.fabric, epoch_seconds)
+        self.arrays = {
+            made.name: SimulatedArray(scenario, made, self._events, self.fabric, epoch_seconds)
+            for made in scenario.arrays
+        }
+        self.array = self.arrays[scenario.array.name]
         hypervisor = None if scenario.vcenter is None else HypervisorCounters(self._events, epoch_seconds)
         self.host = SimulatedHost(scenario, self._events, self.fabric, self.array, hypervisor)
         for neighbour, route in zip(scenario.neighbours, self.fabric.neighbour_routes, strict=True):
-            SimulatedNeighbour(neighbour, route, self._events, self.fabric, self.array)
+            array = self.arrays[scenario.array_of(neighbour).name]
+            SimulatedNeighbour(neighbour, route, self._events, self.fabric, array)
         self.load: LoadRun | None = None
 
     @property

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import yaml
 
-from sanpath_lab.scenario import Scenario, Vcenter
+from sanpath_lab.scenario import Array, Scenario, Vcenter
 
 SWITCH_POLL_SECONDS = 1
 ARRAY_POLL_SECONDS = 2
+VCENTER_USER = "sanpath@vsphere.local"
 VCENTER_POLL_SECONDS = 5
 """The host samples itself every 20 s; a short test wants what there is soon."""
 REST1_POLL_SECONDS = 1
@@ -30,19 +31,22 @@ def site_config(
     scenario: Scenario,
     switch_addresses: Mapping[str, tuple[str, int]],
     communities: Mapping[str, str],
-    array_address: tuple[str, int],
-    api_token: str,
+    arrays: Mapping[str, tuple[tuple[str, int], str]],
     ca_file: str,
     rest: Literal[1, 2] = 2,
     vcenters: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """The configuration; addresses and communities are by name of the switch, communities and token references.
+    """The configuration; addresses and communities are by name of the switch, communities and tokens are references.
+    `arrays`: name → address and token.
 
     `rest`: over which of its interfaces the array is read. `vcenters`: sources as they are.
     """
-    every_seconds = ARRAY_POLL_SECONDS if rest == 2 else REST1_POLL_SECONDS
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
     lun = f"lun:{virtual_machine}/{scenario.guest_disk.name}"
+    told = scenario.vcenter is None or not scenario.guest_disk.has_default_depth
+    depth = {"queue_depth": scenario.guest_disk.queue_depth} if told else {}
+    ports = {f"array_port:{scenario.array.name}/{port.name}": port for port in scenario.array.ports}
+    unread = ports if scenario.array.access == "active/passive" else {}
     hbas = {f"hba:{host.name}/{hba.name}": hba for hba in host.hbas}
     return {
         "sources": [
@@ -57,16 +61,11 @@ def site_config(
                 }
                 for switch in scenario.fabric_switches
             ),
-            {
-                "name": scenario.array.name,
-                "collector": "flasharray" if rest == 2 else "flasharray_rest1",
-                "host": f"{array_address[0]}:{array_address[1]}",
-                "api_token": api_token,
-                "ca_file": ca_file,
-                "every_seconds": every_seconds,
-                # Only then does the volume tell what the array's own, finer sample does not.
-                **({"detail_every_seconds": every_seconds} if scenario.neighbours or scenario.volume.limited else {}),
-            },
+            *(
+                _array_source(scenario, array, *arrays[array.name], ca_file, rest)
+                for array in scenario.arrays
+                if array.access != "active/passive"
+            ),
             *map(dict, vcenters),
         ],
         "topology": {
@@ -75,7 +74,9 @@ def site_config(
                     name: {"wwpn": hba.wwpn, "capable_bits_per_second": hba.capable_gigabit * 1.0e9}
                     for name, hba in hbas.items()
                 },
-                lun: {"naa": scenario.volume.naa, "queue_depth": scenario.guest_disk.queue_depth},
+                lun: {"naa": scenario.volume.naa, **depth},
+                **_caches(scenario),
+                **{name: {"wwpn": port.wwpn} for name, port in unread.items()},
             },
             "links": [
                 f"load:fio runs_on vm:{virtual_machine}",
@@ -87,15 +88,40 @@ def site_config(
     }
 
 
-def vcenter_source(
-    vcenter: Vcenter, address: tuple[str, int], user: str, password: str, ca_file: str
-) -> Mapping[str, object]:
+def _caches(scenario: Scenario) -> dict[str, dict[str, int]]:
+    """What no device tells: a person knows it from a data sheet or from the set-up of the machine."""
+    array, memory = scenario.array, scenario.guest_memory
+    caches = [part for part in (array.cache_bytes, array.write_cache and array.write_cache.capacity_bytes) if part]
+    told = {f"array:{array.name}": {"cache_bytes": max(caches)}} if caches else {}
+    if memory is not None:
+        told[f"vm:{scenario.load.virtual_machine}"] = {"memory_bytes": memory.capacity_bytes}
+    return told
+
+
+def _array_source(
+    scenario: Scenario, array: Array, address: tuple[str, int], api_token: str, ca_file: str, rest: Literal[1, 2]
+) -> dict[str, object]:
+    every_seconds = ARRAY_POLL_SECONDS if rest == 2 else REST1_POLL_SECONDS
+    # Only then does the volume tell what the array's own, finer sample does not.
+    shared = bool(scenario.neighbours) or scenario.volume.limited
+    return {
+        "name": array.name,
+        "collector": "flasharray" if rest == 2 else "flasharray_rest1",
+        "host": f"{address[0]}:{address[1]}",
+        "api_token": api_token,
+        "ca_file": ca_file,
+        "every_seconds": every_seconds,
+        **({"detail_every_seconds": every_seconds} if shared else {}),
+    }
+
+
+def vcenter_source(vcenter: Vcenter, address: tuple[str, int], password: str, ca_file: str) -> Mapping[str, object]:
     """The vCenter as a source; `password` is a reference."""
     return {
         "name": vcenter.name,
         "collector": "vsphere",
         "host": f"{address[0]}:{address[1]}",
-        "user": user,
+        "user": VCENTER_USER,
         "password": password,
         "ca_file": ca_file,
         "every_seconds": VCENTER_POLL_SECONDS,

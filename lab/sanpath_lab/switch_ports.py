@@ -7,7 +7,7 @@ from typing import Literal
 
 from sanpath_lab.fabric import Cable
 from sanpath_lab.routing import switch_of
-from sanpath_lab.scenario import FcPort, Scenario, Switch
+from sanpath_lab.scenario import Array, FcPort, Scenario, Switch
 from sanpath_lab.simulation import Simulation
 
 BOOTED_SECONDS_BEFORE = 86_400 * 17
@@ -129,8 +129,12 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
     return found
 
 
+def _array(scenario: Scenario, device: FcPort) -> Array:
+    return next(array for array in scenario.arrays if device in array.ports)
+
+
 def _owner(scenario: Scenario, device: FcPort) -> str:
-    return scenario.initiators.get(device.wwpn, scenario.array.name)
+    return scenario.initiators.get(device.wwpn) or _array(scenario, device).name
 
 
 def _behind(scenario: Scenario, far: str | None) -> list[FcPort]:
@@ -143,7 +147,7 @@ def _behind(scenario: Scenario, far: str | None) -> list[FcPort]:
 
 def _login(scenario: Scenario, switch: Switch, number: int, place: int, device: FcPort) -> Login:
     role: Role = "initiator" if device.wwpn in scenario.initiators else "target"
-    node = "20" + device.wwpn[2:] if role == "initiator" else scenario.array.ports[0].wwpn
+    node = "20" + device.wwpn[2:] if role == "initiator" else _array(scenario, device).ports[0].wwpn
     name = SYMBOLIC_NAMES[role].format(owner=_owner(scenario, device))
     return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, place)), role, name)
 

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from sanpath_lab.scenario import Scenario
-from sanpath_lab.vcenter_inventory import POLICIES, path_name
+from sanpath_lab.vcenter_inventory import ARRAY_TYPES, POLICIES, path_name
 
 Row = Mapping[str, str]
+_DEVICE_CONFIGS = {
+    "active/active": "{{TPG_id=0,TPG_state=AO}}",
+    "active/passive": "SATP VMW_SATP_DEFAULT_AP does not support device configuration.",
+}
 
 
 def answer(scenario: Scenario, method: str) -> str | None:
@@ -22,8 +26,8 @@ def answer(scenario: Scenario, method: str) -> str | None:
 
 
 def _policies(scenario: Scenario) -> Sequence[Row]:
-    policy = scenario.host.path_policy
-    first = path_name(scenario, scenario.paths[0])
+    policy, access = scenario.host.path_policy, scenario.array.access
+    first = path_name(scenario, scenario.active_paths[0])
     config = f"Current Path={first}"
     if policy == "round_robin":
         turns = f"policy=iops,iops={scenario.ios_per_path},bytes=10485760,useANO=0"
@@ -33,8 +37,8 @@ def _policies(scenario: Scenario) -> Sequence[Row]:
             "Device": scenario.volume.naa,
             "PathSelectionPolicy": POLICIES[policy],
             "PathSelectionPolicyDeviceConfig": config,
-            "StorageArrayType": "VMW_SATP_ALUA",
-            "StorageArrayTypeDeviceConfig": "{{TPG_id=0,TPG_state=AO}}",
+            "StorageArrayType": ARRAY_TYPES[access],
+            "StorageArrayTypeDeviceConfig": _DEVICE_CONFIGS[access],
         }
     ]
 

@@ -16,7 +16,10 @@ VIRTUAL_DISK = "scsi0:0"
 """What counters call the machine's disk: bus and unit."""
 
 POLICIES: Mapping[PathPolicy, str] = {"round_robin": "VMW_PSP_RR", "most_recently_used": "VMW_PSP_MRU"}
-_SATP = "VMW_SATP_ALUA"
+ARRAY_TYPES = {"active/active": "VMW_SATP_ALUA", "active/passive": "VMW_SATP_DEFAULT_AP"}
+"""Access of an array → the plug-in that an ESXi host claims it with."""
+_SOLD_AS = {"active/active": ("PURE    ", "FlashArray      "), "active/passive": ("LAB     ", "Two Controllers ")}
+"""Access of an array → vendor and product of SCSI inquiry."""
 _CONTROLLER_KEY, _DISK_KEY = 1000, 2000
 _CONTROLLERS: Mapping[VirtualController, Any] = {
     "lsi_logic": vim.vm.device.VirtualLsiLogicController,
@@ -112,6 +115,7 @@ def _adapter(simulation: Simulation, hba: FcPort) -> Any:
 
 def _lun(scenario: Scenario) -> Any:
     naa = scenario.volume.naa
+    vendor, model = _SOLD_AS[scenario.array.access]
     return vim.host.ScsiDisk(
         deviceName=f"/vmfs/devices/disks/{naa}",
         deviceType="disk",
@@ -119,8 +123,8 @@ def _lun(scenario: Scenario) -> Any:
         uuid=f"0200000000{naa.removeprefix('naa.')}",
         canonicalName=naa,
         lunType="disk",
-        vendor="PURE    ",
-        model="FlashArray      ",
+        vendor=vendor,
+        model=model,
         queueDepth=scenario.host.lun_queue_depth,
         operationalState=["ok"],
         capacity=vim.host.DiskDimensions.Lba(blockSize=512, block=scenario.volume.provisioned_bytes // 512),
@@ -139,19 +143,20 @@ def _multipath(scenario: Scenario) -> Any:
         lun=f"key-{naa}",
         path=[_path(scenario, path) for path in scenario.paths],
         policy=plug_ins.LogicalUnitPolicy(policy=POLICIES[policy]),
-        storageArrayTypePolicy=plug_ins.LogicalUnitStorageArrayTypePolicy(policy=_SATP),
+        storageArrayTypePolicy=plug_ins.LogicalUnitStorageArrayTypePolicy(policy=ARRAY_TYPES[scenario.array.access]),
     )
 
 
 def _path(scenario: Scenario, path: IoPath) -> Any:
     _, target = _ends(scenario, path)
     name, wwpn = path_name(scenario, path), _signed(target.wwpn.replace(":", ""))
-    works = scenario.host.path_policy == "round_robin" or path == scenario.paths[0]
+    only_one = scenario.host.path_policy == "most_recently_used"
+    works = path in (scenario.active_paths[:1] if only_one else scenario.active_paths)
     return vim.host.MultipathInfo.Path(
         key=f"key-vim.host.MultipathInfo.Path-{name}",
         name=name,
-        pathState="active",
-        state="active",
+        pathState=path.state,
+        state=path.state,
         isWorkingPath=works,
         adapter=f"key-{path.hba}",
         lun=f"unit-{scenario.volume.naa}",

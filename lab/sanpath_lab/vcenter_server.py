@@ -1,71 +1,27 @@
-"""The simulated vCenter on HTTPS: the methods of the vSphere API that reading properties and counters takes."""
+"""The simulated vCenter on HTTPS."""
 
 from __future__ import annotations
 
-import secrets
 import ssl
 from collections.abc import Callable
-from datetime import UTC, datetime
-from hmac import compare_digest
-from typing import Any
-from xml.sax.saxutils import escape
 
 from aiohttp import web
-from defusedxml import ElementTree
 
-from sanpath_lab import vcenter_esxcli as esxcli
-from sanpath_lab import vcenter_inventory as inventory
-from sanpath_lab import vcenter_performance as performance
-from sanpath_lab import vcenter_soap as soap
-from sanpath_lab.scenario import Vcenter
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.vcenter_counters import Sample
-from sanpath_lab.vcenter_types import vim, vmodl
-
-USER = "sanpath@vsphere.local"
-_NS = "{urn:vim25}"
-_COOKIE = "vmware_soap_session"
-_WITHOUT_SESSION = ("RetrieveServiceContent", "Login")
-_VIEW = "view-1"
-
-Element = Any
-"""defusedxml has no annotations: an element of xml.etree."""
+from sanpath_lab.vcenter_service import COOKIE, VERSIONS_PATH, VcenterService
 
 
 class VcenterServer:
-    """One vCenter with one account. Raises ValueError for a scenario without one."""
+    """A `VcenterService` on a socket. Raises ValueError for a scenario without a vCenter."""
 
     def __init__(self, simulation: Simulation, password: str, catch_up: Callable[[], object]) -> None:
-        vcenter, hypervisor = simulation.scenario.vcenter, simulation.host.hypervisor
-        if vcenter is None or hypervisor is None:
-            raise ValueError(f"scenario {simulation.scenario.name} has no vCenter")
-        self._simulation, self._password, self._catch_up = simulation, password, catch_up
-        self._vcenter: Vcenter = vcenter
-        self._hypervisor = hypervisor
-        self._catalogue = performance.catalogue()
-        self._sessions: set[str] = set()
+        self._service, self._catch_up = VcenterService(simulation, password), catch_up
         self._runner: web.AppRunner | None = None
-        self._methods: dict[str, Callable[[Element], Any]] = {
-            "RetrieveServiceContent": lambda _: self._content(),
-            "CurrentTime": lambda _: self._now(),
-            "CreateContainerView": lambda _: vim.view.ContainerView(_VIEW, None),
-            "DestroyView": lambda _: None,
-            "RetrievePropertiesEx": self._properties,
-            "HasPrivilegeOnEntities": self._privileges,
-            "QueryAvailablePerfMetric": self._available,
-            "QueryPerf": self._query,
-        }
-        """Method → what it returns."""
-        self._written: dict[str, Callable[[Element], str]] = {
-            "RetrieveManagedMethodExecuter": lambda _: _EXECUTER,
-            "ExecuteSoap": self._esxcli,
-        }
-        """Methods of which pyVmomi has no types → what they return, as XML."""
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
         app = web.Application()
-        app.router.add_get("/sdk/vimServiceVersions.xml", self._versions)
+        app.router.add_get(VERSIONS_PATH, self._versions)
         app.router.add_post("/sdk", self._call)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
@@ -86,137 +42,12 @@ class VcenterServer:
 
     def end_sessions(self) -> None:
         """Forget every session, as after a restart."""
-        self._sessions.clear()
+        self._service.end_sessions()
 
     async def _versions(self, _request: web.Request) -> web.Response:
-        return web.Response(text=soap.VERSIONS_DOCUMENT, content_type="text/xml")
+        return web.Response(body=self._service.document(VERSIONS_PATH), content_type="text/xml")
 
     async def _call(self, request: web.Request) -> web.Response:
         self._catch_up()
-        call = ElementTree.fromstring(await request.read())[-1][0]
-        method = call.tag.rpartition("}")[2]
-        session = request.cookies.get(_COOKIE, "").strip('"')
-        try:
-            if method not in _WITHOUT_SESSION and session not in self._sessions:
-                raise soap.FaultRaised(vim.fault.NotAuthenticated(msg="The session is not authenticated."))
-            return self._answer(method, call, session)
-        except soap.FaultRaised as raised:
-            return web.Response(status=500, body=soap.fault(raised.fault), content_type="text/xml")
-
-    def _answer(self, method: str, call: Element, session: str) -> web.Response:
-        headers = {}
-        if method == "Login":
-            token = self._login(call)
-            headers["Set-Cookie"] = f"{_COOKIE}={token}; Path=/; HttpOnly; Secure"
-            body = soap.reply(method, self._session())
-        elif method == "Logout":
-            self._sessions.discard(session)
-            body = soap.reply(method, None)
-        elif method in self._methods:
-            body = soap.reply(method, self._methods[method](call))
-        elif method in self._written:
-            body = soap.written_reply(method, self._written[method](call))
-        else:
-            raise soap.FaultRaised(vmodl.fault.NotSupported(msg=f"{method} is not simulated."))
-        return web.Response(body=body, headers=headers, content_type="text/xml")
-
-    def _login(self, call: Element) -> str:
-        user, password = (call.findtext(f"{_NS}{name}", "") for name in ("userName", "password"))
-        if user != USER or not compare_digest(password.encode(), self._password.encode()):
-            text = "Cannot complete login due to an incorrect user name or password."
-            raise soap.FaultRaised(vim.fault.InvalidLogin(msg=text))
-        token = secrets.token_hex(20)
-        self._sessions.add(token)
-        return token
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._simulation.epoch_seconds + self._simulation.now, UTC)
-
-    def _session(self) -> Any:
-        now = self._now()
-        who = {"userName": USER, "fullName": "sanpath", "locale": "en", "messageLocale": "en"}
-        return vim.UserSession(key="52-1", loginTime=now, lastActiveTime=now, **who)
-
-    def _content(self) -> Any:
-        return vim.ServiceInstanceContent(
-            about=vim.AboutInfo(
-                name="VMware vCenter Server",
-                fullName="VMware vCenter Server 8.0.3 (simulated)",
-                vendor="VMware, Inc.",
-                version="8.0.3",
-                build="1",
-                osType="linux-x64",
-                productLineId="vpx",
-                apiType="VirtualCenter",
-                apiVersion="8.0.3.0",
-            ),
-            rootFolder=vim.Folder("group-d1", None),
-            propertyCollector=vmodl.query.PropertyCollector("propertyCollector", None),
-            viewManager=vim.view.ViewManager("ViewManager", None),
-            sessionManager=vim.SessionManager("SessionManager", None),
-            perfManager=vim.PerformanceManager("PerfMgr", None),
-            authorizationManager=vim.AuthorizationManager("AuthorizationManager", None),
-        )
-
-    def _objects(self) -> dict[tuple[str, str], inventory.Properties]:
-        return {
-            **inventory.objects(self._simulation, self._vcenter),
-            ("PerformanceManager", "PerfMgr"): {"perfCounter": self._catalogue},
-            ("SessionManager", "SessionManager"): {"currentSession": self._session()},
-        }
-
-    def _properties(self, call: Element) -> Any:
-        collector = vmodl.query.PropertyCollector
-        wanted = {
-            spec.findtext(f"{_NS}type", ""): [path.text or "" for path in spec.iter(f"{_NS}pathSet")]
-            for spec in call.iter(f"{_NS}propSet")
-        }
-        named = {one.text for one in call.iter(f"{_NS}obj")}
-        found = [
-            collector.ObjectContent(
-                obj=soap.reference(kind, moid),
-                propSet=[
-                    vmodl.DynamicProperty(name=path, val=soap.typed(kind, path, told[path]))
-                    for path in wanted[kind]
-                    if path in told
-                ],
-            )
-            for (kind, moid), told in self._objects().items()
-            if kind in wanted and (moid in named or _VIEW in named)
-        ]
-        return collector.RetrieveResult(objects=found) if found else None
-
-    def _privileges(self, call: Element) -> Any:
-        manager = vim.AuthorizationManager
-        granted = [
-            manager.PrivilegeAvailability(privId=one.text, isGranted=True) for one in call.iter(f"{_NS}privId")
-        ]
-        return [manager.EntityPrivilege(entity=vim.Folder("group-d1", None), privAvailability=granted)]
-
-    def _available(self, call: Element) -> Any:
-        moid = call.findtext(f"{_NS}entity", "")
-        told = performance.series(self._simulation.scenario, moid)
-        metric = vim.PerformanceManager.MetricId
-        return [metric(counterId=performance.KEYS[name], instance=instance) for name, instance, _ in told]
-
-    def _query(self, call: Element) -> Any:
-        return [self._query_one(spec) for spec in call.findall(f"{_NS}querySpec")]
-
-    def _query_one(self, spec: Element) -> Any:
-        entity = spec.find(f"{_NS}entity")
-        asked = {int(one.text) for one in spec.iter(f"{_NS}counterId")}
-        last = int(spec.findtext(f"{_NS}maxSample", "0"))
-        samples: list[Sample] = list(self._hypervisor.samples)[-last:]
-        reference = soap.reference(entity.get("type"), entity.text)
-        return performance.answer(self._simulation.scenario, reference, asked, samples)
-
-    def _esxcli(self, call: Element) -> str:
-        rows = esxcli.answer(self._simulation.scenario, call.findtext(f"{_NS}method", ""))
-        if rows is None:
-            told = "<fault><faultMsg>The object or item referred to could not be found.</faultMsg></fault>"
-        else:
-            told = f"<response>{escape(rows)}</response>"
-        return f"<returnval>{told}</returnval>"
-
-
-_EXECUTER = '<returnval type="ReflectManagedMethodExecuter">ManagedMethodExecuter-1</returnval>'
+        told = self._service.answer(await request.read(), request.cookies.get(COOKIE, "").strip('"'))
+        return web.Response(status=told.status, headers=dict(told.headers), body=told.body, content_type="text/xml")

@@ -46,7 +46,7 @@ class Defects:
         self._defect = defect
         self._random = Random(scenario.seed)  # noqa: S311  a drawing, not secrets
         self._switches = {switch.name for switch in scenario.switches}
-        self._array = scenario.array.name
+        self._arrays = {array.name for array in scenario.arrays}
         load = scenario.load
         seconds = len(load.threads) * (load.ramp_seconds + load.measured_seconds + load.gap_seconds)
         self._cleared_after_us = round(seconds * self._random.uniform(0.3, 0.7) * 1e6)
@@ -58,20 +58,22 @@ class Defects:
     def unread(self) -> set[str]:
         """Names of the sources that are not read at all."""
         if self._defect == "no-array":
-            return {self._array}
+            return self._arrays
         return self._switches if self._defect == "no-switches" else set()
 
     def every(self, source: str, seconds: float) -> float:
         """How far apart the polls of a source are, of one that should be polled every `seconds`."""
         if self._defect != "coarse":
             return seconds
-        return _SWITCH_SECONDS if source in self._switches else _ARRAY_SECONDS
+        if source in self._switches:
+            return _SWITCH_SECONDS
+        return _ARRAY_SECONDS if source in self._arrays else seconds
 
     def skew_seconds(self, source: str) -> float:
         """By how much a source's clock is ahead."""
         if self._defect != "skew":
             return 0.0
-        return {LOAD: _SKEW_SECONDS, self._array: -_SKEW_SECONDS}.get(source, 0.0)
+        return _SKEW_SECONDS if source == LOAD else -_SKEW_SECONDS if source in self._arrays else 0.0
 
     def loses(self, source: str, at_us: int) -> bool:  # noqa: ARG002 - any source, at any time
         """Whether a source that is polled at `at_us` gives no answer."""
@@ -81,7 +83,7 @@ class Defects:
         """What is recorded instead of an item."""
         if isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
-        elif isinstance(item, Rows) and item.device_time and source == self._array:
+        elif isinstance(item, Rows) and item.device_time and source in self._arrays:
             ahead = round(self.skew_seconds(source) * 1e6)
             yield replace(item, device_time=[moment + ahead for moment in item.device_time])
         else:

@@ -1,11 +1,11 @@
-"""The lab's answers without a socket: an SNMP agent and an array's REST server, asked inside the process."""
+"""The lab's answers without a socket: an SNMP agent, an array's REST server and a vCenter, asked in the process."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from pyasn1.type.univ import Integer, ObjectIdentifier, OctetString
 
@@ -28,14 +28,23 @@ from sanpath_lab.flasharray_server import NEWEST, RESOURCES
 from sanpath_lab.flasharray_versions import as_of
 from sanpath_lab.object_tree import Getter, ObjectTree
 
+if TYPE_CHECKING:
+    from sanpath_lab.vcenter_service import VcenterService
+
 _VERSION = ".".join(map(str, NEWEST))
 
 
 class DirectContext:
-    """`plugin.Context` of one source; `snmp` and `http` None: the source has no such device."""
+    """`plugin.Context` of one source, which has one of these devices: an agent, an array or a vCenter."""
 
-    def __init__(self, clock: Clock, tree: ObjectTree | None = None, array: ArrayState | None = None) -> None:
-        self._clock, self._tree, self._array = clock, tree, array
+    def __init__(
+        self,
+        clock: Clock,
+        tree: ObjectTree | None = None,
+        array: ArrayState | None = None,
+        vcenter: VcenterService | None = None,
+    ) -> None:
+        self._clock, self._tree, self._array, self._vcenter = clock, tree, array, vcenter
         self.cost = Cost()
 
     @property
@@ -57,7 +66,9 @@ class DirectContext:
         pinned_certificate: Path | None = None,  # noqa: ARG002
         client: ClientCertificate | None = None,  # noqa: ARG002
     ) -> Http:
-        """The array's server."""
+        """The server of the array or the vCenter."""
+        if self._vcenter is not None:
+            return DirectVcenter(self._vcenter, self.cost)
         assert self._array is not None, "no array was given"  # noqa: S101
         return DirectHttp(self._array, self.cost)
 
@@ -146,6 +157,34 @@ class DirectHttp:
         reply = _reply({"items": [as_of(NEWEST, item) for item in items], "more_items_remaining": False})
         self._cost.bytes_in += len(reply.body)
         return reply
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+class DirectVcenter:
+    """`plugin.Http` of a simulated vCenter, whose answers are those of its socket."""
+
+    def __init__(self, vcenter: VcenterService, cost: Cost) -> None:
+        self._vcenter, self._cost = vcenter, cost
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "DELETE"],
+        path: str,
+        params: Mapping[str, str] | None = None,  # noqa: ARG002 - SOAP has none
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> HttpReply:
+        """The answer of now."""
+        self._cost.requests += 1
+        if method != "POST" or body is None:
+            document = self._vcenter.document(path)
+            return HttpReply(404, {}, b"") if document is None else HttpReply(200, {}, document)
+        session = (headers or {}).get("cookie", "").partition("=")[2]
+        told = self._vcenter.answer(body, session)
+        self._cost.bytes_in += len(told.body)
+        return HttpReply(told.status, {name.lower(): value for name, value in told.headers.items()}, told.body)
 
     async def close(self) -> None:
         """Nothing to free."""

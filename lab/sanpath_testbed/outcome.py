@@ -15,8 +15,9 @@ HELD = ("bottleneck", "configured_cap")
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One case, judged. `rank`: place of the first right element among those named, from 1; None: none of them is.
-    `found`, `called_cause`: rules that hit, and those of them that the diagnosis calls a cause. `held_nothing`:
-    nothing of the storage holds the test, and a verdict that names an element is a false alarm. `predicted`:
+    `found`, `called_cause`: rules that hit, and those of them that the diagnosis calls a cause, or of which it says
+    that mending them relieves what limits. `held_nothing`: nothing of the storage holds the test, and a verdict that
+    names an element is a false alarm, as is one that names what the label clears (`accuses_cleared`). `predicted`:
     operations a second once the limit is relieved, the least and the most, and `likely` what is held against a run
     that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
     """
@@ -36,6 +37,7 @@ class Outcome:
     held_nothing: bool
     expected: tuple[str, ...]
     forbidden: tuple[str, ...]
+    accuses_cleared: bool = False
     predicted: tuple[float, float] | None = None
     likely: float | None = None
     reached: float | None = None
@@ -54,8 +56,8 @@ class Outcome:
 
     @property
     def false_alarm(self) -> bool:
-        """Whether an element is accused of holding a test that nothing holds."""
-        return self.held_nothing and self.kind in HELD
+        """Whether an element is accused of holding a test that nothing holds, or that something else does."""
+        return self.accuses_cleared or (self.held_nothing and self.kind in HELD)
 
 
 def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
@@ -63,7 +65,7 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
     verdict = diagnosis.verdict
     candidates = _candidates(diagnosis)
     hits = [finding for finding in diagnosis.findings if finding.outcome == "hit"]
-    causes = {finding.rule for finding in hits if finding.role in ("cause", "culprit")}
+    causes = {finding.rule for finding in hits if finding.role in ("cause", "culprit") or finding.relieves}
     return Outcome(
         family,
         seed,
@@ -80,6 +82,7 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         truth.kind not in HELD,
         truth.findings,
         truth.forbidden,
+        any(_is_one(name, truth.cleared) for names in candidates for name in names),
     )
 
 
@@ -96,10 +99,15 @@ def _candidates(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
 
 
 def _right(names: Sequence[str], truth: Truth) -> bool:
-    """Whether one of these names is an element at fault; a link is named by the ports at its ends."""
-    for element in (*truth.bottlenecks, *([truth.culprit] if truth.culprit else [])):
+    """Whether one of these names is an element at fault."""
+    at_fault = (*truth.bottlenecks, *([truth.culprit] if truth.culprit else []))
+    return any(_is_one(name, at_fault) for name in names)
+
+
+def _is_one(name: str, elements: Sequence[str]) -> bool:
+    """Whether a name is that of one of these elements; a link is named by the ports at its ends."""
+    for element in elements:
         kind, _, own = element.partition(":")
-        for name in names:
-            if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
-                return True
+        if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
+            return True
     return False

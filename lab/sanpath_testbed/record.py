@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from sanpath import __version__, registry
 from sanpath.config import Config, load_config
@@ -29,10 +30,13 @@ from sanpath_lab.load_status import DiskStatus, disk_status, load_status
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.site_config import site_config, write_config, write_secret
+from sanpath_lab.site_config import site_config, vcenter_source, write_config, write_secret
 from sanpath_lab.switch_mib import switch_objects
 from sanpath_testbed.defects import LOAD, Defect, Defects, as_tested
 from sanpath_testbed.direct import DirectContext
+
+if TYPE_CHECKING:
+    from sanpath_lab.vcenter_service import VcenterService
 
 EPOCH_SECONDS = 1_800_000_000
 """The wall clock when a simulation begins: any will do, and the same one gives the same recording."""
@@ -44,6 +48,7 @@ AFTER_SECONDS = 3.0
 _JITTER_SECONDS = 0.02
 """Polls are late by up to this: those of a real recorder are never exact."""
 _ADDRESS = ("127.0.0.1", 161)
+_PASSWORD = "none"  # noqa: S105  of a vCenter that is asked inside the process
 
 
 class SimulatedClock:
@@ -147,7 +152,10 @@ class _Recorder:
         switch = next((s for s in self._scenario.switches if s.name == source.name), None)
         if switch is not None:
             return DirectContext(self._clock, tree=switch_objects(simulation, switch))
-        return DirectContext(self._clock, array=SimulatedArrayState(self._scenario, simulation.array, lambda: None))
+        if self._scenario.vcenter is not None and source.name == self._scenario.vcenter.name:
+            return DirectContext(self._clock, vcenter=_vcenter(simulation))
+        state = SimulatedArrayState(self._scenario, simulation.arrays[source.name], lambda: None)
+        return DirectContext(self._clock, array=state)
 
     async def _poll_until(self, moment: float) -> None:
         """Everything that is due up to a moment of simulated time."""
@@ -203,10 +211,17 @@ class _Recorder:
 
 
 def record(scenario: Scenario, folder: Path, defect: Defect | Defects | None = None) -> None:
-    """Record a scenario into a new folder, in simulated time. Scenarios with a vCenter are recorded without it."""
+    """Record a scenario into a new folder, in simulated time."""
     if not isinstance(defect, Defects):
         scenario, defect = as_tested(scenario, defect), Defects(as_tested(scenario, defect), defect)
     asyncio.run(_Recorder(scenario, folder, defect).run())
+
+
+def _vcenter(simulation: Simulation) -> VcenterService:
+    # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
+    from sanpath_lab.vcenter_service import VcenterService
+
+    return VcenterService(simulation, _PASSWORD)
 
 
 def _config(scenario: Scenario) -> Config:
@@ -219,7 +234,12 @@ def _config(scenario: Scenario) -> Config:
         }
         token = write_secret(folder / "secrets" / "token", "none")
         addresses = dict.fromkeys(communities, _ADDRESS)
-        config = site_config(scenario, addresses, communities, ("127.0.0.1", 443), token, "ca.pem")
+        vcenters = []
+        if scenario.vcenter is not None:
+            password = write_secret(folder / "secrets" / "password", _PASSWORD)
+            vcenters = [vcenter_source(scenario.vcenter, ("127.0.0.1", 443), password, "ca.pem")]
+        arrays = {array.name: (("127.0.0.1", 443), token) for array in scenario.arrays}
+        config = site_config(scenario, addresses, communities, arrays, "ca.pem", vcenters=vcenters)
         (folder / "ca.pem").touch()
         write_config(config, folder / "sanpath.yaml")
         return load_config(folder / "sanpath.yaml")

@@ -16,11 +16,12 @@ and compared with what is true of them. The lab shares no code with the diagnosi
 fabric has faults that it does not have, and the numbers say nothing of those.
 
 AC@1: the kind of the verdict is right, and the element that it names first is one at fault. AC@3: one at fault is
-among the first three that are named. False: an element is said to hold a test that nothing holds. Findings: of the
-rules that should hit, those that did (recall); of the rules called a cause, those that the label does not forbid
-(precision). Prediction: what is likely once the limit is relieved, against the throughput of the same simulation with
-the limit relieved, the median of the differences; held: how often the predicted interval contains it, give or take
-the 1 % that the model of frames on a link is good to.
+among the first three that are named. False: an element is said to hold a test that nothing holds, or one is named
+that the label clears. Findings: of the rules that should hit, those that did (recall); of the rules called a cause,
+or said to relieve what limits, those that the label does not forbid (precision). Prediction: what is likely once the
+limit is relieved, against the throughput of the same simulation with the limit relieved, the median of the
+differences; held: how often the predicted interval contains it, give or take the 1 % that the model of frames on a
+link is good to.
 """
 _MODEL = 0.01
 

@@ -23,3 +23,11 @@ def test_the_verdict_is_as_right_as_it_was(family: str) -> None:
     assert not found.false_alarm, found.headline
     assert found.first or family in WRONG, f"{found.kind}, {found.named[:3]}: {found.headline}"
     assert set(found.called_cause).isdisjoint(found.forbidden) or family in WRONG
+
+
+def test_what_a_deeper_queue_of_a_virtual_disk_brings_is_predicted() -> None:
+    """It is the driver's queue, which the guest's block device has as well."""
+    found = outcome(Job("vscsi-queue", SEED, None))
+    assert found.predicted is not None
+    assert found.reached is not None
+    assert 0.99 * found.predicted[0] <= found.reached <= 1.01 * found.predicted[1]

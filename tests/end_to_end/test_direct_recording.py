@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ import yaml
 
 from sanpath.cli.child import environment
 from sanpath.cli.lab_process import served
+from sanpath.facts.compute import compute
+from sanpath.facts.table import FactTable
+from sanpath.recording.read import Recording
 from sanpath_lab.scenario import load_scenario
 
 pytestmark = pytest.mark.slow
 
 Diagnosis = dict[str, Any]
+OF_A_VCENTER = ("multipath", "device", "virtual_disk", "initiator", "host", "plane")
+"""Tables of which a vCenter tells most."""
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,25 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Diagnosis, Diagnosis
         over_sockets = _said(folder, *words, "--", *lab.load)
     _sanpath(folder, "lab", "record", str(short), "--into", "direct.sanpath")
     return over_sockets, _said(folder, "diagnose", "direct.sanpath", "--format", "json")
+
+
+@pytest.fixture(scope="module")
+def with_vcenter(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, FactTable], Mapping[str, FactTable]]:
+    """Over sockets, and directly: one of four paths is dead and one on standby; one step, long enough for a host that
+    samples itself every 20 s."""
+    folder = tmp_path_factory.mktemp("vcenter")
+    scenario = load_scenario("mru-active-active").model_dump(mode="json")
+    scenario["load"] |= {"threads": [4], "ios_per_second": 500.0, "measured_seconds": 44}
+    for path, state in zip(scenario["paths"], ("active", "dead", "standby", "active"), strict=True):
+        path["state"] = state
+    short = folder / "short.yaml"
+    short.write_text(yaml.safe_dump(scenario), encoding="utf-8")
+    with served(str(short), folder / "lab") as lab:
+        words = ("run", "--config", str(lab.config), "--into", "sockets.sanpath", "--format", "json", "--load", "fio")
+        _said(folder, *words, "--", *lab.load)
+    _sanpath(folder, "lab", "record", str(short), "--into", "direct.sanpath")
+    over_sockets, direct = (compute(Recording(folder / f"{way}.sanpath")).tables for way in ("sockets", "direct"))
+    return over_sockets, direct
 
 
 def _sanpath(folder: Path, *words: str) -> str:
@@ -86,6 +111,35 @@ def test_findings_of_the_fabric_and_the_array_are_the_same(both: tuple[Diagnosis
         for d in both
     )
     assert direct == over_sockets
+
+
+@pytest.mark.parametrize("kind", OF_A_VCENTER)
+def test_what_a_vcenter_tells_is_the_same(
+    with_vcenter: tuple[Mapping[str, FactTable], Mapping[str, FactTable]], kind: str
+) -> None:
+    """All but the number of windows: where those of 20 s fall in a step is as it happens."""
+    ours, theirs = (
+        {
+            (row["entity"], row.get("plane")): {name: value for name, value in row.items() if name != "windows"}
+            for row in tables[kind]
+        }
+        for tables in with_vcenter
+    )
+    assert ours
+    assert ours.keys() == theirs.keys()
+    for key, row in ours.items():
+        numbers = {name: value for name, value in row.items() if isinstance(value, float)}
+        assert {name: theirs[key][name] for name in numbers} == pytest.approx(numbers, rel=0.05, abs=1e-4)
+        assert {n: v for n, v in theirs[key].items() if n not in numbers} == {
+            n: v for n, v in row.items() if n not in numbers
+        }
+
+
+def test_a_vcenter_that_is_asked_directly_tells_the_paths_that_cannot_be_used(
+    with_vcenter: tuple[Mapping[str, FactTable], Mapping[str, FactTable]],
+) -> None:
+    (row,) = with_vcenter[1]["multipath"]
+    assert (row["paths"], row["usable_paths"], row["down_paths"], row["standby_paths"]) == (4, 2, 1, 1)
 
 
 def test_the_same_seed_gives_the_same_recording_and_another_one_does_not(tmp_path: Path) -> None:

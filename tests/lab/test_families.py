@@ -22,10 +22,12 @@ def test_what_its_label_names_is_in_the_scenario(family: str) -> None:
         scenario = case(family, seed).scenario
         there_are = {f"switch_port:{device.switch_port}" for device in scenario.devices}
         there_are |= {f"switch_port:{end}" for link in scenario.inter_switch_links for end in link.ends}
-        there_are |= {"array:fa1", "volume:fa1/vol01", "lun:sqlvm1/sda"}
+        there_are |= {"volume:fa1/vol01", "lun:sqlvm1/sda", *(f"array:{array.name}" for array in scenario.arrays)}
+        there_are |= {"vdisk:sqlvm1/scsi0:0"} if scenario.vcenter is not None else set()
         there_are |= {f"hba:{device.wwpn.replace(':', '')}" for device in scenario.devices}
         truth = scenario.truth
-        assert {*truth.bottlenecks, *truth.victims, *([truth.culprit] if truth.culprit else [])} <= there_are
+        named = {*truth.bottlenecks, *truth.victims, *truth.cleared, *([truth.culprit] if truth.culprit else [])}
+        assert named <= there_are
         assert bool(truth.bottlenecks) == (truth.kind in ("bottleneck", "configured_cap"))
 
 
@@ -72,3 +74,34 @@ def test_damaged_frames_are_counted_where_they_arrive_and_their_ios_come_after_t
     assert not any(damaged.values())
     simulation.advance(60)
     assert max(tally.latency.max_seconds for tally in run.jobs[0].by_direction.values()) > 30
+
+
+@pytest.mark.parametrize(("family", "state"), [("dead-path", "dead"), ("mru-active-passive", "standby")])
+def test_a_path_that_is_not_active_carries_nothing_and_the_others_do(family: str, state: str) -> None:
+    scenario = case(family, 1).scenario
+    (idle,) = [path for path in scenario.paths if path.state == state]
+    simulation, _ = loaded(scenario, 1.0)
+    initiators = {hba.wwpn: hba.name for hba in scenario.host.hbas}
+    carried = {
+        (initiators[nexus.initiator], nexus.target): totals.ops
+        for nexus, totals in simulation.array.totals.items()
+        if nexus.direction == scenario.load.direction and nexus.initiator in initiators
+    }
+    assert carried.pop((idle.hba, idle.target)) == 0
+    assert all(carried.values())
+
+
+def test_a_neighbour_keeps_its_own_array_busy_and_no_other() -> None:
+    scenario = next(
+        c.scenario for seed in range(1, 20) if not (c := case("two-arrays", seed)).scenario.truth.bottlenecks
+    )
+    assert scenario.truth.kind == "concurrency_limited"
+    simulation, run = loaded(scenario, 1.0)
+    ops = {name: sum(t.ops for t in array.totals.values()) for name, array in simulation.arrays.items()}
+    assert ops["fa2"] > 0
+    test = sum(
+        totals.ops
+        for nexus, totals in simulation.array.totals.items()
+        if nexus.initiator in {hba.wwpn for hba in scenario.host.hbas}
+    )
+    assert test >= run.jobs[0].ios

@@ -17,8 +17,9 @@ from sanpath.plugin import CollectorError
 from sanpath_lab.certificate import server_context
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation
+from sanpath_lab.site_config import VCENTER_USER
 from sanpath_lab.vcenter_counters import WayTotals, together
-from sanpath_lab.vcenter_server import USER, VcenterServer
+from sanpath_lab.vcenter_server import VcenterServer
 from sanpath_lab.vcenter_types import vim, vmodl
 from tests.collectors.vsphere.asking import Asked, ask_all
 
@@ -75,7 +76,12 @@ def with_pyvmomi(simulation: Simulation, folder: Path, use: Callable[[Any], T], 
     def client(address: tuple[str, int]) -> T:
         trusted = ssl.create_default_context(cafile=folder / "ca.pem")
         instance = connect.SmartConnect(
-            host=address[0], port=address[1], user=USER, pwd=password, sslContext=trusted, connectionPoolTimeout=1
+            host=address[0],
+            port=address[1],
+            user=VCENTER_USER,
+            pwd=password,
+            sslContext=trusted,
+            connectionPoolTimeout=1,
         )
         try:
             return use(instance.RetrieveContent())
@@ -95,7 +101,7 @@ def asked(simulation: Simulation, folder: Path, ca_file: str = "ca.pem") -> Aske
     async def run() -> Asked:
         async with served(simulation, folder) as server:
             address = f"{server.address[0]}:{server.address[1]}"
-            given = {"host": address, "ca_file": folder / ca_file, "user": USER, "password": PASSWORD}
+            given = {"host": address, "ca_file": folder / ca_file, "user": VCENTER_USER, "password": PASSWORD}
             return await ask_all(given, polls=2, change=lambda number: server.end_sessions() if number == 2 else None)
 
     return asyncio.run(run())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath_lab.families import ends, links
+from sanpath_lab.families import arrays, caches, ends, links, paths
 from sanpath_lab.families.case import Case, Draw, drawn
 
 FAMILIES: Mapping[str, Draw] = {
@@ -18,17 +18,23 @@ FAMILIES: Mapping[str, Draw] = {
         ends.lun_queue,
         ends.queue_depth_twin,
         ends.queue_above_link,
+        ends.vscsi_queue,
         ends.controller,
         ends.slow_media,
         ends.noisy_volume,
         ends.qos,
         ends.two_faults,
+        arrays.two_arrays,
+        caches.cache_resident,
+        caches.write_cache_full,
         links.slow_host_edge,
         links.slow_array_edge,
         links.isl,
         links.single_path,
         links.unequal_paths,
         links.path_slicing,
+        paths.dead_path,
+        paths.mru_active_passive,
         links.noisy_port,
         links.slow_drain,
         links.damaged_frames,

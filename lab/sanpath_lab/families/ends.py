@@ -100,6 +100,24 @@ def queue_above_link(san: San) -> Label:
     return truth, relief
 
 
+def vscsi_queue(san: San) -> Label:
+    """The virtual controller's driver gives a disk its default depth, and everything below has room. Steps are long
+    enough for an ESXi host, which samples itself every 20 s."""
+    san.vcenter, san.queue_depth = True, None
+    san.controller, depth = san.random.choice((("lsi_logic", 32), ("pvscsi", 64)))
+    san.service_seconds = depth / san.random.uniform(2000, 3000)
+    san.tail_seconds = san.service_seconds * 0.1
+    san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
+    san.threads, san.outstanding, san.measured_seconds = (1, 8), depth // san.random.choice((2, 4)), 43.0
+
+    def relief(san: San) -> None:
+        san.queue_depth = san.lun_queue_depth = _ENOUGH
+
+    disks = ("lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")
+    found = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
+    return san.truth("bottleneck", "guest", *disks, **found), relief
+
+
 def controller(san: San) -> Label:
     """The array's command processors take long for every command; I/Os wait for them, and are served as fast."""
     san.command_seconds = san.random.uniform(4e-4, 9e-4)

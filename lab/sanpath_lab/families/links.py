@@ -6,10 +6,11 @@ from sanpath_lab.families.case import Label
 from sanpath_lab.families.san import FULL_SPEED, San
 
 _KIB = 1024
-_CAUSES_ELSEWHERE = ("lun-queue-limits", "array-service-grows", "configured-cap", "generator-cpu")
+CAUSES_ELSEWHERE = ("lun-queue-limits", "array-service-grows", "configured-cap", "generator-cpu", "path-serialised")
+"""Rules that accuse something other than a link."""
 
 
-def _fill(san: San, gigabit: int) -> None:
+def fill(san: San, gigabit: int) -> None:
     """A load that fills a link of this speed, at few I/Os a second: the block grows with it."""
     san.block_bytes = san.random.choice((128, 192) if gigabit <= 4 else (256, 384)) * _KIB
     san.outstanding = 4
@@ -19,26 +20,26 @@ def slow_host_edge(san: San) -> Label:
     """The host's ports are slower than everything behind them."""
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
-    _fill(san, speed)
+    fill(san, speed)
 
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
     ports = (san.host_port(0), san.host_port(1))
-    return san.truth("bottleneck", "host", *ports, findings=["link-full"], forbidden=_CAUSES_ELSEWHERE), relief
+    return san.truth("bottleneck", "host", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
 
 
 def slow_array_edge(san: San) -> Label:
     """The array's ports are slower than everything in front of them."""
     speed = san.random.choice((4, 8))
     san.array_gigabit = [speed, speed]
-    _fill(san, speed)
+    fill(san, speed)
 
     def relief(san: San) -> None:
         san.array_gigabit = [2 * speed, 2 * speed]
 
     ports = (san.array_port(0), san.array_port(1))
-    return san.truth("bottleneck", "array_front", *ports, findings=["link-full"], forbidden=_CAUSES_ELSEWHERE), relief
+    return san.truth("bottleneck", "array_front", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
 
 
 def isl(san: San) -> Label:
@@ -47,13 +48,13 @@ def isl(san: San) -> Label:
     san.background(san.random.randint(0, 5))
     speed = san.random.choice((4, 8))
     san.isl_gigabit = [speed, speed]
-    _fill(san, speed)
+    fill(san, speed)
 
     def relief(san: San) -> None:
         san.isl_gigabit = [FULL_SPEED, FULL_SPEED]
 
     ports = (*san.isl_ports(0), *san.isl_ports(1))
-    return san.truth("bottleneck", "fabric", *ports, findings=["link-full"], forbidden=_CAUSES_ELSEWHERE), relief
+    return san.truth("bottleneck", "fabric", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
 
 
 def single_path(san: San) -> Label:
@@ -61,21 +62,21 @@ def single_path(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     san.path_policy = "most_recently_used"
-    _fill(san, speed)
+    fill(san, speed)
 
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
     found = ["link-full", "single-path-in-use"]
-    return san.truth("bottleneck", "host", san.host_port(0), findings=found, forbidden=_CAUSES_ELSEWHERE), relief
+    return san.truth("bottleneck", "host", san.host_port(0), findings=found, forbidden=CAUSES_ELSEWHERE), relief
 
 
 def unequal_paths(san: San) -> Label:
     """Round Robin gives a slow port of the host as much as a fast one: the slow one is full."""
     slow = san.random.randrange(2)
     san.host_gigabit[slow], san.host_gigabit[1 - slow] = san.random.choice(((4, 8), (4, 16), (8, 16)))
-    _fill(san, san.host_gigabit[slow])
-    truth = san.truth("bottleneck", "host", san.host_port(slow), findings=["link-full"], forbidden=_CAUSES_ELSEWHERE)
+    fill(san, san.host_gigabit[slow])
+    truth = san.truth("bottleneck", "host", san.host_port(slow), findings=["link-full"], forbidden=CAUSES_ELSEWHERE)
     return truth, None
 
 
@@ -84,7 +85,7 @@ def path_slicing(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     san.ios_per_path = 1000
-    _fill(san, speed)
+    fill(san, speed)
 
     def relief(san: San) -> None:
         san.ios_per_path = 1
@@ -98,7 +99,7 @@ def noisy_port(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.array_gigabit = [speed, speed]
     san.path_policy = "most_recently_used"
-    _fill(san, speed)
+    fill(san, speed)
     san.background(san.random.randint(0, 3))
     san.neighbour(0, block_bytes=san.block_bytes, outstanding=48, direction=san.direction, target=0, gigabit=16)
     san.threads, san.outstanding = (1, 4, 8), 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from typing import Any
 
-from sanpath_lab.scenario import Direction, Scenario
+from sanpath_lab.scenario import Direction, PathState, Scenario, VirtualController
 
-HOST_PORTS, ISL_PORTS, ARRAY_PORTS = range(1, 9), (9, 10), (11, 12)
+HOST_PORTS, ISL_PORTS, ARRAY_PORTS, OTHER_ARRAY_PORTS = range(1, 9), (9, 10), (11, 12), (13, 14)
 """Which ports of a switch hold what; numbers are counted from 1."""
 _AGENTS = {
     "nx_os": ("Cisco NX-OS(tm) m9100, Version 8.4(2c), RELEASE SOFTWARE (simulated)", "1.3.6.1.4.1.9.12.3.1.3.1491"),
@@ -22,6 +22,10 @@ class San:
     """Attributes may be changed until `scenario` is called. Lists have an item for each of the two fabrics.
 
     `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches.
+    `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not active.
+    `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
+    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what the
+    `controller` of the disk has.
     """
 
     def __init__(self, family: str, seed: int) -> None:
@@ -45,17 +49,30 @@ class San:
         self.damaged_frame_ratio = {"host": 0.0, "array": 0.0}
         self.path_policy = "round_robin"
         self.ios_per_path = 1
-        self.queue_depth = 254
+        self.paths_each = 1
+        self.path_states: dict[tuple[int, int], PathState] = {}
+        self.access = "active/active"
+        self.vcenter = False
+        self.controller: VirtualController = "lsi_logic"
+        self.queue_depth: int | None = 254
         self.lun_queue_depth = 256
         self.command_seconds = 8.0e-6
         self.service_seconds = random.uniform(3.0e-4, 9.0e-4)
         self.tail_seconds = self.service_seconds * random.uniform(0.1, 0.4)
         self.parallel_servers = 256
         self.parallel_media: int | None = None
+        self.working_set_bytes: int | None = None
+        self.direct = True
+        self.memory_bytes: int | None = None
+        self.cache_bytes: int | None = None
+        self.write_cache: dict[str, Any] | None = None
+        self.other_array: dict[str, Any] | None = None
+        self.other_gigabit = [FULL_SPEED, FULL_SPEED]
         self.bandwidth_limit: int | None = None
         self.iops_limit: int | None = None
         self.burst_frames = 64
         self.credits = 160
+        self.measured_seconds = 14.0
         self.neighbours: list[dict[str, Any]] = []
         self.background(random.randint(0, 7))
 
@@ -81,9 +98,10 @@ class San:
         gigabit: int = FULL_SPEED,
         drain_ratio: float = 1.0,
         target: int | None = None,
+        array: str = "fa1",
     ) -> str:
-        """Another host on the first switch of a fabric; `target`: the fabric's array port it talks to, None: any of
-        the two, of which the first is that of the test. Returns its switch port."""
+        """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to, None:
+        any of the two, of which the first is that of the test. Returns its switch port."""
         taken = {n["hba"]["switch_port"] for n in self.neighbours} | {self.host_port(f) for f in range(2)}
         free = [port for n in HOST_PORTS if (port := self._port(self.edge(fabric), n)) not in taken]
         port, number = self.random.choice(free), len(self.neighbours) + 41
@@ -99,6 +117,7 @@ class San:
                     "drain_ratio": drain_ratio,
                     "credits": self.credits,
                 },
+                "array": array,
                 "target": self._target(fabric, second),
                 "direction": direction or self.random.choice(("read", "write")),
                 "block_bytes": block_bytes,
@@ -125,6 +144,10 @@ class San:
         """The switch port of an array port in a fabric; the test uses the first."""
         return self._port(self.core(fabric), ARRAY_PORTS[second])
 
+    def other_array_port(self, fabric: int, second: int = 0) -> str:
+        """The switch port of a port of the second array in a fabric."""
+        return self._port(self.core(fabric), OTHER_ARRAY_PORTS[second])
+
     def isl_ports(self, fabric: int) -> list[str]:
         """The ports at both ends of every link between switches of a fabric."""
         return [port for link in self._links(fabric) for port in link["ends"]]
@@ -142,7 +165,8 @@ class San:
                 "title": f"{self.family}, drawn with seed {self.seed}",
                 "seed": self.seed,
                 "load": self._load(),
-                "guest_disk": {"name": "sda", "queue_depth": self.queue_depth},
+                "guest_disk": self._disk(),
+                "guest_memory": None if self.memory_bytes is None else {"capacity_bytes": self.memory_bytes},
                 "host": {
                     "name": self.host,
                     "lun_queue_depth": self.lun_queue_depth,
@@ -153,8 +177,10 @@ class San:
                 "switches": [self._switch(f, place) for f in range(2) for place in range(self.hops + 1)],
                 "inter_switch_links": [link for fabric in range(2) for link in self._links(fabric)],
                 "array": self._array(),
+                "other_arrays": [] if self.other_array is None else [{**self._other_array(), **self.other_array}],
                 "volume": {**_volume(1), "bandwidth_limit": self.bandwidth_limit, "iops_limit": self.iops_limit},
-                "paths": [{"hba": f"vmhba{f + 2}", "target": self._target(f, 0)} for f in range(2)],
+                "paths": [self._path(fabric, which) for which in range(self.paths_each) for fabric in range(2)],
+                "vcenter": {} if self.vcenter else None,
                 "ios_per_path": self.ios_per_path,
                 "burst_frames": self.burst_frames,
                 "truth": truth,
@@ -169,14 +195,24 @@ class San:
             "outstanding_per_thread": self.outstanding,
             "threads": self.threads,
             "ramp_seconds": 2,
-            "measured_seconds": 14,
+            "measured_seconds": self.measured_seconds,
             "gap_seconds": 1,
             "user_seconds_per_io": self.cpu_seconds_per_io / 3,
             "system_seconds_per_io": self.cpu_seconds_per_io * 2 / 3,
             "one_core_per_thread": self.one_core_per_thread,
             "ios_per_second": self.rate,
             "zeros": self.zeros,
+            "working_set_bytes": self.working_set_bytes,
+            "direct": self.direct,
         }
+
+    def _disk(self) -> dict[str, Any]:
+        depth = {} if self.queue_depth is None else {"queue_depth": self.queue_depth}
+        return {"name": "sda", "controller": self.controller, **depth}
+
+    def _path(self, fabric: int, which: int) -> dict[str, Any]:
+        state = self.path_states.get((fabric, which), "active")
+        return {"hba": f"vmhba{fabric + 2}", "target": self._target(fabric, which), "state": state}
 
     def _hba(self, fabric: int) -> dict[str, Any]:
         return {
@@ -198,7 +234,7 @@ class San:
             "domain_id": number,
             "gigabit": FULL_SPEED,
             "credits": self.credits,
-            "port_count": ARRAY_PORTS[-1],
+            "port_count": (ARRAY_PORTS if self.other_array is None else OTHER_ARRAY_PORTS)[-1],
             "description": description,
             "object_id": object_id,
         }
@@ -221,9 +257,12 @@ class San:
             "id": "5f1c0b7e-6a1d-4c55-9d0e-2b8f4d3a9c10",
             "version": "6.6.3",
             "model": "FA-X20R4",
+            "access": self.access,
             "command_seconds": self.command_seconds,
             "parallel_servers": self.parallel_servers,
             "parallel_media": self.parallel_media,
+            "cache_bytes": self.cache_bytes,
+            "write_cache": self.write_cache,
             "read": service,
             "write": service,
             "ports": [
@@ -239,6 +278,21 @@ class San:
                 for second in range(2)
             ],
         }
+
+    def _other_array(self) -> dict[str, Any]:
+        alike = self._array()
+        ports = [
+            {
+                **port,
+                "wwpn": port["wwpn"].replace("52:4a:93:70:00", "52:4a:93:71:00"),
+                "capable_gigabit": self.other_gigabit[fabric],
+                "switch_port": self.other_array_port(fabric, second),
+                "damaged_frame_ratio": 0.0,
+            }
+            for port, (fabric, second) in zip(alike["ports"], product(range(2), range(2)), strict=True)
+        ]
+        own = {"name": "fa2", "id": "6a2d1c8f-7b2e-4d66-8e1f-3c9a5e4b0d21", "volume": _volume(90), "ports": ports}
+        return {**alike, **own}
 
     def _target(self, fabric: int, second: int) -> str:
         return f"CT{fabric}.FC{second}"
