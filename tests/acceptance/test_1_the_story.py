@@ -52,6 +52,18 @@ def test_every_step_is_what_is_in_flight_over_what_comes_back(story: Ran) -> Non
     assert told == pytest.approx([n * 8 / 6.29 for n in (2, 16, 64, 100)], rel=0.01)
 
 
+def test_a_hypervisor_that_tells_whole_milliseconds_changes_nothing(record: Record) -> None:
+    """Its device latency of 5 ms holds 32 I/Os between 5 and 6 ms: the queue is full, and only holds what waits."""
+    load = {**SHORT, "threads": [2, 100], "measured_seconds": 43}
+    test = record(changed(STORY, load=load, vcenter={"name": "vc1", "datastore": "DS1"}))
+    assert (test.found.verdict.kind, test.limit.entity, test.limit.coincident) == ("bottleneck", HOST, (ARRAY,))
+    (device,) = [plane for plane in test.found.steps[-1].in_flight.planes if plane.plane == "device"]
+    assert device.admitted == 32
+    assert device.measured == pytest.approx((6290 * 0.005, 6290 * 0.006), rel=0.01)
+    assert not test.causes & {"lun-queue-limits", "vscsi-queue-limits", "kernel-latency", "array-service-grows"}
+    assert "96 %" not in test.report
+
+
 def test_the_closed_loop_on_the_published_figures() -> None:
     """Over 6,250 IOPS 2, 16, 64 and 100 threads x 8 take 2.6, 20.5, 81.9 and 128 ms; 2 to 3, 17 to 22, 81 (cut off)
     and 126 ms (cut off) were published, of the first and the last what SQLIO's histogram and mean give."""

@@ -14,7 +14,7 @@ def with_queue(depth: int, threads: list[int], seconds: float) -> Scenario:
     return ports(
         changed(
             STORY,
-            load={**SHORT, "threads": threads, "block_bytes": 8192, "measured_seconds": seconds},
+            load={**SHORT, "threads": threads, "block_bytes": 8192, "measured_seconds": seconds, "ramp_seconds": 0.5},
             guest_disk={"queue_depth": depth},
             host={"lun_queue_depth": 256},
             array={
@@ -34,7 +34,7 @@ def shallow(record: Record) -> Ran:
 
 @pytest.fixture(scope="module")
 def deep(record: Record) -> Ran:
-    return record(with_queue(128, [64], 4))
+    return record(with_queue(128, [64], 3))
 
 
 def test_the_queue_is_the_limit_and_no_link_is(shallow: Ran) -> None:
