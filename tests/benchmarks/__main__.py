@@ -15,6 +15,7 @@ from tests.benchmarks import (
     analysis,
     cluster,
     flasharray,
+    hosts,
     imports,
     lateness,
     live,
@@ -22,6 +23,7 @@ from tests.benchmarks import (
     polling,
     reports,
     rules,
+    size,
     snmp,
     startup,
     throughput,
@@ -31,6 +33,8 @@ from tests.benchmarks import (
 BENCHMARKS = {
     "startup": startup,
     "polling": polling,
+    "size": size,
+    "hosts": hosts,
     "lateness": lateness,
     "throughput": throughput,
     "live": live,
@@ -47,7 +51,7 @@ BENCHMARKS = {
 
 def main(names: list[str], page: Path | None) -> None:
     """Run those that are named, or all; `page`: where the paper about them is written."""
-    chapters = []
+    chapters: list[paper.Chapter] = []
     for name in names or BENCHMARKS:
         began, load = time.monotonic(), os.getloadavg()[0]
         said = BENCHMARKS[name].measure()
@@ -55,7 +59,8 @@ def main(names: list[str], page: Path | None) -> None:
         about = BENCHMARKS[name].__doc__ or ""
         chapters.append(paper.Chapter(name, about, said, time.monotonic() - began, load))
         if page is not None:  # after each: what was measured stays when the rest is interrupted
-            page.write_text(paper.performance(chapters), encoding="utf-8")
+            before = page.read_text(encoding="utf-8") if page.exists() else ""
+            page.write_text(paper.performance(chapters, before, list(BENCHMARKS)), encoding="utf-8")
 
 
 if __name__ == "__main__":

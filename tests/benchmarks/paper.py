@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,8 +22,8 @@ else the machine did met both. In brackets: the lowest and the highest of the ro
 machine that is shared is good to a tenth or so, not better. What it adds up to: [a large site](scaling.md).
 
 ```sh
-make bench                                  # all of it, and this page
-.venv/bin/python -m tests.benchmarks polling live
+make bench                                                                   # all of it
+.venv/bin/python -m tests.benchmarks polling live --write docs/performance.md  # two chapters anew
 ```
 """
 _LIBRARIES = ("duckdb", "numpy", "gufo-snmp", "pysnmp")
@@ -39,9 +40,13 @@ class Chapter:
     load: float
 
 
-def performance(chapters: list[Chapter]) -> str:
-    """The page."""
-    return "\n".join([_TOP, _machine(), *(_chapter(chapter) for chapter in chapters)])
+def performance(chapters: Sequence[Chapter], before: str, order: Sequence[str]) -> str:
+    """The page. Chapters of the page `before` stay where they are not anew, if they are of the same machine."""
+    machine = _machine()
+    top, *kept = before.split("\n## ")
+    found = {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in kept} if machine in top else {}
+    found |= {chapter.name: _chapter(chapter) for chapter in chapters}
+    return "\n".join([_TOP, machine, *(found[name] for name in order if name in found)])
 
 
 def _chapter(chapter: Chapter) -> str:

@@ -17,7 +17,15 @@ from pathlib import Path
 
 from tests.benchmarks.fabric import COLUMNS, fabrics
 from tests.benchmarks.go_programs import SNMP_EXPORTER, TELEGRAF, NotBuiltError, built
-from tests.benchmarks.pollers import EVERY_SECONDS, Collectors, Exporter, Recorder, Telegraf, bulkwalk
+from tests.benchmarks.pollers import (
+    EVERY_SECONDS,
+    LEARNING_SECONDS,
+    Collectors,
+    Exporter,
+    Recorder,
+    Telegraf,
+    bulkwalk,
+)
 from tests.benchmarks.rounds import ratios, spread
 
 SIZES = (48, 384, 5_000)
@@ -137,7 +145,10 @@ def _windows(found: list[Fabric]) -> None:
     for each in found:
         recorder = each.writing["sanpath's recorder"]
         assert isinstance(recorder, Recorder)
+        patience = time.monotonic() + 2 * LEARNING_SECONDS
         while recorder.polled < 2:
+            if time.monotonic() > patience:
+                raise RuntimeError(f"the recorder has not found out what {each.ports} ports have")
             time.sleep(1)
     edges: list[float] = []
     for _ in range(WINDOWS):
