@@ -46,7 +46,9 @@ def performance(chapters: Sequence[Chapter], before: str, order: Sequence[str]) 
     top, *kept = before.split("\n## ")
     found = {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in kept} if machine in top else {}
     found |= {chapter.name: _chapter(chapter) for chapter in chapters}
-    return "\n".join([_TOP, machine, *(found[name] for name in order if name in found)])
+    missing = [name for name in order if name not in found]
+    lacks = [f"Not measured for this page: {', '.join(missing)}.\n"] if missing else []
+    return "\n".join([_TOP, machine, *lacks, *(found[name] for name in order if name in found)])
 
 
 def _chapter(chapter: Chapter) -> str:
