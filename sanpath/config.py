@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -63,8 +63,9 @@ class HostConfig(BaseModel):
     password: SecretStr | None = None
 
 
-def load_config(path: Path | None) -> Config:
-    """Read and check a configuration; None: `sanpath.yaml` here, or an empty one when there is none.
+def load_config(path: Path | None, only: Collection[str] = ()) -> Config:
+    """Read and check a configuration; None: `sanpath.yaml` here, or an empty one when there is none. `only`: sources
+    that will be read, none: all; the secrets of others need not be there, and are not looked for.
 
     Raises ConfigError for the first mistake found, UsageError when a named file cannot be read.
     """
@@ -72,7 +73,7 @@ def load_config(path: Path | None) -> Config:
         path = Path(DEFAULT_NAME)
         if not path.exists():
             return Config(None)
-    return _check(*read_document(path))
+    return _check(*read_document(path), only)
 
 
 def source_of(body: dict[str, Any], beside: Path = Path("command line")) -> SourceConfig:
@@ -80,7 +81,7 @@ def source_of(body: dict[str, Any], beside: Path = Path("command line")) -> Sour
     return _source(Document(beside), (), body)
 
 
-def _check(document: Document, raw: Any) -> Config:
+def _check(document: Document, raw: Any, only: Collection[str]) -> Config:
     if raw is None:
         return Config(document.path)
     if not isinstance(raw, dict):
@@ -96,7 +97,7 @@ def _check(document: Document, raw: Any) -> Config:
             raise document.error(("topology", str(key)), unknown_key(str(key), _TOPOLOGY_KEYS))
     return Config(
         document.path,
-        _sources(document, raw.get("sources") or []),
+        _sources(document, raw.get("sources") or [], only),
         _things(document, topology.get("things") or {}),
         _ties(document, topology.get("links") or []),
         _hosts(document, raw.get("hosts") or {}),
@@ -130,7 +131,7 @@ def _keep_seconds(document: Document, raw: Any) -> float | None:
         raise document.error(("recording", "keep"), str(error)) from error
 
 
-def _sources(document: Document, raw: Any) -> tuple[SourceConfig, ...]:
+def _sources(document: Document, raw: Any, only: Collection[str]) -> tuple[SourceConfig, ...]:
     if not isinstance(raw, list):
         raise document.error(("sources",), "expected a list of sources")
     checked: list[SourceConfig] = []
@@ -138,14 +139,16 @@ def _sources(document: Document, raw: Any) -> tuple[SourceConfig, ...]:
         where = ("sources", number)
         if not isinstance(body, dict):
             raise document.error(where, "expected a mapping with name and collector")
-        source = _source(document, where, body)
+        source = _source(document, where, body, not only or body.get("name") in only)
         if any(source.name == other.name for other in checked):
             raise document.error((*where, "name"), f"two sources are called {source.name!r}")
         checked.append(source)
     return tuple(checked)
 
 
-def _source(document: Document, where: tuple[str | int, ...], body: dict[str, Any]) -> SourceConfig:
+def _source(
+    document: Document, where: tuple[str | int, ...], body: dict[str, Any], is_read: bool = True
+) -> SourceConfig:
     name = body.get("collector")
     if not isinstance(name, str) or name not in registry.names():
         accepted = registry.names()
@@ -159,7 +162,7 @@ def _source(document: Document, where: tuple[str | int, ...], body: dict[str, An
         raise document.error((*where, "collector"), str(error)) from error
     if schema is None:
         raise document.error((*where, "collector"), f"{name} reads load commands (sanpath run -- …), not sources")
-    return _validated(document, where, schema, body)
+    return _validated(document, where, schema, body, is_read)
 
 
 def _hosts(document: Document, raw: Any) -> dict[str, SshTarget]:
@@ -181,9 +184,11 @@ def _hosts(document: Document, raw: Any) -> dict[str, SshTarget]:
     return found
 
 
-def _validated(document: Document, where: tuple[str | int, ...], schema: type[M], body: dict[str, Any]) -> M:
-    """A part of the file by its schema, secrets and paths resolved."""
-    values = {key: _resolve(document, (*where, key), schema, key, value) for key, value in body.items()}
+def _validated(
+    document: Document, where: tuple[str | int, ...], schema: type[M], body: dict[str, Any], is_read: bool = True
+) -> M:
+    """A part of the file by its schema, paths resolved; secrets too, unless it will not be read."""
+    values = {key: _resolve(document, (*where, key), schema, key, value, is_read) for key, value in body.items()}
     try:
         return schema.model_validate(values)
     except ValidationError as error:
@@ -199,14 +204,16 @@ def _problem(error: Any, schema: type[BaseModel]) -> str:
     return str(error["msg"])
 
 
-def _resolve(document: Document, where: tuple[str | int, ...], schema: type[BaseModel], key: str, value: Any) -> Any:
+def _resolve(
+    document: Document, where: tuple[str | int, ...], schema: type[BaseModel], key: str, value: Any, is_read: bool
+) -> Any:
     """Secrets by reference and paths relative to the file."""
     declared = schema.model_fields.get(key)
     if declared is None:
         return value
     types = {declared.annotation, *get_args(declared.annotation)}
     if SecretStr in types:
-        secret = _secret(document, where, value)
+        secret = _secret(document, where, value) if is_read else "of no use here"
         if not secret:
             raise document.error(where, "the secret that it refers to is empty")
         return SecretStr(secret)

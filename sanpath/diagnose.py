@@ -43,7 +43,7 @@ from sanpath.verdict.model import (
     StepResult,
     StepVerdict,
 )
-from sanpath.verdict.observed import accounts, iso, unobserved
+from sanpath.verdict.observed import accounts, iso, recorders, unobserved
 from sanpath.verdict.plan import plan
 from sanpath.verdict.rank import deciding, run_verdict
 
@@ -91,6 +91,7 @@ def diagnose(
         configuration=configuration(facts, deciding(judgements).load if judgements else None),
         plan=plan(found, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
+        recorders=recorders(facts),
     )
 
 

@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     serving = commands.add_parser("serve", help="serve a scenario until standard input closes")
     serving.add_argument("scenario", help="name of a scenario, or a YAML file")
     serving.add_argument("--folder", type=Path, required=True, help="where the configuration is written")
+    serving.add_argument("--address", default="127.0.0.1", help="of this machine, where it is served")
     arguments = parser.parse_args(argv)
     if arguments.command == "list":
         print(_listed(arguments.json))
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     from sanpath_lab.serve import serve
 
-    asyncio.run(serve(scenario, arguments.folder))
+    asyncio.run(serve(scenario, arguments.folder, arguments.address))
     return 0
 
 

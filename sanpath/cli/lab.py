@@ -26,9 +26,12 @@ def list_scenarios(
 def serve(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
     folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
+    address: Annotated[
+        str, typer.Option("--address", help="Of this machine, where others can reach it.")
+    ] = "127.0.0.1",
 ) -> None:
     """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
-    raise typer.Exit(_lab("serve", scenario, "--folder", str(folder)))
+    raise typer.Exit(_lab("serve", scenario, "--folder", str(folder), "--address", address))
 
 
 @app.command("record")

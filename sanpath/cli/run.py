@@ -54,6 +54,15 @@ def run(
             help="Drop samples that are older than 90m, 24h or 7d. Default: none is dropped.",
         ),
     ] = "",
+    writer: Annotated[
+        str,
+        typer.Option(
+            "--writer",
+            metavar="NAME",
+            help="What this recorder is called beside others of one recording, and again when it is started anew; "
+            "default: as its host.",
+        ),
+    ] = "",
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,
@@ -83,5 +92,6 @@ def run(
         only_sources=names(only_sources),
         on=names(on),
         keep_seconds=kept_seconds(keep) if keep else None,
+        writer=writer,
     )
     raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,11 @@ from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
 from sanpath.cli.recorder import Screen, record
 from sanpath.errors import SanpathError, UsageError
 from sanpath.recorder.request import UNWRITTEN, RunRequest
+from sanpath.recording.store import store_at
+from sanpath.recording.writers import starts
+
+OTHERS_SECONDS = 15.0
+"""They look every few seconds whether the load has ended, and take as long as a poll to end."""
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -61,6 +68,8 @@ class Session:
             print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
             if code < 0:  # Killed: it could not end what it had started.
                 print("sanpath: a load command that it had started may still be running", file=sys.stderr)
+        if self._request.has_load and not interrupted:
+            self._wait_for_others()
         found = diagnosis_of(self._request.folder, self._choice)
         report = self._report(found)
         typer.echo(self._rendered(found, self._form), nl=False)
@@ -74,6 +83,19 @@ class Session:
                 file=sys.stderr,
             )
         return self._exit_code(found, interrupted) or int(recorder_failed)
+
+    def _wait_for_others(self) -> None:
+        """What other recorders still write belongs to the report: those without an end of their own end with ours."""
+        from sanpath.recorder.others import going_on
+
+        store, said, until = store_at(self._request.folder), False, time.monotonic() + OTHERS_SECONDS
+        with contextlib.suppress(OSError):
+            while (names := going_on(starts(store, set()), self._request.recorder)) and time.monotonic() < until:
+                if not said:
+                    said = True
+                    seconds = f"{OTHERS_SECONDS:.0f} s"
+                    print(f"sanpath: waiting up to {seconds} for what {', '.join(names)} write", file=sys.stderr)
+                time.sleep(1)
 
     def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
         if found.run.load_exit_code and not interrupted:
@@ -98,7 +120,7 @@ class Session:
         from sanpath.config import load_config
         from sanpath.recorder.process import check_request
 
-        check_request(self._request, load_config(self._request.config))
+        check_request(self._request, load_config(self._request.config, self._request.only_sources))
         checked(self._choice)
 
     def _screen(self) -> Screen | None:

@@ -28,6 +28,7 @@ from sanpath.facts.parts import unmarked
 from sanpath.facts.paths import multipath_rows
 from sanpath.facts.placing import placed
 from sanpath.facts.planes import plane_rows
+from sanpath.facts.recorders import Absence, Presence, absences, deaths, presences
 from sanpath.facts.said import Histogram, Told, histograms
 from sanpath.facts.sources import source_rows
 from sanpath.facts.stays import Stay, stays
@@ -54,7 +55,7 @@ class Facts:
     `unplaced`: imported files whose time could not be checked.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
     `by_hand`: figures that a person read. `stays`: where the virtual machines ran, steps of one place together;
-    `topology` is that of the end.
+    `topology` is that of the end. `recorders`: who recorded, and `absences` when they did not.
     """
 
     steps: tuple[Step, ...]
@@ -67,6 +68,8 @@ class Facts:
     events: Told
     by_hand: ByHand
     stays: Sequence[Stay] = ()
+    recorders: Sequence[Presence] = ()
+    absences: Sequence[Absence] = ()
 
     def at(self, step: str) -> Facts:
         """The facts as they are in a step, where virtual machines have moved between hosts: its topology, and the
@@ -90,7 +93,7 @@ def compute(recording: Recording, executor: Executor | None = None) -> Facts:
     try:
         known = placed(recording, connection)
         events = known.events
-        steps = load_steps(events, *_span(recording, connection))
+        steps = load_steps(events, *_span(recording, connection), deaths(recording))
         steps = unmarked(recording, connection, topology, steps)
         near = on_paths(topology)
         samples: Samples = {
@@ -113,7 +116,18 @@ def compute(recording: Recording, executor: Executor | None = None) -> Facts:
     }
     distributions = histograms(steps, events)
     return Facts(
-        tuple(steps), topology, tables, loads, known.clocks, known.unplaced, distributions, events, by_hand, where
+        tuple(steps),
+        topology,
+        tables,
+        loads,
+        known.clocks,
+        known.unplaced,
+        distributions,
+        events,
+        by_hand,
+        where,
+        presences(recording),
+        absences(recording, steps),
     )
 
 

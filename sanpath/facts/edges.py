@@ -38,10 +38,12 @@ Samples = Callable[[str], Sequence[StepSamples]]
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A file whose clock could not be checked, and why."""
+    """A file, or a source of another recorder, whose clock could not be checked, and why. `left_out`: so its samples
+    are judged nowhere."""
 
     source: str
     why: str
+    left_out: bool = False
 
 
 def edge_offsets(

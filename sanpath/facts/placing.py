@@ -11,11 +11,13 @@ import duckdb
 from sanpath.facts.clocks import ClockOffset, clock_offsets
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.facts.edges import Unplaced, edge_offsets, moves
+from sanpath.facts.recorders import read_by_strangers
 from sanpath.facts.said import Told
 from sanpath.facts.timed import place, timed_view
 from sanpath.model import Step
 from sanpath.recording.read import Recording
 
+UNKNOWN_CLOCK = "how its clock lies to that of the load is not known, and neither do edges of the load tell: recorder"
 ALWAYS = Step("run", 0, 2**62, "whole run", (), None)
 """All of a recording as one step."""
 
@@ -31,12 +33,14 @@ class Placed:
 
 
 def placed(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Placed:
-    """Bring what sources dated to the recorder's clock, and imported files to where the load's edges say."""
+    """Bring what sources dated to the recorder's clock; and imported files, and what a recorder of an unknown clock
+    has read, to where the load's edges say. What they do not tell of such a recorder is left out."""
     events = recording.events()
     clocks = clock_offsets(recording, connection, events)
     place(connection, clocks)
     imported = list(dict.fromkeys(source for source, event in events if event.name == "imported"))
-    if not imported:
+    strangers = read_by_strangers(recording)
+    if not imported and not strangers:
         return Placed(events, clocks)
 
     @cache
@@ -44,9 +48,14 @@ def placed(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Place
         counted = step_samples(recording, connection, kind, [ALWAYS])
         return [*counted, *_told(recording, connection, kind)]
 
-    edges, unplaced = edge_offsets(imported, samples, recording.sample_kinds())
+    edges, unplaced = edge_offsets([*imported, *strangers], samples, recording.sample_kinds())
     late = {source: told.seconds for source, told in edges.items() if moves(told)}
-    place(connection, clocks, late)
+    nowhere = [source for source in strangers if source not in edges]
+    unplaced = [
+        *(one for one in unplaced if one.source not in nowhere),
+        *(Unplaced(source, f"{UNKNOWN_CLOCK} {strangers[source]}", left_out=True) for source in nowhere),
+    ]
+    place(connection, clocks, {**late, **dict.fromkeys(nowhere)})
     shifts = {source: round(1e6 * seconds) for source, seconds in late.items()}
     moved = [(source, replace(event, seen=event.seen - shifts.get(source, 0))) for source, event in events]
     return Placed(sorted(moved, key=lambda told: told[1].seen), {**clocks, **edges}, unplaced)

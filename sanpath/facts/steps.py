@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,11 +19,17 @@ _SLIVER = 0.1
 that it belongs to is no step of its own."""
 
 
-def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int) -> list[Step]:
+def load_steps(
+    events: Sequence[tuple[str, Event]],
+    first_us: int,
+    last_us: int,
+    deaths: Mapping[str, Sequence[int]] | None = None,
+) -> list[Step]:
     """The steps in the order they began; without marks one step, the whole of what was recorded.
 
     `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll; a step
-    that has not ended (the run is under way, or was killed) ends at `last_us`. Where steps of several loads overlap,
+    that has not ended (the run is under way, or was killed) ends at `last_us`. `deaths`: source → when recorders that
+    read it were killed while others went on; what it had begun ends there. Where steps of several loads overlap,
     the time in which the same loads run is one step. A load command whose output nobody reads is one step.
     A step that was cut short by an interruption is dropped by an event that names it.
     """
@@ -52,7 +58,7 @@ def load_steps(events: Sequence[tuple[str, Event]], first_us: int, last_us: int)
     marked = marked or list(commands.values())
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
-    return _named_apart(_overlaid([_step(marks, last_us) for marks in marked]))
+    return _named_apart(_overlaid([_step(marks, _until(marks, deaths or {}, last_us)) for marks in marked]))
 
 
 @dataclass(slots=True)
@@ -63,6 +69,11 @@ class _Marks:
     begin: Event
     settled: int | None = None
     ended: int | None = None
+
+
+def _until(marks: _Marks, deaths: Mapping[str, Sequence[int]], last_us: int) -> int:
+    """When a step that has not ended was last seen."""
+    return min((d for d in deaths.get(marks.source, ()) if d >= marks.begin.seen), default=last_us)
 
 
 def _step(marks: _Marks, last_us: int) -> Step:

@@ -10,18 +10,20 @@ from sanpath.facts.clocks import ClockOffset, clock_offsets
 from sanpath.model import Step
 from sanpath.recording.read import Recording
 
-Shift = tuple[str, int, int]
+Shift = tuple[str, int, int | None]
 """Source, by how much its clock is ahead of the recorder's, by how much all it says was placed too late; in
-microseconds."""
+microseconds. None: that is not known, and its samples are left out."""
 
 
 def place(
-    connection: duckdb.DuckDBPyConnection, offsets: Mapping[str, ClockOffset], late: Mapping[str, float] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    offsets: Mapping[str, ClockOffset],
+    late: Mapping[str, float | None] | None = None,
 ) -> None:
     """Say where samples belong in time. `offsets`: of the sources that date their samples themselves; `late`: source
-    → seconds by which all that it says was placed too late."""
+    → seconds by which all that it says was placed too late, None: not known."""
     behind = {source: round(1e6 * offset.seconds) for source, offset in offsets.items()}
-    too_late = {source: round(1e6 * seconds) for source, seconds in (late or {}).items()}
+    too_late = {source: s if s is None else round(1e6 * s) for source, s in (late or {}).items()}
     sources = sorted({*behind, *too_late})
     shift(connection, [(source, behind.get(source, 0), too_late.get(source, 0)) for source in sources])
 
@@ -54,7 +56,7 @@ def timed_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind
     connection.execute(
         f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
         f"SELECT * EXCLUDE (of, behind, late), coalesce(device_time - behind, seen) - coalesce(late, 0) AS moment "
-        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of'
+        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of WHERE of IS NULL OR late IS NOT NULL'
     )
     return metrics
 

@@ -25,9 +25,10 @@ from sanpath import __version__, registry
 from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.model import Poll, Thing, Tie
-from sanpath.plugin import Cost, SourceConfig, Spec, SshTarget
+from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.load import without_credentials
 from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
+from sanpath.recorder.others import Others, refuse_twice
 from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.source import Source
@@ -37,8 +38,11 @@ from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
 from sanpath.recording.compact import Retention
 from sanpath.recording.documents import Declaration, Ending, Header
+from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import store_at
+from sanpath.recording.store_clock import StoreClock
 from sanpath.recording.write import Writer
+from sanpath.recording.writers import starts
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import LOCAL
@@ -78,16 +82,16 @@ class Recorder:
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request
-        self._config = selected(load_config(request.config), request.only_sources)
+        self._config = selected(load_config(request.config, request.only_sources), request.only_sources)
         self._reader = _reader(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder, request.plan)
         self._lock = alone(request.folder) if request.sweep else None
         self._store = store_at(request.folder)
-        host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
+        name = re.sub(r"[^A-Za-z0-9_.]", "_", request.recorder)
         keep_seconds = request.keep_seconds or self._config.keep_seconds
         retention = Retention(keep_seconds, self._clock.now_us) if keep_seconds else None
-        self._writer = Writer(request.folder, f"{host}.{self._clock.anchor_us:x}", retention=retention)
+        self._writer = Writer(request.folder, f"{name}.{self._clock.anchor_us:x}", retention=retention)
         self.write_failure = ""
 
     async def run(self) -> None:
@@ -107,13 +111,16 @@ class Recorder:
         for source, item in self._load_runs():
             self._sink.take(source, self._clock.now_us(), item)
         self._listen()
+        others = self._others()
         sources = [self._source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
+        others.start()
         polling = self._start_sources(sources)
         try:
             code = await self._until_end(sources)
         finally:
             self._stop.set()
+            others.stop()
             await _ended(polling)
             self._account_for_hung(sources)
             flushing.cancel()
@@ -130,6 +137,20 @@ class Recorder:
                 self._writer.end(ending)
             except (OSError, duckdb.Error) as error:
                 self.write_failure = f"the end of the recording could not be written: {reason(error)}"
+
+    def _others(self) -> Others:
+        """The recording may be written by several recorders. Who has no end of its own ends with their load."""
+
+        def take(seen: int, item: Item) -> None:
+            self._sink.take(RECORDER, seen, item)
+
+        def load_ended() -> None:
+            with contextlib.suppress(RuntimeError):  # The loop has ended by itself.
+                self._loop.call_soon_threadsafe(self._stop.set)
+
+        without_end = not self._request.has_load and self._request.for_seconds is None
+        clock = StoreClock(self._store, self._writer.name, self._clock)
+        return Others(self._store, clock, take, load_ended if without_end else None)
 
     def _load_runs(self) -> Iterator[tuple[str, Thing | Tie]]:
         """(source, thing or link): a load that is started on this machine runs here, unless the configuration says
@@ -232,6 +253,7 @@ class Recorder:
                 run_id=self._manifest.run_id,
                 tool_version=__version__,
                 host=platform.node(),
+                recorder=self._request.recorder,
                 started_us=self._clock.anchor_us,
                 load_command=without_credentials(_as_typed(self._request)),
                 plan=self._request.plan,
@@ -242,7 +264,9 @@ class Recorder:
 
 def check_request(request: RunRequest, config: Config) -> None:
     """Everything that can be told before a device is asked. Raises UsageError."""
-    selected(config, request.only_sources)
+    if request.writer and not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", request.writer):
+        raise UsageError("--writer: a name has up to 63 letters, digits, _, . and -")
+    read = selected(config, request.only_sources).sources
     hosts = hosts_of(request, config)
     argv = _argv(request)
     if argv and (found := _reader(request)) is not None:
@@ -255,7 +279,10 @@ def check_request(request: RunRequest, config: Config) -> None:
         raise UsageError(f"{argv[0]}: there is no such command, or it may not be executed")
     if not request.has_load and not config.sources:
         raise UsageError("nothing to record: `sanpath init` asks for sources; or name a load command after --")
-    layout.check(request.folder, request.plan)
+    if layout.check(request.folder, request.plan) is not None:
+        loads = [load_name(_reader(request), host) for host in request.hosts or (None,)] if request.has_load else []
+        told = starts(store_at(request.folder), set())
+        refuse_twice(told, request.recorder, [*(source.name for source in read), *loads])
 
 
 def selected(config: Config, only: tuple[str, ...]) -> Config:

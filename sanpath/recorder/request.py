@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import Annotated
 
@@ -37,8 +38,9 @@ class RunRequest(BaseModel):
     `config`: the configuration file, read again by the recorder, None for none. `load`: the load command, empty for
     none; `sweep`: the loads of a plan instead of it. `load_reader`: the collector that reads the load's output, None:
     told from the program's name. `on`: hosts of the configuration that run the load, none: this one. `for_seconds`:
-    end after this time; None: with the load, or when told to. `keep_seconds`: how long samples are kept, None: as the
-    configuration says.
+    end after this time; None: with the load, its own or that of the recording's other recorders, or when told to.
+    `keep_seconds`: how long samples are kept, None: as the configuration says. `writer`: what this recorder is
+    called, "" as its host.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,6 +54,12 @@ class RunRequest(BaseModel):
     sweep: SweepRequest | None = None
     on: tuple[str, ...] = ()
     keep_seconds: float | None = None
+    writer: str = ""
+
+    @property
+    def recorder(self) -> str:
+        """What this recorder is called."""
+        return self.writer or platform.node() or "host"
 
     @property
     def hosts(self) -> tuple[str, ...]:

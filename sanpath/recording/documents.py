@@ -41,6 +41,9 @@ class Header(Document):
     run_id: str = Field(default="", description="of the manifest")
     tool_version: str = ""
     host: str = Field(default="", description="where the writer runs")
+    recorder: str = Field(
+        default="", description="whose writer it is: the same name when it is started anew; empty: no recorder's"
+    )
     started_us: int = Field(description="wall clock when the recorder's clock was made, microseconds since the epoch")
     load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
     sources: tuple[Declaration, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import uuid
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from pydantic import ValidationError
 
 from sanpath import __version__
 from sanpath.errors import RecordingError, UsageError
-from sanpath.recording.documents import Document, Header, Manifest
+from sanpath.recording.documents import Document, Manifest
 from sanpath.recording.store import Location, Store, store_at
+from sanpath.recording.writers import ended, starts
 
 FORMAT = 1
 SUFFIX = ".sanpath"
@@ -51,10 +51,11 @@ def _new(folder: Location) -> Manifest:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started)
     try:
-        put(store_at(folder), "manifest.json", manifest)
+        first = store_at(folder).create("manifest.json", _encoded(manifest))
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {error.strerror or error}") from error
-    return manifest
+    # Of several that begin at once one makes it, and the others join.
+    return manifest if first else read_manifest(folder)
 
 
 def join(folder: Location) -> Manifest:
@@ -75,33 +76,17 @@ def check(folder: Location, plan: str = "") -> Manifest | None:
         if not store_at(folder).list(""):
             return None
         found = read_manifest(folder)
-        plans = _plans(folder) if plan else set()
+        told = starts(store_at(folder), set())
+        plans = {start.header.plan for start in told} - {""} if plan else set()
         if plans and plan not in plans:
             raise UsageError(f"{folder}: holds the sweep of another plan; choose another folder with --into")
-        if not plans and _finished(folder):
+        if not plans and ended(told):
             raise UsageError(f"{folder}: holds a test that has ended; choose another folder with --into")
         return found
     except RecordingError as error:
         raise UsageError(f"{error}; choose another folder with --into") from error
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror or error}; choose another folder with --into") from error
-
-
-def _finished(folder: Location) -> bool:
-    names = [name for name in store_at(folder).list("writers") if name.endswith(".json")]
-    ended = sum(name.endswith(".end.json") for name in names)
-    return 0 < ended == len(names) - ended
-
-
-def _plans(folder: Location) -> set[str]:
-    """Digests of the sweeps that writers of a recording have begun."""
-    store = store_at(folder)
-    found = set()
-    for name in store.list("writers"):
-        if name.endswith(".json") and not name.endswith(".end.json"):
-            with contextlib.suppress(ValueError):
-                found.add(Header.model_validate_json(store.read(f"writers/{name}")).plan)
-    return found - {""}
 
 
 def read_manifest(folder: Location) -> Manifest:
@@ -157,4 +142,14 @@ def sample_kinds(store: Store) -> list[str]:
 
 def put(store: Store, name: str, document: Document) -> None:
     """Write a JSON file."""
-    store.put(name, (document.model_dump_json(indent=1) + "\n").encode())
+    store.put(name, _encoded(document))
+
+
+def put_new(store: Store, name: str, document: Document) -> None:
+    """Write a JSON file that nobody else has written. Raises FileExistsError."""
+    if not store.create(name, _encoded(document)):
+        raise FileExistsError(f"{name}: is there already")
+
+
+def _encoded(document: Document) -> bytes:
+    return (document.model_dump_json(indent=1) + "\n").encode()

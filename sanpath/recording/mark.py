@@ -10,9 +10,12 @@ import duckdb
 from sanpath import __version__
 from sanpath.errors import RecordingError
 from sanpath.model import Event
+from sanpath.recording.clock import RecorderClock
 from sanpath.recording.documents import Ending, Header
+from sanpath.recording.layout import RECORDER
 from sanpath.recording.read import Recording
-from sanpath.recording.store import Location
+from sanpath.recording.store import Location, store_at
+from sanpath.recording.store_clock import StoreClock
 from sanpath.recording.write import Writer
 
 MARK = "mark"
@@ -29,7 +32,7 @@ def add_mark(folder: Location, seen_us: int, text: str) -> None:
     nothing that was marked then would belong to it, or cannot be written.
     """
     recording = Recording(folder)
-    if 0 < recording.writers <= len(recording.endings()):
+    if recording.ended:
         raise RecordingError(f"{folder}: has ended; a mark belongs to a test under way")
     writer = Writer(folder, f"{SOURCE}.{seen_us:x}.{os.getpid():x}")
     try:
@@ -43,6 +46,10 @@ def add_mark(folder: Location, seen_us: int, text: str) -> None:
             )
         )
         writer.event(SOURCE, Event(seen_us, MARK, {"text": text[:_LONGEST]}))
+        clock = StoreClock(store_at(folder), writer.name, RecorderClock())
+        if (compared := clock.compare()) is not None:
+            writer.event(RECORDER, compared)
+        clock.forget()
         writer.end(Ending(ended_us=seen_us, load_exit_code=None, recorder_cpu_seconds=0.0))
     except (OSError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import duckdb
@@ -12,14 +14,15 @@ import duckdb
 from sanpath.errors import RecordingError
 from sanpath.model import Column, Event, Poll, Scalar, Thing, Tie
 from sanpath.recording import layout, tables
+from sanpath.recording.alignment import STORE_CLOCK, Aligned, Bounds, aligned
 from sanpath.recording.compact import LEFT_OUT
-from sanpath.recording.documents import Document, Ending, Header
+from sanpath.recording.documents import Ending
 from sanpath.recording.duck import connect
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location, store_at
+from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
-D = TypeVar("D", bound=Document)
 
 _ROWS = 10_000
 _ATTEMPTS = 5
@@ -34,7 +37,8 @@ def _attributes(text: str) -> Mapping[str, Scalar]:
 
 
 class Recording:
-    """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign.
+    """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign;
+    `starts` is who has written. Of several recorders, every time is by the clock of one of them (`alignment`).
 
     `newest_seconds`: of samples and polls only the newest are read, back to `since_us` on the recorder's clock, and
     an event says so. None: all.
@@ -45,11 +49,11 @@ class Recording:
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
         self._store = store_at(folder)
-        said = [f"writers/{name}" for name in self._store.list("writers") if name.endswith(".json")]
-        headers = self._said([name for name in said if not name.endswith(".end.json")], Header)
+        self.starts: Sequence[Start] = starts(self._store, self.unreadable)
+        headers = [start.header for start in self.starts]
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
-        self.started_us: int = min((h.started_us for h in headers), default=0)
         self.writers: int = len(headers)
+        self.ended: bool = ended(self.starts)
         # A resumed sweep declares the same sources once more.
         self.declarations = list(dict.fromkeys(source for h in headers for source in h.sources))
         self.since_us: int | None = None
@@ -59,8 +63,68 @@ class Recording:
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
-        ended = [f"writers/{name}" for name in self._store.list("writers") if name.endswith(".end.json")]
-        return self._said(ended, Ending)
+        return [
+            start.ending.model_copy(update={"ended_us": start.ending.ended_us + self.shift_us(start.writer)})
+            for start in self.starts
+            if start.ending is not None
+        ]
+
+    @cached_property
+    def started_us(self) -> int:
+        """When the first writer began, microseconds since the epoch."""
+        return min((s.header.started_us + self.shift_us(s.writer) for s in self.starts), default=0)
+
+    @cached_property
+    def alignment(self) -> Mapping[str, Aligned]:
+        """Writer → by how much its clock differs from that by which the recording is read, where several recorders
+        have written; those that cannot be told are missing."""
+        if sum(bool(start.header.recorder) for start in self.starts) < 2:
+            return {}
+        compared: dict[str, list[Bounds]] = defaultdict(list)
+        query = f"SELECT filename, detail FROM read_parquet($files, filename = true) WHERE name = '{STORE_CLOCK}'"  # noqa: S608
+        for file, detail in self._asked("events", query):
+            told = json.loads(detail)
+            middle, within = told["offset_seconds"], told["uncertainty_seconds"]
+            compared[_writer(file)].append((middle - within, middle + within))
+        return aligned(self.starts, compared)
+
+    def shift_us(self, writer: str) -> int:
+        """What is added to the times of a writer, microseconds."""
+        return self.alignment[writer].shift_us if writer in self.alignment else 0
+
+    @cached_property
+    def signs(self) -> Mapping[str, tuple[int, int]]:
+        """Writer → when it first and last gave a sign of life: an event, a poll, a sample of a load."""
+        if len(self.starts) == 1:
+            polled = self.polled()
+            return {} if polled is None else {self.starts[0].writer: polled}
+        found: dict[str, tuple[int, int]] = {}
+        for table, first, last in (
+            ("events", "seen", "seen"),
+            ("polls", "started", "ended"),
+            ("samples/load", "seen", "seen"),
+        ):
+            files = "read_parquet($files, union_by_name = true, filename = true)"
+            query = f"SELECT filename, min({first}), max({last}) FROM {files} GROUP BY filename"  # noqa: S608 - ours
+            for file, began, until in self._asked(table, query):
+                writer = _writer(file)
+                shift = self.shift_us(writer)
+                before = found.get(writer, (began + shift, until + shift))
+                found[writer] = min(began + shift, before[0]), max(until + shift, before[1])
+        return found
+
+    def _asked(self, table: str, query: str) -> list[Any]:
+        """Rows of a query over the `$files` of a table, with times as they were written."""
+
+        def fetch(urls: list[str]) -> list[Any]:
+            connection = connect()
+            try:
+                self._store.lend(connection)
+                return connection.execute(query, {"files": urls}).fetchall()
+            finally:
+                connection.close()
+
+        return self._over_segments(table, fetch, [])
 
     def sample_kinds(self) -> list[str]:
         """Entity kinds that have samples."""
@@ -88,11 +152,10 @@ class Recording:
         self._store.lend(connection)
 
         def make(urls: list[str]) -> list[str]:
-            files = ", ".join("'" + url.replace("'", "''") + "'" for url in urls)
             since = f" WHERE seen >= {self.since_us}" if self.since_us is not None else ""
             connection.execute(
                 f'CREATE OR REPLACE TEMP VIEW "samples_{kind}" AS '  # noqa: S608 - our own file names, quoted
-                f"SELECT * FROM read_parquet([{files}], union_by_name = true){since}"
+                f"SELECT * FROM {self._segments(urls, ('seen',))}{since}"
             )
             described = connection.execute(f'DESCRIBE "samples_{kind}"').fetchall()
             fixed = {"source", "entity", "seen", "device_time", "covers_seconds"}
@@ -115,8 +178,17 @@ class Recording:
         return self._rows("inventory", told)
 
     def events(self) -> list[tuple[str, Event]]:
-        """(source, event), by time."""
-        found = self._rows("events", lambda r: (r["source"], Event(r["seen"], r["name"], json.loads(r["detail"]))))
+        """(source, event), by time; without the comparisons of recorders' clocks that `alignment` is made of."""
+
+        def told(row: dict[str, Any]) -> tuple[str, Event]:
+            event = Event(row["seen"], row["name"], json.loads(row["detail"]))
+            shift, offset = self.shift_us(_writer(row["filename"])), event.detail.get("offset_seconds")
+            if event.name == "clock" and shift and isinstance(offset, int | float):
+                # It was told against the clock of its own recorder.
+                event = replace(event, detail={**event.detail, "offset_seconds": offset - shift / 1e6})
+            return row["source"], event
+
+        found = [(source, event) for source, event in self._rows("events", told) if event.name != STORE_CLOCK]
         if self.since_us is not None:
             found.append((RECORDER, Event(self.since_us, LEFT_OUT, {"before": self.since_us})))
             found.sort(key=lambda told: told[1].seen)
@@ -126,6 +198,21 @@ class Recording:
         """The account of every poll, by time."""
         return self._rows("polls", lambda row: Poll(**row), "ended")
 
+    def _segments(self, urls: Sequence[str], times: Sequence[str], options: str = "union_by_name = true") -> str:
+        """SQL of what segments hold, with these columns by the clock of the recording. Most recordings have one:
+        then nothing is added, and statistics of the files tell what to read."""
+        by_shift: dict[int, list[str]] = defaultdict(list)
+        for url in urls:
+            by_shift[self.shift_us(_writer(url))].append("'" + url.replace("'", "''") + "'")
+        parts = []
+        for shift, files in by_shift.items():
+            read = f"read_parquet([{', '.join(files)}], {options})"
+            moved = ", ".join(f"{name} + {shift} AS {name}" for name in times)
+            parts.append(f"(SELECT * REPLACE ({moved}) FROM {read})" if shift else read)  # noqa: S608 - ours
+        if len(parts) == 1:
+            return parts[0]
+        return "(" + " UNION ALL BY NAME ".join(f"SELECT * FROM {part}" for part in parts) + ")"  # noqa: S608 - ours
+
     def _rows(self, table: str, make: Callable[[dict[str, Any]], T], moment: str = "") -> list[T]:
         """What is made of each row of a table in order. `moment`: the column by which old ones are left out."""
 
@@ -134,7 +221,8 @@ class Recording:
             try:
                 self._store.lend(connection)
                 condition = f"{moment} >= {self.since_us}" if moment and self.since_us is not None else ""
-                cursor = connection.execute(tables.rows(table, "$files", condition), {"files": urls})
+                segments = self._segments(urls, tables.TIMES[table], tables.IN_ORDER)
+                cursor = connection.execute(tables.rows(table, segments, condition, with_file=table == "events"))
                 names = [column[0] for column in cursor.description or []]
                 found: list[T] = []
                 # A day has a million polls: they are never there as rows and as objects at once.
@@ -154,8 +242,9 @@ class Recording:
             try:
                 self._store.lend(connection)
                 condition = f"WHERE ended >= {self.since_us}" if self.since_us is not None else ""
-                query = f"SELECT min(started), max(ended) FROM read_parquet($files) {condition}"  # noqa: S608 - a number
-                first, last = connection.execute(query, {"files": urls}).fetchall()[0]
+                segments = self._segments(urls, tables.TIMES["polls"])
+                query = f"SELECT min(started), max(ended) FROM {segments} {condition}"  # noqa: S608 - ours
+                first, last = connection.execute(query).fetchall()[0]
                 return None if last is None else (first, last)
             finally:
                 connection.close()
@@ -200,12 +289,7 @@ class Recording:
         self.unreadable |= damaged
         return bool(damaged)
 
-    def _said(self, names: Iterable[str], form: type[D]) -> list[D]:
-        """What writers said, in the order of their names."""
-        found = []
-        for name in sorted(names):
-            try:
-                found.append(form.model_validate_json(self._store.read(name)))
-            except (OSError, ValueError):
-                self.unreadable.add(name)
-        return found
+
+def _writer(file: str) -> str:
+    """Whose segment a file is."""
+    return file.rpartition("/")[2].partition("-")[0]

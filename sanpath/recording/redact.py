@@ -72,6 +72,7 @@ def redact(source: Location, target: Location) -> Redacted:
         whole = [s for table in tables for s in _segments(connection, store, table, pseudonyms, left_out)]
         for header in headers.values():
             pseudonyms.name(header.host)
+            pseudonyms.name(header.recorder)
             for word in header.load_command:
                 pseudonyms.sentence(word)
             for declared in header.sources:
@@ -263,4 +264,5 @@ def _header(header: Header, writer: str, pseudonyms: Pseudonyms) -> Header:
         sources.append(declared.model_copy(update=changed))
     command = [pseudonyms.of(word) for word in header.load_command]
     told = {"writer": writer, "host": pseudonyms.of(header.host), "load_command": command, "sources": tuple(sources)}
+    told["recorder"] = pseudonyms.of(header.recorder)
     return header.model_copy(update=told)

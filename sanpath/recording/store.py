@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 Location = Path | str
 """A recording's place: a path on this machine, or a URL that fsspec opens, such as s3://bucket/NAME.sanpath."""
+
+
+_TICK_SECONDS = 0.01
 
 
 def location(place: Location) -> Location:
@@ -39,6 +43,12 @@ def store_at(place: Location) -> Store:
     return LocalStore(place) if isinstance(place, Path) else ObjectStore(place)
 
 
+def _within(told: float) -> tuple[float, float]:
+    """The earliest and the latest time that a modification time stands for: a whole second stands for all of it, and
+    the clock of a file system ticks with the kernel (at least 100 times a second)."""
+    return told, told + (1.0 if told == int(told) else _TICK_SECONDS)
+
+
 class Store(Protocol):
     """The files of one recording; names are relative to it, with "/". Every failure is an OSError."""
 
@@ -56,6 +66,16 @@ class Store(Protocol):
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file at once: whoever reads it sees all of it or none."""
+        ...
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a file that nobody has written yet. Returns whether it was we who did: of several who try at once
+        one does, where the store can promise that."""
+        ...
+
+    def written(self, name: str) -> tuple[float, float] | None:
+        """When a file was written by the store's clock, seconds since the epoch, at the earliest and at the latest;
+        None: it does not tell."""
         ...
 
     def delete(self, name: str) -> None:
@@ -108,6 +128,27 @@ class LocalStore:
         """Write and rename."""
         with self.writing(name) as partial:
             Path(partial).write_bytes(content)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Link a complete file to the name: that fails when the name is taken, on NFS too."""
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+        try:
+            partial.write_bytes(content)
+            try:
+                path.hardlink_to(partial)
+            except FileExistsError:
+                return False
+            except OSError:  # No hard links here: then the last one wins, and who asks afterwards sees who that was.
+                self.put(name, content)
+        finally:
+            partial.unlink(missing_ok=True)
+        return True
+
+    def written(self, name: str) -> tuple[float, float] | None:
+        """The file's modification time: on a share it is the server's."""
+        return _within((self._root / name).stat().st_mtime_ns / 1e9)
 
     def delete(self, name: str) -> None:
         """Remove a file."""
@@ -181,6 +222,28 @@ class ObjectStore:
             self._make_folder_of(name)
             self._files.pipe_file(self._path(name), content)
 
+    def create(self, name: str, content: bytes) -> bool:
+        """A PUT on condition that there is no such object."""
+        with self._failures(name):
+            self._make_folder_of(name)
+            try:
+                self._files.pipe_file(self._path(name), content, mode="create")
+            except FileExistsError:
+                return False
+            except (NotImplementedError, TypeError):  # The store cannot do it at once.
+                self._files.pipe_file(self._path(name), content)
+        return True
+
+    def written(self, name: str) -> tuple[float, float] | None:
+        """The object's modification time."""
+        with self._failures(name):
+            self._files.invalidate_cache()
+            try:
+                told = self._files.modified(self._path(name))
+            except NotImplementedError:
+                return None
+        return _within(told.timestamp())
+
     def delete(self, name: str) -> None:
         """Remove an object."""
         with self._failures(name):
@@ -195,7 +258,7 @@ class ObjectStore:
         """The object's URL."""
         with self._failures(name):
             self._make_folder_of(name)
-        yield self.url(name)
+            yield self.url(name)
 
     def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Register the filesystem."""
@@ -236,4 +299,7 @@ class ObjectStore:
         except OSError:
             raise
         except Exception as error:  # every store's library has errors of its own
-            raise OSError(f"{self.url(name)}: {type(error).__name__}: {error}") from error
+            lines = str(error).strip().splitlines() or [""]
+            # DuckDB hands on what the library raised with all of its traceback.
+            told = lines[-1] if "Traceback" in lines[0] else lines[0]
+            raise OSError(f"{self.url(name)}: {type(error).__name__}: {told}") from error

@@ -16,12 +16,19 @@ _NEWS = """
 other link it counts that it was told."""
 
 
-def rows(table: str, files: str, condition: str = "") -> str:
-    """SQL of the rows of some segments in order. `files`: SQL of the list of them; `condition`: which rows, SQL."""
+TIMES = {"inventory": ("seen",), "events": ("seen",), "polls": ("due", "started", "ended")}
+"""Columns by the recorder's clock."""
+IN_ORDER = "union_by_name = true, filename = true, file_row_number = true"
+"""How segments are read that are put in order."""
+
+
+def rows(table: str, segments: str, condition: str = "", with_file: bool = False) -> str:
+    """SQL of the rows of some segments in order. `segments`: SQL of what they hold, read IN_ORDER; `condition`: which
+    rows, SQL; `with_file`: say in which file each is, as `filename`."""
     where = f"WHERE {condition}" if condition else ""
     return f"""
-        SELECT * EXCLUDE (filename, file_row_number)
-        FROM (SELECT * FROM read_parquet({files}, union_by_name = true, filename = true, file_row_number = true)
+        SELECT * EXCLUDE ({"" if with_file else "filename, "}file_row_number)
+        FROM (SELECT * FROM {segments}
               {where} {_NEWS if table == "inventory" else ""})
         ORDER BY {ORDERS.get(table, _SAMPLE_ORDER)}, filename, file_row_number
     """  # noqa: S608 - names of ours, and file names that the caller has quoted

@@ -64,8 +64,9 @@ class Writer:
         self._leaving: deque[tuple[float, Segment]] = deque()
 
     def header(self, content: Header | Mapping[str, Any]) -> None:
-        """Write `writers/<name>.json`: what was started, with which tables, by which clock."""
-        layout.put(self._store, f"writers/{self.name}.json", Header.model_validate(content))
+        """Write `writers/<name>.json`: what was started, with which tables, by which clock. Raises FileExistsError
+        when another one writes under this name."""
+        layout.put_new(self._store, f"writers/{self.name}.json", Header.model_validate(content))
 
     def samples(self, source: str, rows: Rows) -> None:
         """Take the samples of one poll, all or none of them.
@@ -173,7 +174,7 @@ class Writer:
             tried, merged = True, joined(small)
             files = ", ".join(_quoted(self._store.url(part.segment.name)) for part in small)
             try:
-                self._copy(tables.rows(table, f"[{files}]"), merged.segment)
+                self._copy(tables.rows(table, f"read_parquet([{files}], {tables.IN_ORDER})"), merged.segment)
             except (OSError, duckdb.Error):
                 parts.failed(level)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sanpath.facts.clocks import ClockOffset
@@ -15,7 +15,7 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
 from sanpath.verdict.admitted import admitted, coarse
 from sanpath.verdict.evidence import unseen_between
-from sanpath.verdict.model import SourceAccount, Unobserved
+from sanpath.verdict.model import Absence, RecorderAccount, SourceAccount, Unobserved
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
@@ -24,6 +24,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
     return [
         *_dropped(facts),
+        *_absent(facts),
         *_unread(recording, polls),
         *_unjoined(facts.topology),
         *_blind(facts),
@@ -43,6 +44,7 @@ def accounts(
     recording: Recording, polls: Sequence[Poll], clocks: Mapping[str, ClockOffset]
 ) -> tuple[SourceAccount, ...]:
     """One for each source. `clocks`: source → its offset, where one is known."""
+    read_by = {s.name: start.header.recorder or None for start in recording.starts for s in start.header.sources}
     found = []
     for declaration in recording.declarations:
         own = [p for p in polls if p.source == declaration.name]
@@ -64,6 +66,7 @@ def accounts(
                 iso(max(p.ended for p in done if p.rows)) if any(p.rows for p in done) else None,
                 clock.uncertainty_seconds if clock is not None else None,
                 clock.told_by if clock is not None else None,
+                read_by.get(declaration.name),
             )
         )
     return tuple(found)
@@ -75,6 +78,49 @@ def _dropped(facts: Facts) -> list[Unobserved]:
         return []
     before, why = found
     return [Unobserved(f"samples before {iso(before)}", why, "steps before it are not judged")]
+
+
+def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
+    """One for each recorder, in the order in which they began."""
+    return tuple(
+        RecorderAccount(
+            who.name,
+            who.host,
+            who.sources,
+            who.starts,
+            iso(who.began),
+            iso(who.last),
+            who.ended,
+            who.offset_seconds,
+            who.uncertainty_seconds,
+            tuple(
+                Absence(iso(gap.since), None if gap.until is None else iso(gap.until), gap.way, gap.sources)
+                for gap in facts.absences
+                if gap.recorder == who.name
+            ),
+        )
+        for who in facts.recorders
+    )
+
+
+_WAYS = {
+    "joined": "the recorder {who} joined when the load had begun",
+    "restarted": "the recorder {who} was killed or cut off, and started again",
+    "stopped": "the recorder {who} was killed or cut off, and did not come back",
+    "ended": "the recorder {who} was ended before the load",
+}
+
+
+def _absent(facts: Facts) -> Iterator[Unobserved]:
+    """Times in which a recorder was not there."""
+    for gap in facts.absences:
+        since = iso(gap.since)
+        when = f"from {since} on" if gap.until is None else f"from {since} to {iso(gap.until)}"
+        yield Unobserved(
+            f"{', '.join(gap.sources)} {when}",
+            _WAYS[gap.way].format(who=gap.recorder),
+            "nothing that they knew then was judged; counters that went on tell the mean of it",
+        )
 
 
 def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
@@ -112,9 +158,13 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
-    """Imported files that the edges of the load cannot place."""
-    consequence = "where it lies in time is as its file says: it may belong to another step"
-    return [Unobserved(f"the clock of {one.source}", one.why, consequence) for one in facts.unplaced]
+    """What the edges of the load cannot place: imported files, and what recorders of unknown clocks have read."""
+    as_said = "where it lies in time is as its file says: it may belong to another step"
+    left_out = "nothing that it says was judged"
+    return [
+        Unobserved(f"the clock of {one.source}", one.why, left_out if one.left_out else as_said)
+        for one in facts.unplaced
+    ]
 
 
 def _blind(facts: Facts) -> list[Unobserved]:

@@ -45,6 +45,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     yield from _list("What would overturn this", words.overturn_texts(verdict))
     yield from _list("How the rules judged", words.judging_lines(diagnosis))
+    yield from _recorders(diagnosis)
     yield from _sources(diagnosis)
 
 
@@ -92,6 +93,13 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     if unknown:
         yield ""
         yield f"Not judged for want of facts, {len(unknown)} times: {', '.join(sorted({f.rule for f in unknown}))}."
+
+
+def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
+    """Who recorded, where there were several."""
+    if len(diagnosis.recorders) > 1:
+        yield from _title("Recorders")
+        yield from _table(words.RECORDER, [list(words.recorder(who)) for who in diagnosis.recorders])
 
 
 def _sources(diagnosis: Diagnosis) -> Iterator[str]:

@@ -55,6 +55,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     parts += _section("What would overturn this", words.overturn_texts(verdict))
     parts += _section("How the rules judged", words.judging_lines(diagnosis))
     parts += _sources(diagnosis)
+    parts += _recorders(diagnosis)
     return Group(*parts)
 
 
@@ -133,6 +134,16 @@ def _findings(diagnosis: Diagnosis) -> list[RenderableType]:
         number = len(words.not_judged(diagnosis))
         lines.append(f"not judged for want of facts, {number} times: {', '.join(unknown)}")
     return _section("Findings", lines)
+
+
+def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
+    """Who recorded, where there were several."""
+    if len(diagnosis.recorders) < 2:
+        return []
+    table = Table(*words.RECORDER, box=None, header_style="bold")
+    for who in diagnosis.recorders:
+        table.add_row(*(Text(words.printable(cell)) for cell in words.recorder(who)))
+    return [Text("\nRecorders", style="bold"), table]
 
 
 def _sources(diagnosis: Diagnosis) -> list[RenderableType]:

@@ -12,6 +12,7 @@ from sanpath.verdict.model import (
     ElementUse,
     LatencyBudget,
     PlanStep,
+    RecorderAccount,
     SourceAccount,
     StepResult,
     Verdict,
@@ -298,6 +299,19 @@ def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
     here = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Mending it: {finding.gain}." if finding.gain else ""
     return f"{printable(finding.summary)}.{also}{printable(here)}{gain}"
+
+
+def recorder(who: RecorderAccount) -> tuple[str, ...]:
+    """A line of the table of recorders: name, host, what it read, started, last seen, clock."""
+    clock = "not compared"
+    if who.clock_offset_seconds is not None and who.clock_uncertainty_seconds is not None:
+        clock = f"{who.clock_offset_seconds:+.1f} ± {who.clock_uncertainty_seconds:.1f} s"
+    times = f"{who.starts} times, " if who.starts > 1 else ""
+    seen = f"{who.last}{'' if who.ended else ', did not end'}"
+    return who.name, who.host, ", ".join(who.sources), f"{times}{who.began}", seen, clock
+
+
+RECORDER = ("recorder", "host", "sources", "started", "last seen", "clock")
 
 
 def clock(source: SourceAccount) -> str:

@@ -95,7 +95,7 @@ def look(folder: Location, choice: Choice | None = None, before: Look | None = N
         return Look(
             taken,
             _with_steps_of(before, diagnose(recording, *_rulebook(choice or Choice())), recording.since_us),
-            ended=recording.writers > 0 and len(recording.endings()) >= recording.writers,
+            ended=recording.ended,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),

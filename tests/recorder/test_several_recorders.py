@@ -1,0 +1,104 @@
+"""Recorders of one recording: who only watches ends with the load, nothing is read twice, every clock is compared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sanpath.cli.child import environment
+from sanpath.config import load_config
+from sanpath.errors import ConfigError, UsageError
+from sanpath.recorder.others import load_has_ended, refuse_twice
+from sanpath.recording.documents import Declaration, Ending, Header
+from sanpath.recording.read import Recording
+from sanpath.recording.writers import Start
+
+
+def start(name: str, recorder: str, began: int, *sources: str, load: str = "", ended: bool = False) -> Start:
+    declared = tuple(Declaration(name=s, collector="c", every_seconds=1, tables=()) for s in sources)
+    command = [load] if load else []
+    header = Header(recorder=recorder, started_us=began, sources=declared, load_command=command)
+    ending = Ending(ended_us=began, load_exit_code=None, recorder_cpu_seconds=0.0) if ended else None
+    return Start(name, header, ending)
+
+
+def sanpath(folder: Path, *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sanpath", "run", "--into", "r.sanpath", *words]
+    return subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True)
+
+
+def test_who_only_watches_ends_with_the_load_of_another(tmp_path: Path) -> None:
+    (tmp_path / "sanpath.yaml").write_text("sources:\n  - {name: here, collector: linux_host}\n")
+    (tmp_path / "load.yaml").write_text("")
+    watching = sanpath(tmp_path, "--writer", "site-a")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "r.sanpath" / "polls").exists():
+        assert time.monotonic() < deadline, watching.communicate(timeout=1)
+        time.sleep(0.2)
+    load = sanpath(tmp_path, "--writer", "site-b", "--config", "load.yaml", "--", "sleep", "2")
+    assert load.wait(60) == 0
+    assert watching.wait(60) == 0
+    recording = Recording(tmp_path / "r.sanpath")
+    assert {s.header.recorder: len(s.header.sources) for s in recording.starts} == {"site-a": 1, "site-b": 0}
+    assert {s.header.run_id for s in recording.starts} == {recording.manifest.run_id}
+    assert recording.ended
+    # One machine has one clock.
+    assert {recording.shift_us(s.writer) for s in recording.starts} == {0}
+    assert {s.writer for s in recording.starts} == set(recording.alignment)
+    again = sanpath(tmp_path, "--writer", "site-a")
+    _, said = again.communicate(timeout=60)
+    assert again.returncode == 2
+    assert "holds a test that has ended" in said
+    assert not list((tmp_path / "r.sanpath" / "writers").glob("*.clock"))
+
+
+def test_a_source_that_another_recorder_reads_is_refused() -> None:
+    reading = start("a.1", "site-a", 1, "sw1")
+    with pytest.raises(UsageError, match=r"sw1: recorded by 'site-a' already; .*--writer site-a"):
+        refuse_twice([reading], "site-b", ["sw1", "sw2"])
+    refuse_twice([reading], "site-b", ["sw2"])
+    refuse_twice([reading], "site-a", ["sw1"])
+    refuse_twice([start("a.1", "site-a", 1, "sw1", ended=True)], "site-b", ["sw1"])
+    with pytest.raises(UsageError, match="sw1"):
+        refuse_twice([start("a.1", "site-a", 1, "sw1", ended=True), start("a.2", "site-a", 2, "sw1")], "b", ["sw1"])
+
+
+def test_a_load_that_was_killed_has_not_ended_until_it_has_run_anew() -> None:
+    watching, killed = start("a.1", "site-a", 1, "sw1"), start("b.1", "site-b", 2, load="fio")
+    assert not load_has_ended([watching])
+    assert not load_has_ended([watching, killed])
+    assert load_has_ended([watching, killed, start("b.2", "site-b", 3, load="fio", ended=True)])
+    assert not load_has_ended(
+        [start("b.2", "site-b", 3, load="fio", ended=True), start("c.1", "site-c", 4, load="x")]
+    )
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    process = sanpath(tmp_path, "--writer", "site a/1", "--", "true")
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, len(said.splitlines())) == (2, 1)
+    assert "--writer" in said
+
+
+def test_secrets_of_sources_that_are_not_read_need_not_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERE", "public")
+    file = tmp_path / "sanpath.yaml"
+    file.write_text(
+        "sources:\n"
+        "  - {name: sw1, collector: snmp_switch, host: 192.0.2.1, community: env:HERE}\n"
+        "  - {name: sw2, collector: snmp_switch, host: 192.0.2.2, community: env:ELSEWHERE}\n"
+    )
+    assert [source.name for source in load_config(file, ("sw1",)).sources] == ["sw1", "sw2"]
+    with pytest.raises(ConfigError, match="ELSEWHERE"):
+        load_config(file, ("sw2",))
+    with pytest.raises(ConfigError, match="ELSEWHERE"):
+        load_config(file)
+    file.write_text(file.read_text().replace("env:ELSEWHERE", "the secret itself").replace("192.0.2.2", "''"))
+    with pytest.raises(ConfigError, match="host"):
+        load_config(file, ("sw1",))
