@@ -62,9 +62,8 @@ class Others:
         threading.Thread(target=self._run, name="others", daemon=True).start()
 
     def stop(self) -> None:
-        """End, and leave nothing behind."""
+        """End."""
         self._stopped.set()
-        self._clock.forget()
 
     def _run(self) -> None:
         compared, due = 0, 0.0

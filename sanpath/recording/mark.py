@@ -49,7 +49,6 @@ def add_mark(folder: Location, seen_us: int, text: str) -> None:
         clock = StoreClock(store_at(folder), writer.name, RecorderClock())
         if (compared := clock.compare()) is not None:
             writer.event(RECORDER, compared)
-        clock.forget()
         writer.end(Ending(ended_us=seen_us, load_exit_code=None, recorder_cpu_seconds=0.0))
     except (OSError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]

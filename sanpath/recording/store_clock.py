@@ -47,6 +47,8 @@ class StoreClock:
         self._store.put(self._name, b"")
         after = self._clock.now_us() / 1e6
         told = self._store.written(self._name)
+        with contextlib.suppress(OSError):  # It has told what it was for.
+            self._store.delete(self._name)
         if told is None or after - before > SLOW_SECONDS:
             return None
         low, high = told[0] - after, told[1] - before
@@ -55,8 +57,3 @@ class StoreClock:
             self._low, self._high = low, high
         detail = {"offset_seconds": round((low + high) / 2, 6), "uncertainty_seconds": round((high - low) / 2, 6)}
         return Event(self._clock.now_us(), STORE_CLOCK, detail)
-
-    def forget(self) -> None:
-        """Remove the file."""
-        with contextlib.suppress(OSError):
-            self._store.delete(self._name)
