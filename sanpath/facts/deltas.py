@@ -101,11 +101,13 @@ def step_samples(
     steps: Sequence[Step],
     closely: Mapping[str, Collection[str]] | None = None,
     executor: Executor | None = None,
+    others: bool = True,
 ) -> list[StepSamples]:
     """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out.
 
     `closely`: source → entities whose windows are wanted one by one, should the source have very many; None: all are.
-    `executor`: computes what there are very many of; None: threads of this process.
+    `executor`: computes what there are very many of; None: threads of this process. `others`: whether what is not
+    looked at closely is wanted at all.
     """
     recorded = timed_view(recording, connection, kind)
     if not recorded or not steps:
@@ -126,6 +128,12 @@ def step_samples(
             continue
         near = [entity for entity in (closely or {}).get(source, ()) if entity in rows]
         rounds = rates.find_rounds(near or list(rows)[:_WITNESSES])
+        if not others:
+            found.windows(source, counters, rates.windows(near))
+            if gauges and near:
+                around = min(near), max(near) + "\0"  # What lies between them as well: a range is cheap to find.
+                found.means(source, gauges, step_means(connection, kind, source, gauges, here, around))
+            continue
         shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
         folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
         parts = [

@@ -142,8 +142,9 @@ def series(recording: Recording, topology: Topology) -> Series:
 def _whole(
     recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, near: Mapping[str, Collection[str]]
 ) -> list[StepSamples]:
-    """Of a source with very many entities those on the loaded paths, and beyond them those that move most."""
-    return step_samples(recording, connection, kind, [ALWAYS], near) if kind in recording.sample_kinds() else []
+    """Of a source with very many entities only those on the loaded paths are drawn."""
+    there = kind in recording.sample_kinds()
+    return step_samples(recording, connection, kind, [ALWAYS], near, others=False) if there else []
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
