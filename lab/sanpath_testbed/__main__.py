@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--seeds", type=int, default=20, help="how many")
     scoring.add_argument("--first-seed", type=int, default=1)
     scoring.add_argument("--defects", default="none", help="names with commas between, or all")
+    scoring.add_argument("--defect-seeds", type=int, default=None, help="how many of the seeds get defects; all")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -80,7 +81,8 @@ def _score(arguments: argparse.Namespace) -> int:
     names = _chosen("--families", arguments.families, families.FAMILIES)
     defects = [] if arguments.defects == "none" else _chosen("--defects", arguments.defects, DEFECTS)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    wanted = corpus.jobs(names, seeds, [None, *(d for d in DEFECTS if d in defects)])
+    wanted = corpus.jobs(names, seeds, [None])
+    wanted += corpus.jobs(names, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
 
     def tell(count: int, newest: Outcome) -> None:
         word = "right" if newest.first else f"WRONG: {newest.headline}"
@@ -95,6 +97,8 @@ def _score(arguments: argparse.Namespace) -> int:
             found = corpus.run(wanted, arguments.keep, pool, tell)
     asked = f"--families {arguments.families} --seeds {arguments.seeds} --first-seed {arguments.first_seed}"
     command = f"sanpath lab score {asked} --defects {arguments.defects}"
+    if arguments.defect_seeds is not None:
+        command += f" --defect-seeds {arguments.defect_seeds}"
     text = table.paper(found, seeds, command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")

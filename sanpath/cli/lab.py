@@ -55,6 +55,9 @@ def score(
     defects: Annotated[
         str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
     ] = "none",
+    defect_seeds: Annotated[
+        int | None, typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; all.")
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
@@ -64,7 +67,13 @@ def score(
 ) -> None:
     """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
     asked = {"--families": families, "--seeds": seeds, "--first-seed": first_seed, "--defects": defects}
-    asked |= {"--keep": keep, "--workers": workers, "--into": into, "--cluster": cluster}
+    asked |= {
+        "--defect-seeds": defect_seeds,
+        "--keep": keep,
+        "--workers": workers,
+        "--into": into,
+        "--cluster": cluster,
+    }
     words = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
     raise typer.Exit(_process("sanpath_testbed", "score", *words))
 
