@@ -38,7 +38,6 @@ from sanpath.facts.table import FactTable
 from sanpath.facts.under_test import under_test
 from sanpath.facts.virtual_disks import virtual_disk_rows
 from sanpath.model import Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import on_paths
@@ -89,7 +88,7 @@ def compute(recording: Recording, executor: Executor | None = None) -> Facts:
     """Read a recording and compute every fact of it. `executor`: see step_samples."""
     told = recording.inventory()
     topology = resolve(told)
-    connection = connect()
+    connection = recording.connect()
     try:
         known = placed(recording, connection)
         events = known.events

@@ -15,7 +15,6 @@ from sanpath.facts.means import Means, step_means
 from sanpath.facts.rates import CounterRates, Rounds, Sums
 from sanpath.facts.timed import Shift, shift, step_table, timed_view
 from sanpath.model import Column, Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 
@@ -53,7 +52,7 @@ class Part:
         recording.unreadable |= self.left_out
         recording.since_us = self.since_us
         counters, gauges = apart(self.recorded)
-        with closing(connect(threads=1)) as connection:
+        with closing(recording.connect(threads=1)) as connection:
             shift(connection, self.shifts)
             step_table(connection, self.steps)
             timed_view(recording, connection, self.kind)

@@ -17,7 +17,6 @@ from sanpath.facts.placing import ALWAYS, placed
 from sanpath.facts.steps import load_steps
 from sanpath.facts.timed import timed_view
 from sanpath.model import DIRECTIONS, Direction, Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import cables, io_paths, machine_of, on_paths, targets_of
@@ -113,7 +112,7 @@ class _Grid:
 
 def series(recording: Recording, topology: Topology) -> Series:
     """The lines of a recording, finished or still growing; without lines where it has no samples over time."""
-    connection = connect()
+    connection = recording.connect()
     try:
         known = placed(recording, connection)
         near = on_paths(topology)

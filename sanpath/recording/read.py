@@ -17,9 +17,9 @@ from sanpath.recording import layout, tables
 from sanpath.recording.alignment import STORE_CLOCK, Aligned, Bounds, aligned
 from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Ending
-from sanpath.recording.duck import connect
+from sanpath.recording.duck import connect, separate
 from sanpath.recording.layout import RECORDER
-from sanpath.recording.store import Location, store_at
+from sanpath.recording.store import LocalStore, Location, store_at
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
@@ -60,6 +60,13 @@ class Recording:
         if newest_seconds is not None and (polled := self.polled()) is not None:
             since = polled[1] - round(newest_seconds * 1e6)
             self.since_us = since if since > self.started_us else None
+
+    def connect(self, threads: int = 2) -> duckdb.DuckDBPyConnection:
+        """A connection that can read the segments. Close it."""
+        local = isinstance(self._store, LocalStore)
+        connection = connect(threads) if local else separate(threads)
+        self._store.lend(connection)
+        return connection
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
@@ -117,9 +124,8 @@ class Recording:
         """Rows of a query over the `$files` of a table, with times as they were written."""
 
         def fetch(urls: list[str]) -> list[Any]:
-            connection = connect()
+            connection = self.connect()
             try:
-                self._store.lend(connection)
                 return connection.execute(query, {"files": urls}).fetchall()
             finally:
                 connection.close()
@@ -144,12 +150,12 @@ class Recording:
         return {d.name: t.plane for d in self.declarations for t in d.tables if t.kind == kind}
 
     def view(self, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
-        """Make the view `samples_<kind>` over the samples of a kind. Returns its metrics, [] without samples.
+        """Make the view `samples_<kind>` over the samples of a kind, in a connection of `connect`. Returns its
+        metrics, [] without samples.
 
         The view reads the segments that are there now, whenever it is asked: it is good for at least a minute, as
         long as a writer keeps what it has compacted. Make it anew to see what came since.
         """
-        self._store.lend(connection)
 
         def make(urls: list[str]) -> list[str]:
             since = f" WHERE seen >= {self.since_us}" if self.since_us is not None else ""
@@ -217,9 +223,8 @@ class Recording:
         """What is made of each row of a table in order. `moment`: the column by which old ones are left out."""
 
         def fetch(urls: list[str]) -> list[T]:
-            connection = connect()
+            connection = self.connect()
             try:
-                self._store.lend(connection)
                 condition = f"{moment} >= {self.since_us}" if moment and self.since_us is not None else ""
                 segments = self._segments(urls, tables.TIMES[table], tables.IN_ORDER)
                 cursor = connection.execute(tables.rows(table, segments, condition, with_file=table == "events"))
@@ -238,9 +243,8 @@ class Recording:
         """When the first poll began and the last one ended, microseconds. None: there is none."""
 
         def fetch(urls: list[str]) -> tuple[int, int] | None:
-            connection = connect()
+            connection = self.connect()
             try:
-                self._store.lend(connection)
                 condition = f"WHERE ended >= {self.since_us}" if self.since_us is not None else ""
                 segments = self._segments(urls, tables.TIMES["polls"])
                 query = f"SELECT min(started), max(ended) FROM {segments} {condition}"  # noqa: S608 - ours
@@ -274,9 +278,8 @@ class Recording:
     def _find_unreadable(self, names: list[str]) -> bool:
         """Note which of these segments are damaged. Returns whether any is."""
         damaged = set()
-        connection = connect()
+        connection = self.connect()
         try:
-            self._store.lend(connection)
             for name in names:
                 try:
                     # Every column is read: a segment may be damaged inside with its end intact.

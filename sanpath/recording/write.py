@@ -16,7 +16,7 @@ from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.recording import layout, tables
 from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
-from sanpath.recording.duck import connect
+from sanpath.recording.duck import separate
 from sanpath.recording.layout import RECORDER, Segment
 from sanpath.recording.store import Location, store_at
 
@@ -51,7 +51,7 @@ class Writer:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._store = store_at(folder)
-        self._connection = connect()
+        self._connection = separate()
         self._store.lend(self._connection)
         # By kind and set of columns: the samples of each poll that wait for the next flush.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)

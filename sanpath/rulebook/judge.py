@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
-from sanpath.recording.duck import connect
+from sanpath.recording.duck import separate
 from sanpath.rulebook.condition import Condition, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind, known, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Judgement, Outcome, Rule, Status
@@ -140,7 +140,7 @@ def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome)
 
 def _locked_connection() -> duckdb.DuckDBPyConnection:
     """A connection that reaches no file, no network and no Python variable, whatever a query says."""
-    connection = connect()
+    connection = separate()
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sanpath.model import Column, Event, Poll, Rows, Table, Thing
 from sanpath.recording import compact
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 from sanpath.recording.write import Writer
@@ -32,7 +31,7 @@ def numbers(recording: Recording) -> Iterator[list[int]]:
     yield [event.seen for _, event in recording.events()]
     yield [poll.due for poll in recording.polls()]
     yield [seen for _, seen, _ in recording.inventory()]
-    connection = connect()
+    connection = recording.connect()
     try:
         if recording.view(connection, "switch_port"):
             rows = connection.execute("SELECT seen FROM samples_switch_port ORDER BY seen").fetchall()

@@ -14,7 +14,7 @@ from typing import IO, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.recording.duck import connect
+from sanpath.recording.duck import separate
 
 _PART = 1 << 20
 _HEAD = 1 << 16
@@ -71,7 +71,7 @@ class ImportedFile:
 
     def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
         """Rows of a SELECT over the table `csv`."""
-        connection = connect()
+        connection = separate()
         try:
             connection.execute(f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false")
             connection.execute(
