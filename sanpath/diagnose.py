@@ -60,9 +60,19 @@ def diagnose(
     """Everything sanpath has to say about a recording, finished or still growing; `rules` None: the built-in ones.
     `site`: how they were changed, and what a site has accepted; `executor`: computes what there is very much of,
     None: this process."""
+    return concluded(recording, *judged(recording, executor), rules, site)
+
+
+def concluded(
+    recording: Recording,
+    facts: Facts,
+    judgements: Sequence[Judgement],
+    rules: Sequence[Rule] | None = None,
+    site: Site | None = None,
+) -> Diagnosis:
+    """The diagnosis of a recording that has been judged; see diagnose."""
     site = site or Site()
     rules = load_rulebook() if rules is None else rules
-    facts, judgements = judged(recording, executor)
     cleared = cleared_elements(facts, judgements)
     verdict = run_verdict(facts, judgements, cleared)
     if not judgements and (failed := _failed_load(recording)) is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from sanpath.facts.means import Means, step_means
+from sanpath.facts.means import Means, followed_of, step_means
 from sanpath.facts.parallel import Part, apart, divided, whole_steps
 from sanpath.facts.rates import CounterRates, Sums, Window
 from sanpath.facts.timed import shift_of, step_table, timed_view
@@ -43,8 +43,8 @@ class StepSamples:
     these, but `overall`. `means`: gauge → its mean: of a state over time; of times of operations over operations, so
     that a second with ten of them does not outweigh one with ten thousand. `lasts`: gauge → last value. None and a
     missing key: not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it
-    off. `edges`: gauge that is a mean over operations → the same in the first and in the last quarter of the step,
-    None where nothing was sampled. `by_hand`: a person read it, no source did.
+    off. `edges`: time at a device that is a mean over operations → the same in the first and in the last quarter of
+    the step, None where nothing was sampled. `by_hand`: a person read it, no source did.
     """
 
     source: str
@@ -117,6 +117,7 @@ def step_samples(
     for source, columns in recording.columns(kind).items():
         here = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = apart(here)
+        followed = followed_of(kind, gauges, here)
         rates = CounterRates(connection, kind, source, counters)
         rows = rates.rows() if counters and closely is not None else {}
         if len(rows) <= _CLOSELY and sum(rows.values()) * len(counters) <= _ONE_BY_ONE:
@@ -124,7 +125,7 @@ def step_samples(
                 rates.find_rounds()
                 found.windows(source, counters, rates.windows())
             if gauges:
-                found.means(source, gauges, step_means(connection, kind, source, gauges, here))
+                found.means(source, gauges, followed, step_means(connection, kind, source, gauges, here))
             continue
         near = [entity for entity in (closely or {}).get(source, ()) if entity in rows]
         rounds = rates.find_rounds(near or list(rows)[:_WITNESSES])
@@ -132,7 +133,7 @@ def step_samples(
             found.windows(source, counters, rates.windows(near))
             if gauges and near:
                 around = min(near), max(near) + "\0"  # What lies between them as well: a range is cheap to find.
-                found.means(source, gauges, step_means(connection, kind, source, gauges, here, around))
+                found.means(source, gauges, followed, step_means(connection, kind, source, gauges, here, around))
             continue
         shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
         folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
@@ -143,7 +144,7 @@ def step_samples(
         busy: dict[str, float] = {}
         for sums, means in whole_steps(parts, executor):
             found.overall(source, counters, sums, busy)
-            found.means(source, gauges, means)
+            found.means(source, gauges, followed, means)
         most = min(_CLOSELY, _ONE_BY_ONE // (max(rows.values()) * len(counters)))
         busiest = sorted(busy, key=lambda entity: -busy[entity])[:most]
         found.windows(source, counters, rates.windows(sorted({*near, *busiest})))
@@ -181,7 +182,9 @@ class _Found:
             self._at(source, entity, step).overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
             busy[entity] = max(sum(rates[at] or 0.0 for at in moving), busy.get(entity, 0.0))
 
-    def means(self, source: str, gauges: Mapping[str, Column], told: Iterable[Means]) -> None:
+    def means(
+        self, source: str, gauges: Mapping[str, Column], followed: Sequence[str], told: Iterable[Means]
+    ) -> None:
         names = list(gauges)
         resolutions = {name: column.resolution for name, column in gauges.items() if column.resolution}
         for step, entity, count, means, lasts, firsts, ends in told:
@@ -190,4 +193,4 @@ class _Found:
             samples.means.update(zip(names, means, strict=True))
             samples.lasts.update(zip(names, lasts, strict=True))
             samples.resolutions.update(resolutions)
-            samples.edges.update(zip(names, zip(firsts, ends, strict=True), strict=True))
+            samples.edges.update(zip(followed, zip(firsts, ends, strict=True), strict=True))

@@ -11,8 +11,11 @@ from sanpath.model import Column
 
 _Values = Sequence[float | None]
 Means = tuple[str, str, int, _Values, _Values, _Values, _Values]
-"""Step, entity, number of its samples, mean and last value of each gauge in its base unit; and of those that are
-means over operations the mean in the first quarter of the step and in the last."""
+"""Step, entity, number of its samples, mean and last value of each gauge in its base unit; and of those of `followed`
+the mean in the first quarter of the step and in the last."""
+_FOLLOWED = ("service_seconds_", "queue_seconds_")
+"""Times at a device whose course within a step is looked at. Each costs more than all others of a small recording to
+plan: not what nobody asks for."""
 _QUARTERS = (
     'moment < 0.75e0 * steps."from" + 0.25e0 * steps."to"',
     'moment > 0.25e0 * steps."from" + 0.75e0 * steps."to"',
@@ -33,14 +36,13 @@ def step_means(
     `recorded`: all that the source tells of the kind; `between`: the names from which and before which the entities
     lie, None: all of them.
     """
-    names = list(gauges)
+    names, followed = list(gauges), followed_of(kind, gauges, recorded)
     over = _operations(kind, gauges, recorded)
     did = "".join(f', {_done(column)} AS "did {column}"' for column in sorted(set(over.values())))
     means = ", ".join(f"{_mean(n, over.get(n))} * {gauges[n].scale}" for n in names)
     lasts = ", ".join(f'arg_max("{n}", moment) * {gauges[n].scale}' for n in names)
     first, last = (
-        ", ".join(f"{_mean(n, over[n], when)} * {gauges[n].scale}" if n in over else "NULL::DOUBLE" for n in names)
-        for when in _QUARTERS
+        ", ".join(f"{_over_operations(n, over[n], when)} * {gauges[n].scale}" for n in followed) for when in _QUARTERS
     )
     told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
     some = "AND entity >= $first AND entity < $before" if between is not None else ""
@@ -58,6 +60,11 @@ def step_means(
     return connection.execute(query, {"source": source, **bounds}).fetchall()
 
 
+def followed_of(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> list[str]:
+    """The gauges whose course within a step is told: times over operations, of a device."""
+    return [name for name in _operations(kind, gauges, recorded) if name.startswith(_FOLLOWED)]
+
+
 def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> dict[str, str]:
     """Gauge → the column that tells over how many operations it is the mean, where the source gives that."""
     known = metrics().get(kind, {})
@@ -70,11 +77,14 @@ def _done(column: str) -> str:
     return f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
 
 
-def _mean(name: str, over: str | None, when: str = "true") -> str:
-    """SQL of a gauge's mean over a step, or over the part of it in which a condition holds."""
-    known = f'FILTER (WHERE "{name}" IS NOT NULL AND {when})'
+def _mean(name: str, over: str | None) -> str:
+    """SQL of a gauge's mean over a step."""
+    known = f'FILTER (WHERE "{name}" IS NOT NULL)'
     by_time = f'sum("{name}" * weight) {known} / sum(weight) {known}'
-    if over is None:
-        return by_time
+    return by_time if over is None else f"coalesce({_over_operations(name, over)}, {by_time})"
+
+
+def _over_operations(name: str, over: str, when: str = "true") -> str:
+    """SQL of a gauge's mean over operations, in the part of a step in which a condition holds."""
     known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0 AND {when})'
-    return f'coalesce(sum("{name}" * "did {over}") {known} / sum("did {over}") {known}, {by_time})'
+    return f'sum("{name}" * "did {over}") {known} / sum("did {over}") {known}'

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from sanpath.diagnose import diagnose
+from sanpath.diagnose import concluded, judged
 from sanpath.errors import SanpathError
 from sanpath.facts.series import Series, series
 from sanpath.model import Poll
@@ -15,7 +15,6 @@ from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Choice, Site, rules_of
-from sanpath.topology.identity import resolve
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.observed import iso
 from sanpath.views.live.way import Stop, way
@@ -91,16 +90,17 @@ def look(folder: Location, choice: Choice | None = None, before: Look | None = N
     try:
         recording = Recording(folder, LIVE_SECONDS)
         polls = recording.polls()
-        topology = resolve(recording.inventory())
+        facts, judgements = judged(recording)
+        found = concluded(recording, facts, judgements, *_rulebook(choice or Choice()))
         return Look(
             taken,
-            _with_steps_of(before, diagnose(recording, *_rulebook(choice or Choice())), recording.since_us),
+            _with_steps_of(before, found, recording.since_us),
             ended=recording.ended,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
-            series=series(recording, topology),
-            way=way(topology),
+            series=series(recording, facts.topology),
+            way=way(facts.topology),
             cost_seconds=time.process_time() - began,
         )
     except SanpathError as error:
