@@ -18,6 +18,8 @@ COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving one alone moves nothing."""
 MOSTLY_OTHERS = 0.5
 """Share of a link's bytes from which on it is somebody else who fills it."""
+_SHORT = 0.02
+"""A link that stays further than this below what a full one reads may be held there by a cap that nobody sees."""
 
 
 def link_bottleneck(
@@ -31,7 +33,10 @@ def link_bottleneck(
     first = binding[0]
     calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
+    capped = array is None and number(first, "full_ratio") - number(first, "utilisation") > _SHORT
     because = _because(load, first, calm)
+    if capped:
+        because += ("a little less than a full link reads: without the array's word a cap there is not excluded",)
     known = lowest < float("inf")
     bottleneck = Bottleneck(
         entity=str(first["entity"]),
@@ -50,6 +55,8 @@ def link_bottleneck(
     best: Grade = "A" if calm is not None or array_calm(load, array) else "B"
     if others_share(first) > MOSTLY_OTHERS:
         best = "B"
+    if capped:
+        best = "C"
     return Judgement(
         load, "bottleneck", graded(best, windows), (bottleneck,), because, None, windows, following=following
     )

@@ -9,7 +9,19 @@ import pytest
 
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, STORIES, X, calm, fast, judged, saturated_array, told
+from tests.support.stories import (
+    COUNTED,
+    NOTHING,
+    STORIES,
+    X,
+    calm,
+    fast,
+    judged,
+    published,
+    quality_of_service,
+    saturated_array,
+    told,
+)
 
 
 def first(found: Diagnosis) -> str:
@@ -273,6 +285,15 @@ def test_a_qos_limit_just_below_the_link_is_the_limit_and_not_the_link() -> None
     assert (found.verdict.kind, cap.entity, cap.layer) == ("configured_cap", "array:fa1", "array_front")
     assert "4.60 ms of 21.0 ms in array:fa1 because a QoS limit is reached" in found.verdict.headline
     assert any(p.what == "QoS limit of the array" for b in found.latency_budget for p in b.parts)
+
+
+def test_where_the_array_is_not_read_a_cap_just_below_the_link_weakens_the_verdict(tmp_path: Path) -> None:
+    unseen = frozenset({"array", "array_samples"})
+    capped = judged(replace(quality_of_service(San(tmp_path / "capped")), leave_out=unseen).write()).verdict
+    assert (capped.kind, capped.grade) == ("bottleneck", "C")
+    assert "without the array's word a cap there is not excluded" in " ".join(capped.bottlenecks[0].because)
+    full = judged(replace(published(San(tmp_path / "full")), leave_out=unseen).write()).verdict
+    assert (full.kind, full.grade) == ("bottleneck", "A")
 
 
 def test_a_link_between_switches_is_not_seen_and_so_not_excluded(tmp_path: Path) -> None:
