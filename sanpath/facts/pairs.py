@@ -53,18 +53,22 @@ def _most_of_a_rest(load: LoadFacts, row: FactRow, inside: float) -> float:
 
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
     """What the array says of this load's traffic: the array's own fine-grained samples when nearly all of its bytes
-    are the test's, else those of the volume. None: neither is known."""
+    are the test's, unless the volume alone tells its operations; else those of the volume. None: neither is known."""
     ports, volumes = targets_of(topology, *load.roots)
     arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
     arrays |= {a for p in ports for a in topology.related(p, "member_of", "array")}
     arrays |= {path.array for path in io_paths(topology, *load.roots)}
     same = {"step": load.step, "direction": load.direction}
-    for row in tables["array"].select(**same):
-        size = row["bytes_per_second"]
-        if row["entity"] in arrays and size and isclose(float(size), load.bytes_per_second, rel_tol=_SAME):
-            return row
     rows = [row for row in tables["volume"].select(**same) if row["entity"] in volumes]
-    return max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
+    own = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
+    for row in tables["array"].select(**same):
+        size = number(row, "bytes_per_second")
+        if row["entity"] not in arrays or not isclose(size, load.bytes_per_second, rel_tol=_SAME):
+            continue
+        # Small I/Os of others are few bytes and many operations.
+        if own is None or same_operations(load, row) or not same_operations(load, own):
+            return row
+    return own
 
 
 def same_operations(load: LoadFacts, row: FactRow) -> bool:

@@ -25,6 +25,12 @@ def test_the_verdict_is_as_right_as_it_was(family: str) -> None:
     assert set(found.called_cause).isdisjoint(found.forbidden) or family in WRONG
 
 
+def test_small_ios_of_others_do_not_hide_what_the_volume_waits_for() -> None:
+    """Others move a hundredth of the array's bytes with a fourteenth of its operations."""
+    found = outcome(Job("qos", 515, None), relieve=False)
+    assert (found.kind, found.first) == ("configured_cap", True)
+
+
 def test_what_a_deeper_queue_of_a_virtual_disk_brings_is_predicted() -> None:
     """It is the driver's queue, which the guest's block device has as well."""
     found = outcome(Job("vscsi-queue", SEED, None))
