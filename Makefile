@@ -33,7 +33,7 @@ wheel: .venv/ready ## Build the wheel into dist/
 real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
 	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"
 
-bench: .venv/ready ## What sanpath costs against its peers, into docs/performance.md (10 minutes, best on an idle machine)
+bench: .venv/ready ## What sanpath costs against its peers, into docs/performance.md (20 minutes, best on an idle machine)
 	$(RUN) -m tests.benchmarks --write docs/performance.md
 
 pythons: ## Unit tests on Python 3.13 and 3.14, in Debian systems made for it (root, mmdebstrap, minutes)
