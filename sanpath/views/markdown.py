@@ -96,10 +96,10 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
-    """Who recorded, where there were several."""
-    if len(diagnosis.recorders) > 1:
+    """Who recorded, where that was not one from beginning to end."""
+    if rows := words.recorders(diagnosis):
         yield from _title("Recorders")
-        yield from _table(words.RECORDER, [list(words.recorder(who)) for who in diagnosis.recorders])
+        yield from _table(words.RECORDER, [list(row) for row in rows])
 
 
 def _sources(diagnosis: Diagnosis) -> Iterator[str]:

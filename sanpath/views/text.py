@@ -137,13 +137,12 @@ def _findings(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
-    """Who recorded, where there were several."""
-    if len(diagnosis.recorders) < 2:
-        return []
+    """Who recorded, where that was not one from beginning to end."""
+    rows = words.recorders(diagnosis)
     table = Table(*words.RECORDER, box=None, header_style="bold")
-    for who in diagnosis.recorders:
-        table.add_row(*(Text(words.printable(cell)) for cell in words.recorder(who)))
-    return [Text("\nRecorders", style="bold"), table]
+    for row in rows:
+        table.add_row(*(Text(words.printable(cell)) for cell in row))
+    return [Text("\nRecorders", style="bold"), table] if rows else []
 
 
 def _sources(diagnosis: Diagnosis) -> list[RenderableType]:

@@ -314,6 +314,12 @@ def recorder(who: RecorderAccount) -> tuple[str, ...]:
 RECORDER = ("recorder", "host", "sources", "started", "last seen", "clock")
 
 
+def recorders(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
+    """The table of recorders; empty for one that was there from the load's beginning to its end."""
+    told = len(diagnosis.recorders) > 1 or any(who.absences for who in diagnosis.recorders)
+    return [recorder(who) for who in diagnosis.recorders] if told else []
+
+
 def clock(source: SourceAccount) -> str:
     """By how much a source's clock is off, either way, and how that is known; "-": it dates nothing itself."""
     if source.clock_offset_seconds is None:

@@ -24,6 +24,7 @@ from sanpath.verdict.model import Mark
 from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.sites import Life, Site, split
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, judged, published, recorded, told
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -295,3 +296,42 @@ def test_a_day_is_one_page_of_the_same_size(tmp_path: Path) -> None:
     moments = json.loads(Page(html).raw["script"][0])["moments"]
     assert moments[-1] > 86_000
     assert "20:00:00" in Page(html).words, "times are round hours"
+
+
+def rows_of(html: str, caption: str) -> list[list[str]]:
+    """The lines of a table, without its header."""
+    _, _, rest = html.partition(f"<caption>{caption}</caption>")
+    lines = re.findall(r"<tr>(.*?)</tr>", rest.partition("</table>")[0])
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in lines][1:]
+
+
+def test_who_recorded_is_listed_where_there_were_several(tmp_path: Path, html: str) -> None:
+    lives = (Life(until=57.0, ended=False), Life(since=59.5))
+    sites = [
+        Site("db1", ("config", "fio"), load=True),
+        Site("switches", ("sw1", "sw2"), 37.0, lives),
+        Site("array", ("fa1",), lives=(Life(until=50.0, ended=False),)),
+    ]
+    folder = tmp_path / "r.sanpath"
+    found = rendered(judged(split(recorded("published"), folder, *sites)), Format.html, folder)
+    assert Page(found)
+    told = {
+        name: (sources, started, last, clock)
+        for name, _, sources, started, last, clock in rows_of(found, "Recorders")
+    }
+    assert set(told) == {"db1", "switches", "array"}
+    sources, started, _, clock = told["switches"]
+    assert sources == "sw1"
+    assert started.startswith("2 times, ")
+    assert clock.startswith("+37.0 ± ")
+    assert told["array"][2].endswith("did not end")
+    assert rows_of(html, "Recorders") == [], "one recorder that was always there"
+
+
+def test_one_recorder_that_was_away_for_a_while_is_listed_too(tmp_path: Path) -> None:
+    lives = (Life(until=57.0, ended=False), Life(since=59.5))
+    folder = tmp_path / "r.sanpath"
+    everything = tuple(d.name for d in recorded("published").declarations)
+    alone = split(recorded("published"), folder, Site("db1", ("config", *everything), load=True, lives=lives))
+    ((_, _, _, started, _, _),) = rows_of(rendered(judged(alone), Format.html, folder), "Recorders")
+    assert started.startswith("2 times, ")
