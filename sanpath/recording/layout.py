@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -115,15 +116,23 @@ def read_manifest(folder: Location) -> Manifest:
 
 
 def segments(store: Store, table: str) -> list[Segment]:
-    """The segments of a table that together hold every row once: what lies inside a wider one is left out."""
-    found = [
+    """The segments of a table that together hold every row once, by writer and number."""
+    return not_superseded(every_segment(store, table))
+
+
+def every_segment(store: Store, table: str) -> list[Segment]:
+    """Those too that are superseded and have not been deleted."""
+    return [
         Segment(table, match["writer"], int(match["first"]), int(match["last"]))
         for name in store.list(table)
         if (match := _SEGMENT.match(name))
     ]
-    found.sort(key=lambda s: (s.writer, s.first, -s.last))
+
+
+def not_superseded(found: Sequence[Segment]) -> list[Segment]:
+    """Without what lies inside a wider one, by writer and number."""
     kept: list[Segment] = []
-    for segment in found:
+    for segment in sorted(found, key=lambda s: (s.writer, s.first, -s.last)):
         if kept and kept[-1].writer == segment.writer and segment.last <= kept[-1].last:
             continue
         kept.append(segment)

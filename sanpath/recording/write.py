@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import defaultdict, deque
@@ -17,6 +18,7 @@ from sanpath.recording import layout, tables
 from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import separate
+from sanpath.recording.earlier import Earlier
 from sanpath.recording.layout import RECORDER, Segment
 from sanpath.recording.store import Location, store_at
 
@@ -37,7 +39,7 @@ class Writer:
 
     `name` tells this writer's segments from those of other writers of the same recording. `keep_seconds`: how long
     segments stay after they have been compacted; `compacts` False: they never are, for whoever writes large ones.
-    `retention`: what of its own it drops again; None: nothing.
+    `retention`: what it drops again of its own, and of what earlier starts of its recorder have left; None: nothing.
     """
 
     def __init__(
@@ -60,13 +62,18 @@ class Writer:
         self._written: dict[str, int] = defaultdict(int)
         self._parts: dict[str, Parts] = {}
         self._keep_seconds, self._compacts, self._retention = keep_seconds, compacts, retention
+        self._earlier: Earlier | None = None
+        self._looked = False
         # Segments that a wider one holds, or that are too old, with the monotonic time at which they may go.
         self._leaving: deque[tuple[float, Segment]] = deque()
 
     def header(self, content: Header | Mapping[str, Any]) -> None:
         """Write `writers/<name>.json`: what was started, with which tables, by which clock. Raises FileExistsError
         when another one writes under this name."""
-        layout.put_new(self._store, f"writers/{self.name}.json", Header.model_validate(content))
+        told = Header.model_validate(content)
+        layout.put_new(self._store, f"writers/{self.name}.json", told)
+        if self._retention is not None and told.recorder:
+            self._earlier = Earlier(self._store, self.name, told.recorder)
 
     def samples(self, source: str, rows: Rows) -> None:
         """Take the samples of one poll, all or none of them.
@@ -129,7 +136,9 @@ class Writer:
         if self._compacts:
             compacted = [table for table, parts in self._parts.items() if self._compact(table, parts)]
             self._delete_leaving()
-            if compacted and self._retention is not None:
+            # At once too: a recorder that is killed again and again may never come to compact.
+            if self._retention is not None and (compacted or not self._looked):
+                self._looked = True
                 self._expire(self._retention)
 
     def end(self, content: Ending | Mapping[str, Any]) -> None:
@@ -191,6 +200,9 @@ class Writer:
             if table not in _FOR_EVER
             for part in parts.expired(before_us)
         ]
+        if self._earlier is not None:
+            with contextlib.suppress(OSError):  # What cannot be looked at now costs space, no more.
+                gone += self._earlier.expired(retention)
         if gone:
             until_us = max(part.last_us for part in gone)
             self.event(RECORDER, Event(until_us, DROPPED, {"before": until_us, "keep_seconds": retention.seconds}))

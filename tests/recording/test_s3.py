@@ -12,6 +12,7 @@ import pytest
 from sanpath.model import Event
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
+from sanpath.recording.compact import Retention
 from sanpath.recording.read import Recording
 from sanpath.recording.store import store_at
 from sanpath.recording.store_clock import StoreClock
@@ -116,3 +117,28 @@ def test_its_clock_is_compared_to_less_than_its_second() -> None:
     assert high >= -37.0 - 0.01
     assert high - low < 0.6
     assert store_at(place).list("writers") == []
+
+
+@pytest.mark.usefixtures("store")
+def test_what_an_earlier_start_has_left_is_dropped_by_the_age_that_the_store_tells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The store tells whole seconds; what is written within two of them may be of one age."""
+    monkeypatch.setattr("sanpath.recording.earlier.SILENT_SECONDS", 0.5)
+    place = "s3://bucket/started-again.sanpath"
+    layout.create(place)
+    first = Writer(place, "site.1")
+    first.header({"started_us": 1, "recorder": "site"})
+    flush(first, 1)
+    flush(first, 2)
+    first.close()
+    time.sleep(2.6)
+    successor = Writer(place, "site.2", keep_seconds=0, retention=Retention(0.5, lambda: 10**15))
+    successor.header({"started_us": 1, "recorder": "site"})
+    for number in (101, 102):
+        flush(successor, number)
+    successor.close()
+    events, polls, inventory, samples = numbers(Recording(place))
+    assert polls == samples == [101, 102]
+    assert inventory == [1, 2, 101, 102]
+    assert [seen for seen in events if seen < 200] == [1, 2, 101, 102]
