@@ -102,6 +102,7 @@ class DirectSnmp:
         oids: Sequence[str],
         max_rows: int = 20_000,
         beside: str | None = None,
+        whole_rows: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns of now."""
         now = self._clock.now_us()

@@ -67,13 +67,16 @@ class Snmp(Protocol):
         ...
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None, whole_rows: bool = True
     ) -> dict[str, dict[str, SnmpValue]]:
         """Conceptual columns of one table, asked together so that a row's values share a PDU.
 
         Returns {index suffix: {column oid: value}}; a column the agent lacks is absent from the rows. Each row also
         carries the key "seen": the clock in microseconds when the PDU with it arrived, and "beside": the value of the
         scalar `beside` in that same PDU, such as sysUpTime.0, the agent's own clock. Ends on a loop.
+
+        `whole_rows` False, without `beside`: a row's values may also come from several PDUs, "seen" is when the last
+        of them had arrived. Of what stands still the agent is then asked half as much.
         """
         ...
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar, cast
 
-from gufo.snmp import SnmpVersion
+from gufo.snmp import SnmpVersion, ValueType
 from gufo.snmp.aio import SnmpSession
 
 from sanpath.plugin import Cost, SnmpValue
@@ -50,25 +50,40 @@ class GufoClient:
             self.answered = True
             if not answer:  # no such objects, or an error
                 raise UnclearError
-            for kind in {type(value) for value in answer.values()} - {int, bytes}:
-                if kind is not str or any(_AMBIGUOUS.fullmatch(v) for v in answer.values() if isinstance(v, str)):
-                    raise UnclearError  # BOOLEAN and REAL have no place in SNMP
-        return cast("dict[str, SnmpValue]", answer)
+        return _unambiguous(answer)
 
     async def indexes(self, column: str, limit: int, max_repetitions: int) -> list[str]:
         """Index suffixes of a column in the agent's order until it ends or repeats itself, at most `limit`."""
-        found: dict[str, None] = {}
-        start = len(column) + 1
+        found, _ = await self._bulk(column, limit, max_repetitions)
+        return list(found)
+
+    async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
+        """Values by index, else as `indexes`; False: perhaps not all, for an error looks like the end of the view."""
+        found, sure = await self._bulk(column, limit, max_repetitions)
+        return _unambiguous(found), sure
+
+    async def _bulk(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, ValueType], bool]:
+        found: dict[str, ValueType] = {}
+        start, sure = len(column) + 1, True
         with _understood():
-            async for oid, _ in self._session.getbulk(column, max_repetitions):
+            async for oid, value in self._session.getbulk(column, max_repetitions):
                 index = oid[start:]
                 if index in found:
                     break
-                found[index] = None
+                found[index] = value
                 if len(found) == limit:
                     break
+            else:
+                sure = self._session.ran_into_another
             self.answered = True
-        return list(found)
+        return found, sure
+
+
+def _unambiguous(values: dict[str, ValueType]) -> dict[str, SnmpValue]:
+    for kind in {type(value) for value in values.values()} - {int, bytes}:
+        if kind is not str or any(_AMBIGUOUS.fullmatch(v) for v in values.values() if isinstance(v, str)):
+            raise UnclearError  # BOOLEAN and REAL have no place in SNMP
+    return cast("dict[str, SnmpValue]", values)
 
 
 @contextmanager
@@ -84,13 +99,17 @@ def _understood() -> Iterator[None]:
 
 
 class _Session(SnmpSession):
-    """gufo-snmp's session with its cost counted, its requests repeated, and one deadline for whatever arrives."""
+    """gufo-snmp's session with its cost counted, its requests repeated, and one deadline for whatever arrives.
+
+    `ran_into_another`: whether the last answer to a GETBULK ended with an object behind the column.
+    """
 
     def __init__(
         self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
     ) -> None:
         super().__init__(*address, community=community, version=SnmpVersion.v2c, timeout=timeout_seconds)
         self._retries, self._cost = retries, cost
+        self.ran_into_another = False
         self._request: Callable[[], None] = lambda: None
 
     async def _send(self, sender: Callable[[], None]) -> None:
@@ -122,13 +141,18 @@ class _Session(SnmpSession):
                 loop.remove_reader(self._fd)
                 timer.cancel()
             (waiting_bytes,) = struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, b"\0\0\0\0"))
+            self.ran_into_another = False
             try:
                 answer = receiver()
             except BlockingIOError:  # nothing, or answers to earlier requests only
                 if loop.time() >= deadline:
                     raise
                 continue
+            except StopAsyncIteration:
+                self._cost.bytes_in += waiting_bytes
+                raise
             self._cost.bytes_in += waiting_bytes
+            self.ran_into_another = isinstance(answer, list) and answer[-1] is None
             return answer
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sanpath.plugin import SnmpValue
-from sanpath.transport.pages import Row, pages
-from sanpath.transport.walk import format_oid, parse_oid, repetitions
+from sanpath.transport.pages import Row, pages, rows_an_answer
+from sanpath.transport.walk import format_oid, parse_oid
 
 _READS = 100
 """Reads from one look at every column to the next: a new row that the index column does not have is seen by it."""
@@ -40,17 +40,19 @@ class Getter(Protocol):
 
 
 class KnownRows:
-    """The rows of some columns, as a walk has found them. `beside`: the scalar that is asked in every answer."""
+    """The rows of some columns, as a walk has found them and in its order.
+
+    `beside`: the scalar that is asked in every answer.
+    """
 
     def __init__(
         self, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, index_column: str
     ) -> None:
         self._columns, self._beside = columns, beside
-        self._index_column, self._indexes = index_column, set(rows)
-        present = [column for column in columns if any(column in row for row in rows.values())]
-        # A column with holes runs ahead in a walk: then the rows are not in the order of the index column.
-        in_step = all(column in row for row in rows.values() for column in present)
-        self._order = list(rows) if in_step else None
+        self._index_column, self._order = index_column, list(rows)
+        held = {column: {index: row[column] for index, row in rows.items() if column in row} for column in columns}
+        self._rows_an_answer = {column: rows_an_answer(column, values) for column, values in held.items()}
+        present = [column for column in columns if held[column]]
         absent = [column for column in columns if column not in present]
         with_holes, without = pages(rows, columns, beside), pages(rows, present, beside)
         # A column that no row has is looked for in every row, or by a request of its own in a table that is large.
@@ -74,10 +76,8 @@ class KnownRows:
         self._reads += 1
         if self._reads % _READS == 0:
             await self._look_at_every_column(agent)
-        order = await agent.indexes(self._index_column, len(self._indexes) + 1, repetitions(1))
-        if set(order) != self._indexes or self._order not in (None, order):
+        if self._order != await self._indexes(agent, self._index_column, len(self._order)):
             raise ChangedError
-        self._order = order
         for column in self._absent:
             if await agent.indexes(column, _PROBE, _PROBE):
                 raise ChangedError
@@ -104,5 +104,8 @@ class KnownRows:
                 for column, _ in cells:
                     held[column].add(index)
         for column, known in held.items():
-            if set(await agent.indexes(column, len(known) + 1, repetitions(1))) != known:
+            if set(await self._indexes(agent, column, len(known))) != known:
                 raise ChangedError
+
+    async def _indexes(self, agent: Getter, column: str, known: int) -> list[str]:
+        return await agent.indexes(column, known + 1, self._rows_an_answer[column])

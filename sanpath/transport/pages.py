@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sanpath.plugin import SnmpValue
-from sanpath.transport.walk import ANSWER_BYTES
+from sanpath.transport.walk import ANSWER_BYTES, repetitions
 
 Row = Mapping[str, SnmpValue]
 
@@ -51,6 +51,12 @@ def _page(rows: Mapping[str, Row], columns: Sequence[str], beside: str | None) -
     holes = [f"{column}.{index}" for index, row in rows.items() for column in columns if column not in row]
     oids = [oid for _, row in cells for _, oid in row]
     return Page([*([beside] if beside else []), *oids, *holes], cells, frozenset(holes))
+
+
+def rows_an_answer(column: str, values: Mapping[str, SnmpValue]) -> int:
+    """Rows to ask for in a GETBULK of one column with values as large as these, by index, so that they fit."""
+    largest = max((_octets(index) + _value_octets(value) for index, value in values.items()), default=0)
+    return max(1, min(repetitions(1), ANSWER_BYTES // (_octets(column) + _AROUND_BYTES + largest)))
 
 
 def _octets(oid: str) -> int:

@@ -110,7 +110,11 @@ class ReplaySnmp:
         return {oid: None if place is None else self._bindings[place][1] for oid, place in places.items()}
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+        self,
+        oids: Sequence[str],
+        max_rows: int = 20_000,
+        beside: str | None = None,
+        whole_rows: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns by the same walk as on the wire."""
         scalar = (await self.get([beside]))[beside] if beside else None

@@ -42,7 +42,11 @@ class PysnmpSession:
         return {oid: values.get(oid) for oid in oids}
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None
+        self,
+        oids: Sequence[str],
+        max_rows: int = 20_000,
+        beside: str | None = None,
+        whole_rows: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
         if beside is None:
@@ -57,6 +61,10 @@ class PysnmpSession:
             return rest
 
         return await walk_columns(bulk, self._clock.now_us, oids, max_rows, lambda: last[0])
+
+    async def following(self, oids: Sequence[Oid]) -> Sequence[VarBind]:
+        """The object behind each of these; None for a value: the MIB view ends there. Raises CollectorError."""
+        return await self._bulk(oids, 1)
 
     async def close(self) -> None:
         """Free the socket, when no other session of this loop uses it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 
 from sanpath.plugin import CollectorError, Failure, SnmpValue
 
@@ -44,18 +45,21 @@ async def walk_columns(
 ) -> dict[str, dict[str, SnmpValue]]:
     """Rows of the columns, as `plugin.Snmp.columns` describes them. `beside`: the scalar of the last answer.
 
+    They come in the order of the first column that has all of them, which is the agent's.
     Every request asks all columns from the same row, the last one that all of them have reached: in a table with
     holes a column that ran ahead is asked again rather than read apart from its row. A row index that was already
     asked from ends the walk, whatever the order of the rows: some agents answer out of order, some in circles.
     """
     names = {parse_oid(oid): oid for oid in oids}
     rows: dict[str, dict[str, SnmpValue]] = {}
+    orders: dict[Oid, dict[str, None]] = {column: {} for column in names}
     running = list(names)
     asked: set[Oid] = set()
     cursor: Oid = ()
     while running and cursor not in asked and len(rows) < max_rows:
         asked.add(cursor)
-        answer = await bulk([column + cursor for column in running], repetitions(len(running)))
+        wanted = min(repetitions(len(running)), max_rows - len(rows))
+        answer = await bulk([column + cursor for column in running], wanted)
         seen = now_us()
         whole = len(answer) - len(answer) % len(running)
         if not whole:
@@ -70,7 +74,9 @@ async def walk_columns(
                 ended.add(column)
                 continue
             reached[column] = oid[len(column) :]
-            row = rows.setdefault(format_oid(reached[column]), {})
+            index = format_oid(reached[column])
+            orders[column][index] = None
+            row = rows.setdefault(index, {})
             row[names[column]] = value
             row["seen"] = seen
             if beside is not None:
@@ -80,4 +86,5 @@ async def walk_columns(
             break
         cursor = min(going)
         running = [c for c in running if c not in ended or reached.get(c, ()) > cursor]
-    return dict(list(rows.items())[:max_rows])
+    order = next((order for order in orders.values() if len(order) == len(rows)), rows)
+    return {index: rows[index] for index in islice(order, max_rows)}

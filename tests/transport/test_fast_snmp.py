@@ -15,11 +15,14 @@ from sanpath.transport.snmp import PysnmpSession
 from tests.transport.ber import (
     COUNTER64,
     GET,
+    GET_BULK,
     IP_ADDRESS,
     NULL,
     TIME_TICKS,
     coded,
     coded_oid,
+    read_request,
+    response,
 )
 from tests.transport.recorded_agent import Objects, RecordedAgent, integer, serving, text
 from tests.transport.snmp_sessions import (
@@ -35,6 +38,7 @@ pytest.importorskip("gufo.snmp", reason="gufo-snmp is not installed")
 
 ENTRY = "1.3.6.1.2.1.31.1.1.1"
 NAME, OCTETS, SPEED = f"{ENTRY}.1", f"{ENTRY}.6", f"{ENTRY}.15"
+GENERIC_ERROR, AUTHORIZATION_ERROR = 5, 16  # RFC 3416
 UPTIME, CONTACT = "1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.4.0"
 COLUMNS = [NAME, OCTETS, SPEED]
 SYSTEM: Objects = [(UPTIME, integer(4242, TIME_TICKS))]
@@ -88,11 +92,12 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("polls_before", [1, 2])
+@pytest.mark.parametrize("polls_before", [0, 1, 2])
 @pytest.mark.parametrize("turn", [pytest.param(turn, id=name) for name, turn in TURNS.items()])
 def test_rows_are_those_of_pysnmp_at_once(turn: Turn, polls_before: int) -> None:
     async def scene(session: Snmp) -> object:
         agent.serve(turn.before)
+        await session.get([UPTIME])
         for _ in range(polls_before):
             await session.columns(COLUMNS, beside=UPTIME)
         agent.serve(turn.after)
@@ -103,6 +108,32 @@ def test_rows_are_those_of_pysnmp_at_once(turn: Turn, polls_before: int) -> None
         asked_alone = sum(agent.requests.values())
         assert by_both(credentials(agent.port), scene) == alone
         assert sum(agent.requests.values()) != 2 * asked_alone, "the fast client was not asked"
+
+
+@pytest.mark.parametrize("turn", [pytest.param(turn, id=name) for name, turn in TURNS.items()])
+def test_rows_that_need_not_be_whole_are_the_same(turn: Turn) -> None:
+    async def scene(session: Snmp) -> object:
+        agent.serve(turn.before)
+        await session.get([UPTIME])
+        said = [await outcome(session.columns(COLUMNS, whole_rows=False))]
+        agent.serve(turn.after)
+        return [*said, *[await outcome(session.columns(COLUMNS, whole_rows=False)) for _ in range(2)]]
+
+    with serving(turn.before) as agent:
+        assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_columns_read_once_are_not_walked_again_for_the_first_poll() -> None:
+    async def scene(session: Snmp) -> None:
+        await session.get([UPTIME])
+        await session.columns(COLUMNS, whole_rows=False)
+        agent.requests.clear()
+        await session.columns(COLUMNS, beside=UPTIME)
+
+    with serving(USUAL) as agent:
+        by_both(credentials(agent.port), scene)
+        # The column that tells whether the rows are the same, and 30 rows in two answers.
+        assert agent.requests == {GET_BULK: 2, GET: 2}
 
 
 def test_a_poll_asks_only_what_it_needs_and_its_cost_is_what_the_agent_saw() -> None:
@@ -199,6 +230,67 @@ def test_strings_that_fill_more_than_gufos_buffer_are_read() -> None:
 
     with serving(objects, largest=60_000) as agent:
         alone = by_pysnmp(credentials(agent.port), scene)
+        assert by_both(credentials(agent.port), scene) == alone
+
+
+def test_no_answer_is_larger_than_a_frame_when_strings_are_long() -> None:
+    lost = []
+
+    def frames_only(answer: bytes) -> list[bytes]:
+        lost.extend([answer] if len(answer) > 1_472 else [])
+        return [answer] if len(answer) <= 1_472 else []
+
+    objects = [*SYSTEM, *((f"{NAME}.{row}", text(b"%03d" % row * 33)) for row in range(60)), *BEHIND]
+
+    async def scene(session: Snmp) -> list[int]:
+        await session.get([UPTIME])
+        return [len(await session.columns([NAME], beside=UPTIME)) for _ in range(3)]
+
+    with serving(objects, largest=60_000) as agent:
+        agent.answering = frames_only
+        assert by_both(credentials(agent.port), scene) == [60, 60, 60]
+    assert not lost
+
+
+@pytest.mark.parametrize("once", [True, False])
+@pytest.mark.parametrize("status", [GENERIC_ERROR, AUTHORIZATION_ERROR])
+def test_an_error_in_the_midst_of_a_table_is_not_its_end(status: int, once: bool) -> None:
+    answer_well = RecordedAgent.answer
+    failed = []
+
+    def failing(message: bytes) -> bytes:
+        request = read_request(message)
+        at_fault = request.kind == GET_BULK and request.oids[-1][-1] >= 20 and not (once and failed)
+        failed.extend([request] if at_fault else [])
+        return response(request, b"", status, 1) if at_fault else answer_well(agent, message)
+
+    async def scene(session: Snmp) -> object:
+        await session.get([UPTIME])
+        return await outcome(session.columns(COLUMNS, whole_rows=False))
+
+    with serving(USUAL) as agent:
+        whole = by_pysnmp(credentials(agent.port), scene)
+        agent.answer = failing  # type: ignore[method-assign]  # an agent that fails from row 20 on
+        said = by_both(credentials(agent.port), scene)
+        assert failed
+        if once:
+            assert said == whole
+        else:
+            alone = by_pysnmp(credentials(agent.port), scene)
+            assert isinstance(said, tuple)
+            assert isinstance(alone, tuple)
+            assert said[0] is alone[0]
+
+
+@pytest.mark.parametrize("objects", [USUAL[:-1], table([1, 2, 3, 4], octets_of=[1, 2])[:-1]])
+def test_the_end_of_the_view_is_the_end_of_its_last_column(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(session: Snmp) -> object:
+        await session.get([UPTIME])
+        return [await outcome(session.columns([*COLUMNS, CONTACT])) for _ in range(2)]
+
+    with serving(objects) as agent:
+        alone = by_pysnmp(credentials(agent.port), scene)
+        monkeypatch.setattr(PysnmpSession, "columns", None)  # not needed
         assert by_both(credentials(agent.port), scene) == alone
 
 
