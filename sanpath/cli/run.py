@@ -34,7 +34,8 @@ def run(
             "--into",
             parser=location,
             metavar="PATH",
-            help="Recording folder, or its URL in a store; default: named after the time.",
+            help="Recording folder, or its URL in a store; one under way is joined, with one load in all; "
+            "default: named after the time.",
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,

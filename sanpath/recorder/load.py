@@ -21,14 +21,15 @@ TERMINATE_SECONDS = 2.0
 
 
 class Load:
-    """One load command. Its output goes straight into files of `folder`, so it never waits for a reader."""
+    """One load command. Its output goes straight into files of `folder`, so it never waits for a reader. `run_id`:
+    of the recording."""
 
-    def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path):
+    def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path, run_id: str):
         self._command, self._reading = command, reading
         self._output, self._errors = folder / "output", folder / "errors"
         self._stale: int | None = None
         # Unique among recordings: nobody else's load may be taken for this one.
-        self._mark = f"{source}@{folder}"
+        self._mark, self._run_id = f"{source}@{folder}", run_id
         self._process: asyncio.subprocess.Process | None = None
         self._interrupted = False
 
@@ -43,7 +44,7 @@ class Load:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
-                    env=environment(self._mark),
+                    env=environment(self._mark, self._run_id),
                     start_new_session=True,
                 )
             except OSError as error:

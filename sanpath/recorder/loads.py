@@ -48,11 +48,13 @@ class Started(Protocol):
 
 
 class Loads:
-    """Starts load commands, one at a time, for one writer of a recording."""
+    """Starts load commands, one at a time, for one writer of a recording; `run_id` is the recording's."""
 
-    def __init__(self, reader: Reader, hosts: Hosts, store: Store, writer: str, clock: Clock, sink: Sink) -> None:
+    def __init__(
+        self, reader: Reader, hosts: Hosts, store: Store, writer: str, run_id: str, clock: Clock, sink: Sink
+    ) -> None:
         self._reader, self._hosts, self._store, self._writer = reader, hosts, store, writer
-        self._clock, self._sink = clock, sink
+        self._run_id, self._clock, self._sink = run_id, clock, sink
         self._outputs: list[tuple[Path, str]] = []
         self._current: Started | None = None
 
@@ -102,7 +104,7 @@ class Loads:
             name = load_name(self._reader, None)
             reader = self._reader[1]() if self._reader else None
             reading = OutputReading(reader, name, self._clock, self._sink, through)
-            return Load(command, reading, name, self._output(key))
+            return Load(command, reading, name, self._output(key), self._run_id)
         from sanpath.recorder.ssh_load import HostLoads  # the SSH library: only where it is needed
 
         return HostLoads(command, [self._on(host, key, through) for host in self._hosts])

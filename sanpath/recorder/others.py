@@ -1,15 +1,15 @@
-"""What a recorder has to do with the others of its recording: compare clocks, end with their load, not read twice."""
+"""What a recorder has to do with the others of its recording: compare clocks, end with their load, repeat nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sanpath.errors import UsageError
 from sanpath.plugin import Item
-from sanpath.recording.store import Store
+from sanpath.recording.store import Location, Store
 from sanpath.recording.store_clock import StoreClock
 from sanpath.recording.writers import Start, latest, starts
 
@@ -34,6 +34,25 @@ def refuse_twice(told: Iterable[Start], recorder: str, sources: Iterable[str]) -
                 f"{', '.join(both)}: recorded by {start.who!r} already; choose others with --only-sources, "
                 f"or take its place with --writer {start.who}"
             )
+
+
+def refuse_second_load(told: Iterable[Start], folder: Location, plan: str, running: Sequence[int]) -> None:
+    """Raises UsageError where the load of a recording has been started before, whatever became of it: it may still
+    run, and the steps of two would be judged as those of one. A sweep goes on with its own `plan`, "" for none.
+    `running`: processes of the recording's loads on this machine."""
+    first = next((s for s in told if s.header.load_command and not (plan and s.header.plan == plan)), None)
+    if first is None:
+        return
+    if running:
+        state = f"still runs (process {', '.join(map(str, running))})"
+    elif first.ending is not None:
+        state = "has ended"
+    else:
+        state = f"has not ended (see on {first.header.host} whether it still runs)"
+    raise UsageError(
+        f"{folder}: the load of {first.who!r} {state}: none is started a second time; "
+        f"sanpath diagnose {folder} judges what was recorded, another --into begins a new test"
+    )
 
 
 def load_has_ended(told: Iterable[Start]) -> bool:

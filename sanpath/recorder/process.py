@@ -28,7 +28,8 @@ from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.load import without_credentials
 from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
-from sanpath.recorder.others import Others, refuse_twice
+from sanpath.recorder.others import Others, refuse_second_load, refuse_twice
+from sanpath.recorder.processes import of_recording
 from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.source import Source
@@ -86,7 +87,7 @@ class Recorder:
         self._reader = _reader(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder, request.plan)
-        self._lock = alone(request.folder) if request.sweep else None
+        self._lock = alone(request.folder, self._manifest.run_id) if request.sweep else None
         self._store = store_at(request.folder)
         name = re.sub(r"[^A-Za-z0-9_.]", "_", request.recorder)
         keep_seconds = request.keep_seconds or self._config.keep_seconds
@@ -100,7 +101,8 @@ class Recorder:
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         hosts = hosts_of(self._request, self._config)
-        self._loads = Loads(self._reader, hosts, self._store, self._writer.name, self._clock, self._sink)
+        run_id = self._manifest.run_id
+        self._loads = Loads(self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink)
         try:
             self._write_header()
         except OSError as error:
@@ -279,9 +281,11 @@ def check_request(request: RunRequest, config: Config) -> None:
         raise UsageError(f"{argv[0]}: there is no such command, or it may not be executed")
     if not request.has_load and not config.sources:
         raise UsageError("nothing to record: `sanpath init` asks for sources; or name a load command after --")
-    if layout.check(request.folder, request.plan) is not None:
+    if (manifest := layout.check(request.folder, request.plan)) is not None:
         loads = [load_name(_reader(request), host) for host in request.hosts or (None,)] if request.has_load else []
         told = starts(store_at(request.folder), set())
+        if request.has_load:
+            refuse_second_load(told, request.folder, request.plan, of_recording(manifest.run_id))
         refuse_twice(told, request.recorder, [*(source.name for source in read), *loads])
 
 

@@ -12,6 +12,7 @@ from sanpath.errors import UsageError
 from sanpath.model import Event, Rows, Scalar
 from sanpath.plugin import Clock, Item
 from sanpath.recorder.loads import Loads
+from sanpath.recorder.processes import of_recording
 from sanpath.recorder.request import SweepRequest
 from sanpath.recorder.sink import Sink
 from sanpath.recorder.steady import Steadiness
@@ -104,9 +105,19 @@ class SweepRun:
         self._sink.take(RECORDER, now, Event(now, name, detail))
 
 
-def alone(folder: Location) -> IO[bytes] | None:
-    """Keep other sweeps out of a recording on this machine for as long as the answer is open; the system does so
-    when the process is killed. Raises UsageError when one is running."""
+def alone(folder: Location, run_id: str) -> IO[bytes] | None:
+    """Keep other sweeps out of a recording on this machine for as long as the answer is open; the system lets them in
+    when the process is killed. Raises UsageError when one is running, or the load that a killed one has left."""
+    lock = _lock(folder)
+    if running := of_recording(run_id):
+        raise UsageError(
+            f"{folder}: the load of a sweep that was killed still runs (process {', '.join(map(str, running))}); "
+            "resume when it has ended, or end it"
+        )
+    return lock
+
+
+def _lock(folder: Location) -> IO[bytes] | None:
     if not isinstance(folder, Path):
         return None
     try:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +16,11 @@ import pytest
 from sanpath.cli.child import environment
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
-from sanpath.recorder.others import load_has_ended, refuse_twice
+from sanpath.recorder.others import load_has_ended, refuse_second_load, refuse_twice
 from sanpath.recording.documents import Declaration, Ending, Header
 from sanpath.recording.read import Recording
 from sanpath.recording.writers import Start
+from tests.recorder.processes import Run, command, is_alive, wait_for
 
 
 def start(name: str, recorder: str, began: int, *sources: str, load: str = "", ended: bool = False) -> Start:
@@ -75,6 +80,58 @@ def test_a_load_that_was_killed_has_not_ended_until_it_has_run_anew() -> None:
     assert not load_has_ended(
         [start("b.2", "site-b", 3, load="fio", ended=True), start("c.1", "site-c", 4, load="x")]
     )
+
+
+def started_again(run: Run, *words: str) -> tuple[int, str]:
+    """As a supervisor does: the same command. Returns its exit code and what it said."""
+    again = ["run", "--into", str(run.recording), "--writer", "db1", *words]
+    done = subprocess.run(
+        command(*again), cwd=run.folder, env=environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_load_is_never_started_a_second_time(start: Callable[..., Run], tmp_path: Path) -> None:
+    load = ["--", "sh", "-c", "echo started >> starts; exec sleep 500"]
+    run = start("--writer", "db1", *load)
+    recorder = run.recorder()
+    wait_for((tmp_path / "starts").exists)
+    (process,) = wait_for(run.load)
+    os.kill(recorder, signal.SIGKILL)
+    assert run.end() == 1
+    assert is_alive(process), "a load outlives its recorder"
+    code, said = started_again(run, *load)
+    assert (code, len(said.splitlines())) == (2, 1), said
+    assert f"the load of 'db1' still runs (process {process}): none is started a second time" in said
+    assert "another --into" in said
+
+    os.kill(process, signal.SIGKILL)
+    wait_for(lambda: not is_alive(process))
+    code, said = started_again(run, *load)
+    assert (code, len(said.splitlines())) == (2, 1), said
+    assert "has not ended (see on " in said
+
+    assert (tmp_path / "starts").read_text() == "started\n"
+    assert run.load() == []
+    assert len(Recording(run.recording).starts) == 1, "who was refused has left nothing"
+
+
+def test_a_load_that_ran_is_not_run_again_by_whatever_name() -> None:
+    watching, ended = start("a.1", "site-a", 1, "sw1"), start("b.1", "pod-7", 2, "fio", load="fio", ended=True)
+    refuse_second_load([watching], "r", "", [])
+    with pytest.raises(UsageError, match=r"r: the load of 'pod-7' has ended: none is started a second time"):
+        refuse_second_load([watching, ended], "r", "", [])
+    with pytest.raises(UsageError, match="'pod-7' has ended"):
+        refuse_second_load([watching, ended, start("b.2", "pod-7", 3, "here")], "r", "", [])
+
+
+def test_a_sweep_goes_on_with_its_own_plan_alone() -> None:
+    swept = start("b.1", "db1", 1, "fio", load="sanpath sweep plan.yaml")
+    swept = replace(swept, header=swept.header.model_copy(update={"plan": "digest"}))
+    refuse_second_load([swept], "r", "digest", [])
+    for plan, told in (("", [swept]), ("digest", [swept, start("c.1", "db1", 2, "fio", load="fio")])):
+        with pytest.raises(UsageError, match="none is started a second time"):
+            refuse_second_load(told, "r", plan, [])
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:

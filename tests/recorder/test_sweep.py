@@ -184,6 +184,28 @@ def test_a_killed_sweep_is_resumed_without_the_step_that_was_cut(
     assert found["run"]["complete"] is False
 
 
+def test_a_sweep_is_not_resumed_beside_the_load_that_a_killed_one_has_left(
+    start: Callable[[Plan], Sweep], tmp_path: Path, plan: Plan
+) -> None:
+    plan["matrix"] = {"in_flight": 1}
+    sweep = start(plan)
+    load = wait_for(lambda: sweep.load("step-01"))
+    for process in load:  # It must not end while it is looked at.
+        os.kill(process, signal.SIGSTOP)
+    os.kill(sweep.recorder(), signal.SIGKILL)
+    sweep.screen.wait(PATIENCE_SECONDS)
+    refused = swept(tmp_path, plan)
+    assert refused.returncode == 2
+    last = refused.stderr.splitlines()[-1]
+    assert f"the load of a sweep that was killed still runs (process {load[0]}" in last
+    for process in sweep.load("step-01"):
+        os.kill(process, signal.SIGKILL)
+    wait_for(lambda: not sweep.load("step-01"))
+    resumed = swept(tmp_path, plan)
+    assert resumed.returncode == 0, resumed.stderr
+    assert [mark["outcome"] for mark in marks(tmp_path, "sweep-step")] == ["done"]
+
+
 def test_another_plan_is_refused_and_so_is_a_second_sweep_at_the_same_time(
     start: Callable[[Plan], Sweep], tmp_path: Path, plan: Plan
 ) -> None:
