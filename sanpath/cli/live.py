@@ -1,12 +1,14 @@
-"""The live view over a recording, where there is a terminal for it."""
+"""The live view over a recording, where there is a terminal for it, and the plain lines where there is none."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sanpath.cli.child import environment, python
 from sanpath.recording.store import Location
 
 if TYPE_CHECKING:
@@ -28,10 +30,37 @@ def show(
     interrupt: Callable[[], None] | None = None,
 ) -> None:
     """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves."""
-    from sanpath.cli.child import environment, python
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.feed import ReaderProcess
 
     command = python("sanpath.views.live.reader", str(folder), *choice.words())
     # Without the mouse, the terminal's own selecting and copying work as ever.
     LiveView(ReaderProcess(command, environment()), ended, interrupt).run(mouse=False)
+
+
+class Lines:
+    """Plain lines about a recording on standard error, by a process of their own: what judges a run must neither keep
+    the run waiting nor compete with it. Ended when left."""
+
+    def __init__(self, folder: Location, choice: Choice) -> None:
+        self._command = python("sanpath.views.live.lines", str(folder), *choice.words())
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            with self._process:
+                self._process.terminate()
+
+    def begin(self) -> None:
+        """Have them written from now on."""
+        if self._process is None:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=sys.__stderr__ or subprocess.DEVNULL,
+                env=environment(),
+                start_new_session=True,
+            )

@@ -19,10 +19,9 @@ def diagnosis_of(
     folder: Location,
     choice: Choice | None = None,
     cluster: str | None = None,
-    newest_seconds: float | None = None,
 ) -> Diagnosis:
     """Diagnose a recording by the rules that were chosen; None: the built-in ones as they are. `cluster`: where it is
-    computed, None: here. `newest_seconds`: by the end of it only; None: by all of it.
+    computed, None: here.
 
     Raises RecordingError, UsageError for a mistake in the configuration of the rules.
     """
@@ -37,7 +36,7 @@ def diagnosis_of(
     rules, site = rules_of(choice) if choice is not None else (None, None)
     try:
         with patience(f"judging {folder}"), executor(cluster) as at_work:
-            return diagnose(Recording(folder, newest_seconds), rules, site, at_work)
+            return diagnose(Recording(folder), rules, site, at_work)
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         # The end of a damaged segment is looked at when it is opened; its inside only when it is used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error

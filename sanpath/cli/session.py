@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sanpath.cli import live
 from sanpath.cli.metrics import served
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
 from sanpath.cli.recorder import Screen, record
-from sanpath.errors import SanpathError, UsageError
+from sanpath.errors import UsageError
 from sanpath.recorder.request import UNWRITTEN, RunRequest
 from sanpath.recording.store import store_at
 from sanpath.recording.writers import starts
@@ -44,7 +45,7 @@ class Session:
         metrics: str = "",
     ) -> None:
         self._request, self._form, self._fail_on, self._choice, self._plain = request, form, fail_on, choice, plain
-        self._metrics = metrics
+        self._metrics, self._lines = metrics, live.Lines(request.folder, choice)
 
     @property
     def report_file(self) -> Path:
@@ -61,7 +62,8 @@ class Session:
             return self._recorded()
 
     def _recorded(self) -> int:
-        code, interrupted = record(self._request, self._progress, self._screen())
+        with self._lines:
+            code, interrupted = record(self._request, self._progress, self._screen())
         if code == UsageError.exit_code:
             return code  # The recorder has said what to change.
         if code and not interrupted:
@@ -125,18 +127,9 @@ class Session:
 
     def _screen(self) -> Screen | None:
         """The live view, when a person looks at a terminal that can show it."""
-        from sanpath.cli import live
-
         if self._plain or self._form is not Format.text or not live.fits():
             return None
         return partial(live.show, self._request.folder, self._choice)
 
     def _progress(self) -> None:
-        from sanpath.views.live.look import LIVE_SECONDS
-        from sanpath.views.progress import line
-
-        try:
-            text = line(diagnosis_of(self._request.folder, self._choice, newest_seconds=LIVE_SECONDS))
-        except SanpathError:
-            return  # Nothing has been written yet.
-        print(text, file=sys.stderr)
+        self._lines.begin()

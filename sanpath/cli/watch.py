@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from sanpath.cli.options import ConfigOption, PlainOption, PolicyOption, Recording, RulesOption, choice
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sanpath.rulebook.site import Choice
 
 
 def watch(
@@ -30,24 +23,10 @@ def watch(
     chosen = checked(choice(rules, config, policy))
     if live.fits() and not plain:
         live.show(recording, chosen)
-    else:
-        _lines(recording, chosen)
+        return
+    from sanpath.views.live.lines import lines
+    from sanpath.views.live.priority import give_way
 
-
-def _lines(folder: Path, chosen: Choice) -> None:
-    """A line every few seconds until every writer has ended, or its recorder has gone without a word."""
-    import time
-
-    from sanpath.cli.recorder import PROGRESS_SECONDS
-    from sanpath.views.live.look import look
-    from sanpath.views.progress import line
-
-    seen = None
-    while True:
-        seen = look(folder, chosen, seen)
-        typer.echo(line(seen.diagnosis) if seen.diagnosis is not None else f"sanpath: {seen.failure}")
-        if seen.ended or seen.silent:
-            break
-        time.sleep(max(PROGRESS_SECONDS, seen.pause_seconds))
-    if not seen.ended:
-        typer.echo("sanpath: nothing new for a long time: its recorder has gone")
+    give_way()
+    for line in lines(recording, chosen):
+        typer.echo(line)

@@ -12,7 +12,7 @@ import duckdb
 
 from sanpath.facts.means import Means, followed_of, step_means
 from sanpath.facts.parallel import Part, apart, divided, whole_steps
-from sanpath.facts.rates import CounterRates, Sums, Window
+from sanpath.facts.rates import CounterRates, Sums, Windows
 from sanpath.facts.timed import shift_of, step_table, timed_view
 from sanpath.model import Column, Step
 from sanpath.recording.read import Recording
@@ -102,12 +102,13 @@ def step_samples(
     closely: Mapping[str, Collection[str]] | None = None,
     executor: Executor | None = None,
     others: bool = True,
+    wanted: Collection[str] | None = None,
 ) -> list[StepSamples]:
     """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out.
 
     `closely`: source → entities whose windows are wanted one by one, should the source have very many; None: all are.
     `executor`: computes what there are very many of; None: threads of this process. `others`: whether what is not
-    looked at closely is wanted at all.
+    looked at closely is wanted at all. `wanted`: the gauges that are, None: all.
     """
     recorded = timed_view(recording, connection, kind)
     if not recorded or not steps:
@@ -117,6 +118,7 @@ def step_samples(
     for source, columns in recording.columns(kind).items():
         here = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = apart(here)
+        gauges = {name: column for name, column in gauges.items() if wanted is None or name in wanted}
         followed = followed_of(kind, gauges, here)
         rates = CounterRates(connection, kind, source, counters)
         rows = rates.rows() if counters and closely is not None else {}
@@ -163,14 +165,11 @@ class _Found:
             known = self.samples[source, entity, step] = StepSamples(source, entity, step)
         return known
 
-    def windows(self, source: str, counters: Mapping[str, Column], told: Iterable[Window]) -> None:
-        for step, entity, seconds, ended, differences in told:
+    def windows(self, source: str, counters: Mapping[str, Column], told: Iterable[Windows]) -> None:
+        for step, entity, seconds, ended, rates in told:
             samples = self._at(source, entity, step)
-            samples.seconds.append(seconds)
-            samples.ended.append(ended)
-            for (name, column), value in zip(counters.items(), differences, strict=True):
-                rate = None if value is None else float(value) * column.scale / seconds
-                samples.rates.setdefault(name, []).append(rate)
+            samples.seconds, samples.ended = seconds, ended
+            samples.rates = dict(zip(counters, rates, strict=True))
 
     def overall(
         self, source: str, counters: Mapping[str, Column], told: Iterable[Sums], busy: dict[str, float]

@@ -1,8 +1,10 @@
-"""Gauges → their means over whole steps, computed in the database: of a state over time, of times over operations."""
+"""Gauges → their means over whole steps, summed up in the database: of states over time, of times over operations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from string import Template
+from typing import Any
 
 import duckdb
 
@@ -16,11 +18,19 @@ the mean in the first quarter of the step and in the last."""
 _FOLLOWED = ("service_seconds_", "queue_seconds_")
 """Times at a device whose course within a step is looked at. Each costs more than all others of a small recording to
 plan: not what nobody asks for."""
-_QUARTERS = (
-    'moment < 0.75e0 * steps."from" + 0.25e0 * steps."to"',
-    'moment > 0.25e0 * steps."from" + 0.75e0 * steps."to"',
-)
-"""SQL: in the first quarter of a step, and in the last."""
+_QUARTERS = ("early", "late")
+# A value that covers the seconds before its time stamp has to lie in the step with all of them.
+_SUMS = Template("""
+    SELECT step, entity, count(*), [$sums] FROM (
+        SELECT own.*, steps.name AS step, moment < 0.75e0 * steps."from" + 0.25e0 * steps."to" AS early,
+               moment > 0.25e0 * steps."from" + 0.75e0 * steps."to" AS late
+        FROM (
+            SELECT *, coalesce(covers_seconds, 1) AS weight$done FROM "timed_$kind"
+            WHERE source = $$source $some AND ($told) WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        ) AS own
+        JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
+    ) GROUP BY step, entity ORDER BY entity, min(moment)
+""")
 
 
 def step_means(
@@ -36,28 +46,21 @@ def step_means(
     `recorded`: all that the source tells of the kind; `between`: the names from which and before which the entities
     lie, None: all of them.
     """
-    names, followed = list(gauges), followed_of(kind, gauges, recorded)
     over = _operations(kind, gauges, recorded)
-    did = "".join(f', {_done(column)} AS "did {column}"' for column in sorted(set(over.values())))
-    means = ", ".join(f"{_mean(n, over.get(n))} * {gauges[n].scale}" for n in names)
-    lasts = ", ".join(f'arg_max("{n}", moment) * {gauges[n].scale}' for n in names)
-    first, last = (
-        ", ".join(f"{_over_operations(n, over[n], when)} * {gauges[n].scale}" for n in followed) for when in _QUARTERS
+    followed = set(followed_of(kind, gauges, recorded))
+    counts = {column: f"did{number}" for number, column in enumerate(sorted(set(over.values())))}
+    query = _SUMS.substitute(
+        kind=kind,
+        # Sums are divided here, not there: DuckDB takes longer to plan many divisions than to add up an hour.
+        sums=", ".join(_sums(name, counts.get(over.get(name, "")), name in followed) for name in gauges),
+        done="".join(f", {_done(column)} AS {name}" for column, name in counts.items()),
+        some="AND entity >= $first AND entity < $before" if between is not None else "",
+        told=" OR ".join(f'"{name}" IS NOT NULL' for name in gauges),
     )
-    told = " OR ".join(f'"{n}" IS NOT NULL' for n in names)
-    some = "AND entity >= $first AND entity < $before" if between is not None else ""
-    # A value that covers the seconds before its time stamp has to lie in the step with all of them.
-    query = f"""
-        SELECT steps.name, entity, count(*), [{means}], [{lasts}], [{first}], [{last}]
-        FROM (
-            SELECT *, coalesce(covers_seconds, 1) AS weight{did} FROM "timed_{kind}"
-            WHERE source = $source {some} AND ({told}) WINDOW one AS (PARTITION BY entity ORDER BY moment)
-        )
-        JOIN steps ON moment - coalesce(covers_seconds, 0) * 1e6 >= steps."from" AND moment <= steps."to"
-        GROUP BY steps.name, entity ORDER BY entity, min(moment)
-    """  # noqa: S608 - names of the catalogue, quoted
     bounds = {"first": between[0], "before": between[1]} if between is not None else {}
-    return connection.execute(query, {"source": source, **bounds}).fetchall()
+    rows = connection.execute(query, {"source": source, **bounds}).fetchall()
+    scales = [(column.scale, name in over, name in followed) for name, column in gauges.items()]
+    return [_divided(scales, *row) for row in rows]
 
 
 def followed_of(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> list[str]:
@@ -73,18 +76,41 @@ def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, 
 
 
 def _done(column: str) -> str:
-    """SQL of the operations that a sample is the mean of: what the counter grew by, or the rate times its seconds."""
-    return f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
+    """SQL of the operations that a sample is the mean of: what the counter grew by, or the rate times its seconds.
+    NULL where there were none, or the counter was reset."""
+    did = f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
+    return f"CASE WHEN {did} > 0 THEN ({did})::DOUBLE END"
 
 
-def _mean(name: str, over: str | None) -> str:
-    """SQL of a gauge's mean over a step."""
-    known = f'FILTER (WHERE "{name}" IS NOT NULL)'
-    by_time = f'sum("{name}" * weight) {known} / sum(weight) {known}'
-    return by_time if over is None else f"coalesce({_over_operations(name, over)}, {by_time})"
+def _sums(name: str, did: str | None, followed: bool) -> str:
+    """SQL of a gauge's last value and of pairs of sums, each with what it is to be divided by: over time; over
+    operations, where they are known; and these in the first and in the last quarter."""
+    known = f'CASE WHEN "{name}" IS NOT NULL THEN'
+    over = [(f'"{name}" * {did}', f"{known} {did} END")] if did is not None else []
+    pairs = [(f'"{name}" * weight', f"{known} weight END"), *over]
+    for when in _QUARTERS if followed else ():
+        pairs += [(f"CASE WHEN {when} THEN {value} END", f"CASE WHEN {when} THEN {by} END") for value, by in over]
+    return ", ".join([f'arg_max("{name}", moment)', *(f"sum({value}), sum({by})" for value, by in pairs)])
 
 
-def _over_operations(name: str, over: str, when: str = "true") -> str:
-    """SQL of a gauge's mean over operations, in the part of a step in which a condition holds."""
-    known = f'FILTER (WHERE "{name}" IS NOT NULL AND "did {over}" > 0 AND {when})'
-    return f'sum("{name}" * "did {over}") {known} / sum("did {over}") {known}'
+def _divided(
+    scales: Sequence[tuple[float, bool, bool]], step: str, entity: str, count: int, sums: Sequence[Any]
+) -> Means:
+    """What comes of a row. `scales`: of each gauge the factor to its base unit, and which sums there are of it."""
+    told: Iterator[Any] = iter(sums)
+    means, lasts, first, last = list[float | None](), list[float | None](), list[float | None](), list[float | None]()
+
+    def mean(scale: float) -> float | None:
+        value, by = next(told), next(told)
+        return value / by * scale if value is not None and by else None
+
+    for scale, by_operations, is_followed in scales:
+        newest = next(told)
+        lasts.append(newest * scale if newest is not None else None)
+        by_time = mean(scale)
+        over_operations = mean(scale) if by_operations else None
+        means.append(over_operations if over_operations is not None else by_time)
+        if is_followed:
+            first.append(mean(scale))
+            last.append(mean(scale))
+    return step, entity, count, means, lasts, first, last

@@ -12,10 +12,12 @@ lasts is idle. Windows above line rate are merged the same way; dropping them wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from string import Template
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from sanpath.model import Column
 
@@ -27,8 +29,9 @@ without news for longer they are idle."""
 
 Sums = tuple[str, str, int, float, Sequence[float | None]]
 """Step, entity, number of its windows, their length in seconds together, mean rate of each counter."""
-Window = tuple[str, str, float, int, Sequence[float | None]]
-"""Step, entity, length in seconds, end on the recorder's clock, difference of each counter."""
+Windows = tuple[str, str, list[float], list[int], list[list[float | None]]]
+"""Step, entity; of each of its windows in turn the length in seconds and the end on the recorder's clock; of each
+counter the rate in each window."""
 
 _OWN = Template('SELECT * FROM "timed_$kind" WHERE source = $$source AND ($told)')
 _COUNT = Template("SELECT entity, count(*) FROM ($own) GROUP BY entity ORDER BY entity")
@@ -53,15 +56,25 @@ _ROUNDS = Template("""
                ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= $cache, false) AS told
     FROM rounds
 """)
+# Over the whole of what is in order DuckDB has the row before at hand: a partition for each entity takes half as long
+# again (measured). What lies in no step is part of no window within one.
 _WINDOWS = Template("""
-    SELECT steps.name AS step, entity, began, ended, $names
+    SELECT steps.name AS step, steps."from" AS since, entity, began, ended, $names
     FROM (
-        SELECT entity, lag(moment) OVER one AS began, moment AS ended, $deltas
-        FROM ($news) WINDOW one AS (PARTITION BY entity ORDER BY moment)
+        SELECT entity, lag(entity) OVER () AS previous, lag(moment) OVER () AS began, moment AS ended, $deltas
+        FROM (
+            SELECT * FROM (SELECT entity, moment, $columns FROM ($news))
+            WHERE EXISTS (SELECT 1 FROM steps WHERE moment BETWEEN steps."from" AND steps."to")
+            ORDER BY entity, moment
+        )
     ) JOIN steps ON began >= steps."from" AND ended <= steps."to"
-    WHERE ended > began
+    WHERE previous = entity AND ended > began
 """)
-_IN_ORDER = Template("SELECT * FROM ($windows) ORDER BY entity, ended")
+_IN_ORDER = Template("""
+    SELECT dense_rank() OVER (ORDER BY entity, since, step) AS place, entity, step, (ended - began) / 1e6 AS seconds,
+           ended, $rates
+    FROM ($windows) ORDER BY place, ended
+""")
 _SUMS = Template("""
     SELECT step, entity, count(*), sum(ended - began) / 1e6, [$rates] FROM ($windows) GROUP BY step, entity
 """)
@@ -110,12 +123,21 @@ class CounterRates:
                 "INSERT INTO rounds SELECT unnest(?), unnest(?)", [*map(list, zip(*rounds, strict=True))]
             )
 
-    def windows(self, entities: Sequence[str] | None = None) -> Iterator[Window]:
-        """Every whole window of some entities, None: of all, in the order of time."""
+    def windows(self, entities: Sequence[str] | None = None) -> Iterator[Windows]:
+        """Every whole window of some entities, None: of all; an entity after the other, each in the order of time."""
         own, bounds = (self._own, {}) if entities is None else self._of(entities)
-        rows = self._ask(_IN_ORDER.substitute(windows=self._windows(own)), bounds)
-        for step, entity, began, ended, *differences in rows:
-            yield step, entity, (ended - began) / 1e6, int(ended), differences
+        rates = ", ".join(
+            f'"{name}"::DOUBLE * {column.scale} / seconds AS "{name}"' for name, column in self._counters.items()
+        )
+        query = _IN_ORDER.substitute(windows=self._windows(own), rates=rates)
+        # By columns: a list made of each row of a large recording takes as long as the query.
+        told = self._run(query, bounds).fetchnumpy()
+        limits = [*np.flatnonzero(np.diff(told["place"], prepend=-1)).tolist(), len(told["place"])]
+        for first, before in pairwise(limits):
+            seconds, ended, *each = (
+                told[name][first:before].tolist() for name in ("seconds", "ended", *self._counters)
+            )
+            yield told["step"][first], told["entity"][first], seconds, ended, each
 
     def sums(self, first: str, before: str) -> list[Sums]:
         """Whole steps of the entities from `first` to `before`, by name, each with the mean rate of every counter."""
@@ -124,8 +146,15 @@ class CounterRates:
         return self._ask(query, {"first": first, "before": before})
 
     def _windows(self, own: str) -> str:
+        columns = [f'"{name}"' for name in self._counters]
+        narrow = [
+            f'max("{name}") OVER (PARTITION BY entity) < {2**32} AS "narrow {name}"'
+            for name, column in self._counters.items()
+            if column.bits == 32
+        ]
         return _WINDOWS.substitute(
-            names=", ".join(f'"{name}"' for name in self._counters),
+            names=", ".join(columns),
+            columns=", ".join([*columns, *narrow]),
             deltas=", ".join(f'{_difference(name, column)} AS "{name}"' for name, column in self._counters.items()),
             news=_NEWS.substitute(own=own) if self._stale else own,
         )
@@ -139,14 +168,16 @@ class CounterRates:
         return _CHOSEN.substitute(own=self._own), bounds
 
     def _ask(self, query: str, more: Mapping[str, str] | None = None) -> list[Any]:
-        return self._connection.execute(query, {"source": self._source, **(more or {})}).fetchall()
+        return self._run(query, more).fetchall()
+
+    def _run(self, query: str, more: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(query, {"source": self._source, **(more or {})})
 
 
 def _difference(name: str, column: Column) -> str:
     """SQL of the difference to the sample before; NULL where the counter was reset. Unsigned: never below zero."""
-    now, before = f'"{name}"', f'lag("{name}") OVER one'
+    now, before = f'"{name}"', f'lag("{name}") OVER ()'
     # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
-    narrow = f'max("{name}") OVER (PARTITION BY entity) < {2**32}'
-    once = f"WHEN {narrow} AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})"
+    once = f'WHEN "narrow {name}" AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})'
     wrapped = once if column.bits == 32 else ""
     return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"

@@ -36,6 +36,7 @@ _IDLE = 0.01
 """A link that was never busier is not drawn."""
 _KNOWN = 0.5
 """Of an interval of which a smaller part is known nothing is said."""
+_SPEED = "link_speed_bits_per_second"
 _KINDS = ("load", "lun", "volume", "array", "switch_port")
 _GAUGES = {"lun": ("device_seconds_mean",), "volume": ("service_seconds", "queue_seconds")}
 _GAUGES["array"] = _GAUGES["volume"]
@@ -143,7 +144,9 @@ def _whole(
 ) -> list[StepSamples]:
     """Of a source with very many entities only those on the loaded paths are drawn."""
     there = kind in recording.sample_kinds()
-    return step_samples(recording, connection, kind, [ALWAYS], near, others=False) if there else []
+    if not there:
+        return []
+    return step_samples(recording, connection, kind, [ALWAYS], near, others=False, wanted={_SPEED})
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
@@ -236,7 +239,7 @@ def _link_lines(topology: Topology, grid: _Grid, ports: Sequence[StepSamples]) -
     for cable in [*cables(topology), *between.values()]:
         entity = topology.entities[cable.switch_port]
         sample = next((by_local[local] for local in entity.known_as if local in by_local), None)
-        speed = sample.lasts.get("link_speed_bits_per_second") if sample else None
+        speed = sample.lasts.get(_SPEED) if sample else None
         technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
         capacity = link_capacity(technology, speed) if speed else None
         if sample is None or capacity is None:

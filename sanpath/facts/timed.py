@@ -63,5 +63,12 @@ def timed_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind
 
 def step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
     """Make the table `steps`, on the recorder's clock."""
-    connection.execute('CREATE OR REPLACE TEMP TABLE steps (name VARCHAR, "from" BIGINT, "to" BIGINT)')
-    connection.executemany("INSERT INTO steps VALUES (?, ?, ?)", [(s.name, s.start, s.end) for s in steps])
+    connection.execute(
+        'CREATE OR REPLACE TEMP TABLE steps AS SELECT unnest($names) AS name, unnest($starts) AS "from", '
+        'unnest($ends) AS "to"',
+        {
+            "names": [step.name for step in steps],
+            "starts": [step.start for step in steps],
+            "ends": [step.end for step in steps],
+        },
+    )

@@ -66,6 +66,9 @@ class Recording:
         local = isinstance(self._store, LocalStore)
         connection = connect(threads) if local else separate(threads)
         self._store.lend(connection)
+        if self.ended:
+            # Every query, and every view, reads the ends of all segments: once, where none is to come any more.
+            connection.execute("SET parquet_metadata_cache = true")
         return connection
 
     def endings(self) -> list[Ending]:

@@ -37,7 +37,9 @@ def large_recording(folder: Path, ports: int, polls: int, segments: int = 4) -> 
     declared = {"name": SITE, "collector": "snmp_switch", "every_seconds": EVERY_SECONDS, "tables": [asdict(table)]}
     header = {"writer": SITE, "started_us": START_US, "sources": [declared]}
     (folder / "writers" / f"{SITE}.json").write_text(json.dumps(header))
-    (folder / "writers" / f"{SITE}.end.json").write_text(json.dumps({"ended_us": START_US + 10**6}))
+    (folder / "writers" / f"{SITE}.end.json").write_text(
+        json.dumps({"ended_us": START_US + 10**6, "load_exit_code": None, "recorder_cpu_seconds": 0.1})
+    )
     spacing = round(san.steps[-1].end * 1e6 / polls)
     columns = ", ".join(
         f'(poll * {pace} * (1 + port % 97))::UBIGINT AS "{name}"'

@@ -7,7 +7,6 @@ could not be made, is written to standard output (see feed.py). A closed input e
 
 from __future__ import annotations
 
-import os
 import pickle
 import sys
 
@@ -16,6 +15,7 @@ from sanpath.recording.mark import MARK, add_mark
 from sanpath.recording.store import Location, location
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import Look, look
+from sanpath.views.live.priority import give_way
 
 SIZE_BYTES = 8
 """An answer is preceded by its size as an integer of so many bytes, the highest first."""
@@ -23,7 +23,7 @@ SIZE_BYTES = 8
 
 def main(folder: Location, choice: Choice) -> None:
     """Answer until the input is closed."""
-    os.nice(10)  # Recorder and load generator go first.
+    give_way()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
     last: Look | None = None

@@ -7,7 +7,6 @@ why there is none. When standard input closes, the run goes on without its scree
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from prometheus_client.registry import Collector
 from sanpath.recording.store import Location, location
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import Look, look
+from sanpath.views.live.priority import give_way
 from sanpath.views.prometheus.exposition import families
 
 OF_THE_EXPORTER = {
@@ -51,7 +51,7 @@ class Shown(Collector):
 
 def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
-    os.nice(10)  # Recorder and load generator go first.
+    give_way()
     shown, alone = Shown(), Event()
     registry = CollectorRegistry()
     registry.register(shown)
