@@ -41,11 +41,16 @@ class Interrupted:
         self._tell(STOP if self.count == 1 else ABORT)
 
 
-def record(request: RunRequest, progress: Callable[[], None], screen: Screen | None = None) -> tuple[int, bool]:
+def record(
+    request: RunRequest,
+    progress: Callable[[], None],
+    screen: Screen | None = None,
+    every_seconds: float = PROGRESS_SECONDS,
+) -> tuple[int, bool]:
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
-    `screen` is shown first, if there is one; after it `progress` is called every few seconds. What they raise does
-    not end the run: they only look at the recording.
+    `screen` is shown first, if there is one; after it `progress` is called, `every_seconds`. What they raise does not
+    end the run: they only look at the recording.
     The recorder has a session of its own: losing the terminal, or this process, does not end the test.
     """
     # A file, not a pipe: what the recorder says must not write over the screen, nor wait for a screen that has died.
@@ -76,15 +81,15 @@ def record(request: RunRequest, progress: Callable[[], None], screen: Screen | N
             if process.poll() is None:
                 print("sanpath: the run goes on; Ctrl-C ends it", file=sys.stderr)
         relay = Relay(said)
-        due = time.monotonic() + PROGRESS_SECONDS
+        due = time.monotonic() + every_seconds
         while (code := process.poll()) is None:
             time.sleep(0.1)
             relay.copy()
             if time.monotonic() >= due:
                 began = time.monotonic()
                 _guarded(progress)
-                # A long recording takes long to judge: never more than a tenth of the time.
-                due = time.monotonic() + max(PROGRESS_SECONDS, 10 * (time.monotonic() - began))
+                # Never more than a tenth of the time.
+                due = time.monotonic() + max(every_seconds, 10 * (time.monotonic() - began))
         relay.copy()
     if code == 0 and interrupted.count:
         print("sanpath: interrupted; this is what was recorded until then", file=sys.stderr)

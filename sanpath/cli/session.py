@@ -63,7 +63,7 @@ class Session:
 
     def _recorded(self) -> int:
         with self._lines:
-            code, interrupted = record(self._request, self._progress, self._screen())
+            code, interrupted = record(self._request, self._progress, self._screen(), self._progress_seconds())
         if code == UsageError.exit_code:
             return code  # The recorder has said what to change.
         if code and not interrupted:
@@ -133,3 +133,8 @@ class Session:
 
     def _progress(self) -> None:
         self._lines.begin()
+
+    def _progress_seconds(self) -> float:
+        from sanpath.views.progress import every_seconds
+
+        return every_seconds(sys.stderr)

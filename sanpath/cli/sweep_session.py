@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import exit_code
-from sanpath.cli.recorder import Screen
+from sanpath.cli.recorder import PROGRESS_SECONDS, Screen
 from sanpath.cli.session import Session
 from sanpath.errors import ExitCode, RecordingError, UsageError
 from sanpath.recorder.request import RunRequest
@@ -108,6 +108,9 @@ class SweepSession(Session):
         if line != self._said:
             self._said = line
             print(f"sanpath: {line}; about {self._left(now)} left", file=sys.stderr)
+
+    def _progress_seconds(self) -> float:
+        return PROGRESS_SECONDS
 
     def _show(self, ended: Callable[[], bool], _interrupt: Callable[[], None]) -> None:
         """A bar with the remaining time, until the run has ended. Ctrl-C reaches the run by its signal."""

@@ -1,6 +1,8 @@
-"""One plain line about a run that is under way."""
+"""One plain line about a run that is under way, and how often it is due."""
 
 from __future__ import annotations
+
+from typing import IO
 
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, duration, iops
@@ -8,6 +10,14 @@ from sanpath.views import words
 
 MEASURED_WINDOWS = 4
 """Before a step has as many whole windows, a verdict would change with each of them."""
+
+LINE_SECONDS, LOG_SECONDS = 5.0, 30.0
+"""Between two lines for somebody at a terminal, and for a log: to judge a run costs processor time."""
+
+
+def every_seconds(stream: IO[str] | None) -> float:
+    """How often a line is due on a stream; None: nobody reads it."""
+    return LINE_SECONDS if stream is not None and stream.isatty() else LOG_SECONDS
 
 
 def line(diagnosis: Diagnosis) -> str:

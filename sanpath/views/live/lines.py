@@ -16,9 +16,7 @@ from sanpath.recording.store import Location, location
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import look
 from sanpath.views.live.priority import give_way
-from sanpath.views.progress import line
-
-LINE_SECONDS = 5.0
+from sanpath.views.progress import every_seconds, line
 
 
 def lines(folder: Location, choice: Choice, pause: Callable[[float], object] = time.sleep) -> Iterator[str]:
@@ -30,7 +28,7 @@ def lines(folder: Location, choice: Choice, pause: Callable[[float], object] = t
         yield line(seen.diagnosis) if seen.diagnosis is not None else f"sanpath: {seen.failure}"
         if seen.ended or seen.silent:
             break
-        pause(max(LINE_SECONDS, seen.pause_seconds))
+        pause(max(every_seconds(sys.stdout), seen.pause_seconds))
     if not seen.ended:
         yield "sanpath: nothing new for a long time: its recorder has gone"
 
@@ -44,7 +42,7 @@ def main(folder: Location, choice: Choice) -> None:
             sys.exit()
 
     while not _begun(folder):
-        pause(LINE_SECONDS)
+        pause(every_seconds(sys.stdout))
     for told in lines(folder, choice, pause):
         print(told, flush=True)
 

@@ -17,11 +17,15 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Choice, Site, rules_of
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.observed import iso
+from sanpath.views.live.priority import Processors, processors
 from sanpath.views.live.way import Stop, way
 
 TICK_SECONDS = 2.0
-COST_RATIO = 10.0
-"""A long recording takes long to judge: looks may cost a tenth of one processor's time, no more."""
+_OF_IDLE, _OF_BUSY = 0.1, 0.01
+"""Looks may cost a tenth of one processor; on a machine that is busy a hundredth of all of them where that is less:
+the load must not miss what they take."""
+_BUSY = 0.5
+"""A machine is busy when less than this part of it is idle: threads share a core, and one takes from the other."""
 SILENT_SECONDS = 90.0
 """Without news for so long the recorder has gone: the longest back-off of a failing source is 60 s."""
 
@@ -52,7 +56,8 @@ class Look:
     `taken` and `newest`: epoch seconds of the reading, and of the last poll that it saw (0: none). `diagnosis` None:
     `failure` says why there is none. `ended`: every writer has ended as it should. `series`: lines over time, None
     without a diagnosis; `way`: what the test's I/O passes, from the load down. `cost_seconds`: processor
-    time of the reading.
+    time of the reading; `machine`: what all processors had done by then, `idle_ratio`: the part of them that was idle
+    since the look before, None: not known.
     """
 
     taken: float
@@ -65,6 +70,8 @@ class Look:
     series: Series | None = None
     way: Sequence[Stop] = ()
     cost_seconds: float = 0.0
+    machine: Processors | None = None
+    idle_ratio: float | None = None
 
     @property
     def silent(self) -> bool:
@@ -74,7 +81,10 @@ class Look:
     @property
     def pause_seconds(self) -> float:
         """How long to wait before the next look."""
-        return max(TICK_SECONDS, COST_RATIO * self.cost_seconds)
+        share = _OF_IDLE
+        if self.machine is not None and self.idle_ratio is not None and self.idle_ratio < _BUSY:
+            share = min(share, _OF_BUSY * self.machine.number)
+        return max(TICK_SECONDS, self.cost_seconds / share)
 
 
 @cache
@@ -86,7 +96,9 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
 def look(folder: Location, choice: Choice | None = None, before: Look | None = None) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
     look may do. `before`: the last one; steps longer ago keep what it says of them."""
-    taken, began = time.time(), time.process_time()
+    taken, began, machine = time.time(), time.process_time(), processors()
+    earlier = before.machine if before is not None else None
+    idle = machine.idle_since(earlier) if machine is not None and earlier is not None else None
     try:
         recording = Recording(folder, LIVE_SECONDS)
         polls = recording.polls()
@@ -102,12 +114,15 @@ def look(folder: Location, choice: Choice | None = None, before: Look | None = N
             series=series(recording, facts.topology),
             way=way(facts.topology),
             cost_seconds=time.process_time() - began,
+            machine=machine,
+            idle_ratio=idle,
         )
     except SanpathError as error:
         failure = str(error)
     except Exception as error:  # a defect in a rule or a view of the data must not end the view of the run
         failure = f"{type(error).__name__}: {error}"
-    return Look(taken, None, failure, cost_seconds=time.process_time() - began)
+    cost = time.process_time() - began
+    return Look(taken, None, failure, cost_seconds=cost, machine=machine, idle_ratio=idle)
 
 
 def _with_steps_of(before: Look | None, found: Diagnosis, since_us: int | None) -> Diagnosis:

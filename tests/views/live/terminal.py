@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 from sanpath.cli.child import environment
 
 PATIENCE_SECONDS = 60.0
+SANPATH = (sys.executable, "-m", "sanpath")
+_LOOKING = {b"sanpath.views.live.reader", b"sanpath.views.live.lines"}
 
 
 class Terminal:
@@ -70,6 +73,6 @@ def readers_of(folder: Path) -> list[int]:
             words = (path / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"sanpath.views.live.reader" in words and os.fsencode(folder) in words:
+        if _LOOKING.intersection(words) and os.fsencode(folder) in words:
             found.append(int(path.name))
     return found

@@ -1,89 +1,99 @@
-"""A run without a screen: what says how it goes gives way to the load, and ends when nobody reads it."""
+"""A run of which plain lines tell: who writes them gives way to the load, and ends with who reads them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
-from tests.views.live.terminal import PATIENCE_SECONDS
+from sanpath.views.live.look import TICK_SECONDS, Look
+from sanpath.views.live.priority import Processors, processors
+from tests.views.live.terminal import PATIENCE_SECONDS, SANPATH, Terminal, readers_of
 
-MODULE = "sanpath.views.live.lines"
 LOWEST = 19
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run whose load ends when it is told to, whatever has become of the screen."""
+def running(tmp_path: Path) -> Iterator[Terminal]:
+    """A run that has told how it goes. Its load ends when it is told to, whatever has become of the screen."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
     load = f"until [ -e {tmp_path / 'end'} ]; do sleep 0.1; done"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sanpath", "run", "--into", str(tmp_path / "r.sanpath"), "--", "sh", "-c", load],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    yield process
-    (tmp_path / "end").touch()
-    process.communicate(timeout=PATIENCE_SECONDS)
-
-
-def pids_of(folder: Path) -> list[int]:
-    """Processes with this folder on their command line; each test has one of its own."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if os.fsencode(folder) in words and str(os.getpid()) != path.name:
-            found.append(int(path.name))
-    return found
-
-
-def line_of(process: subprocess.Popen[str]) -> str:
-    """The first plain line of a run on its standard error."""
-    said = process.stderr
-    assert said is not None
-    late = threading.Timer(PATIENCE_SECONDS, process.kill)
-    late.start()
+    folder = str(tmp_path / "r.sanpath")
+    screen = Terminal([*SANPATH, "run", "--plain", "--into", folder, "--", "sh", "-c", load], tmp_path, 120, 24)
     try:
-        return next(line for line in said if "waiting for I/O" in line)
+        screen.wait_for("waiting for I/O")
+        yield screen
     finally:
-        late.cancel()
+        (tmp_path / "end").touch()
+        screen.close()
 
 
-def writer_of_lines(folder: Path) -> int:
-    (pid,) = (pid for pid in pids_of(folder) if MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes())
-    return pid
+def nice_of(pid: int) -> set[int]:
+    """Of each of its threads: Linux counts them one by one."""
+    return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()}
 
 
-def test_who_looks_is_the_last_to_get_a_processor(running: subprocess.Popen[str], tmp_path: Path) -> None:
-    line_of(running)
-    pid = writer_of_lines(tmp_path)
-    # Linux counts every thread by itself, and shares between sessions before it looks at threads.
-    each = [os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()]
-    assert set(each) == {LOWEST}
+def test_who_looks_is_the_last_to_get_a_processor(running: Terminal, tmp_path: Path) -> None:
+    (pid,) = readers_of(tmp_path / "r.sanpath")
+    assert nice_of(pid) == {LOWEST}
+    # Before it looks at threads, Linux shares the processors between sessions.
     if (session := Path(f"/proc/{pid}/autogroup")).exists():
         assert session.read_text().split()[-2:] == ["nice", str(LOWEST)]
-    assert os.getpriority(os.PRIO_PROCESS, running.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+    assert LOWEST not in nice_of(running.process())
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_lines_end_with_who_reads_them(running: subprocess.Popen[str], tmp_path: Path, how: int) -> None:
-    line_of(running)
-    pid = writer_of_lines(tmp_path)
-    running.send_signal(how)
+def test_lines_end_with_who_reads_them(running: Terminal, tmp_path: Path, how: signal.Signals) -> None:
+    os.kill(running.process(), how)
     until = time.monotonic() + PATIENCE_SECONDS
-    while Path(f"/proc/{pid}").exists():
+    while readers_of(tmp_path / "r.sanpath"):
         assert time.monotonic() < until
         time.sleep(0.1)
+
+
+def looks(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:
+    """Seconds until the next look."""
+    machine = Processors(processors, 0, 1)
+    return Look(0.0, None, cost_seconds=cost_seconds, machine=machine, idle_ratio=idle_ratio).pause_seconds
+
+
+def test_looks_are_rarer_on_a_small_machine_that_is_busy() -> None:
+    assert looks(2, idle_ratio=0.9) == pytest.approx(4.0)
+    assert looks(2, idle_ratio=None) == pytest.approx(4.0)
+    assert looks(2, idle_ratio=0.1) == pytest.approx(20.0)
+    assert looks(64, idle_ratio=0.1) == pytest.approx(4.0)
+    assert looks(64, idle_ratio=0.1, cost_seconds=0.01) == TICK_SECONDS
+
+
+def test_a_busy_machine_is_told_from_an_idle_one() -> None:
+    before = processors()
+    assert before is not None
+    assert before.idle_since(before) is None
+    with contextlib.ExitStack() as busy:
+        for _ in range(before.number):
+            busy.enter_context(spinning())
+        time.sleep(1.0)
+        after = processors()
+    assert after is not None
+    idle = after.idle_since(before)
+    assert idle is not None
+    assert idle < 0.5
+
+
+@contextlib.contextmanager
+def spinning() -> Iterator[None]:
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()

@@ -20,11 +20,10 @@ from sanpath.diagnose import diagnose
 from sanpath.recording.read import Recording
 from tests.support.san import San
 from tests.support.stories import published
-from tests.views.live.terminal import PATIENCE_SECONDS, Terminal, readers_of
+from tests.views.live.terminal import PATIENCE_SECONDS, SANPATH, Terminal, readers_of
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
-SANPATH = (sys.executable, "-m", "sanpath")
 Open = Callable[..., Terminal]
 
 
