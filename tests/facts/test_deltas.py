@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from sanpath.facts import deltas
 from sanpath.facts.clocks import clock_offsets
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.model import Column, Step, Table
@@ -15,6 +19,7 @@ from sanpath.recording.read import Recording
 from tests.support.recording import Number, RecordingBuilder, microseconds
 
 WIDE = Table("switch_port", (Column("bytes_rx_total", 64), Column("bytes_tx_total", 64), Column("link_up")))
+COUNTED = Table("switch_port", (Column("bytes_rx_total", 64),))
 NARROW = Table("switch_port", (Column("bytes_rx_total", 32),))
 Series = Sequence[tuple[float, Number]]
 
@@ -193,3 +198,57 @@ def test_sources_that_call_an_entity_alike_are_kept_apart(tmp_path: Path) -> Non
         out.counter(name, WIDE, "1", "bytes_rx_total", [(at, rate * at) for at in range(5)])
     found = {s.source: s.rate("bytes_rx_total") for s in sampled(out.write(), step(-1, 9))}
     assert found == {"sw1": pytest.approx(100), "sw2": pytest.approx(200)}
+
+
+def by_hand(series: Sequence[tuple[int, int]], inside: Step) -> tuple[int, float, float]:
+    """Windows of a series in a step, their length together, and the rate in those without a reset."""
+    windows = [
+        (now, then) for then, now in pairwise(sorted(series)) if inside.start <= then[0] and now[0] <= inside.end
+    ]
+    seconds = sum(now[0] - then[0] for now, then in windows) / 1e6
+    told = [(now, then) for now, then in windows if now[1] >= then[1]]
+    counted = sum(now[1] - then[1] for now, then in told) / (sum(now[0] - then[0] for now, then in told) / 1e6)
+    return len(windows), seconds, counted
+
+
+@pytest.mark.parametrize("closely", [None, {}], ids=["window by window", "in parts"])
+def test_segments_without_any_order_give_what_counting_by_hand_does(
+    tmp_path: Path, closely: dict[str, list[str]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deltas, "_ONE_BY_ONE", 1_000)
+    random = Random(7)
+    ports = {f"fc1/{number}": list[tuple[int, int]]() for number in range(40)}
+    for series in ports.values():
+        counter = 0
+        for poll in range(300):
+            counter = 0 if random.random() < 0.02 else counter + random.randrange(10**9)
+            series.append((microseconds(poll + random.random()), counter))
+    rows = [(name, *sample) for name, series in ports.items() for sample in series]
+    random.shuffle(rows)
+    out = RecordingBuilder(tmp_path)
+    out.source("sw1", "test", COUNTED)
+    out.samples("sw1", COUNTED, 0, {"fc2/1": {"bytes_rx_total": 0}})
+    recording = out.write()
+    for number in range(3):
+        own = rows[number::3]
+        told = {"entity": [r[0] for r in own], "seen": [r[1] for r in own], "counted": [r[2] for r in own]}
+        file = tmp_path / "samples" / "switch_port" / f"other-{number:08d}-{number:08d}.parquet"
+        with closing(connect()) as connection:
+            connection.execute(
+                "COPY (SELECT 'sw1' AS source, unnest($entity) AS entity, unnest($seen) AS seen, NULL::BIGINT AS "
+                "device_time, NULL::DOUBLE AS covers_seconds, unnest($counted)::UBIGINT AS bytes_rx_total) "
+                f"TO '{file}' (FORMAT parquet)",
+                told,
+            )
+    # Two loads may mark steps that overlap.
+    steps = [step(10, 100.5, "a"), step(50, 200, "b"), step(250, 290, "c")]
+    with closing(connect()) as connection:
+        found = step_samples(recording, connection, "switch_port", steps, closely)
+    assert len(found) == len(ports) * len(steps)
+    for sample in found:
+        assert bool(sample.overall) is (closely is not None)
+        (inside,) = (one for one in steps if one.name == sample.step)
+        windows, seconds, rate = by_hand(ports[sample.entity], inside)
+        assert sample.windows == windows
+        assert sample.length_seconds == pytest.approx(seconds)
+        assert sample.rate("bytes_rx_total") == pytest.approx(rate)
