@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +54,7 @@ class StepSamples:
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     lasts: dict[str, float | None] = field(default_factory=dict)
-    resolutions: dict[str, float] = field(default_factory=dict)
+    resolutions: Mapping[str, float] = field(default_factory=dict)
     edges: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     overall: Overall | None = None
     samples: int = 0
@@ -72,10 +71,11 @@ class StepSamples:
         """All windows together."""
         return self.overall.seconds if self.overall is not None and not self.seconds else sum(self.seconds)
 
-    @property
-    def counters(self) -> AbstractSet[str]:
-        """Those whose rates are known, or may be."""
-        return self.overall.rates.keys() if self.overall is not None else self.rates.keys()
+    def moved(self, counters: Iterable[str]) -> bool:
+        """Whether any of these counters is known to have grown."""
+        if self.overall is not None and not self.rates:
+            return any(map(self.overall.rates.get, counters))
+        return any(map(self.rate, counters))
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window told."""
@@ -179,7 +179,7 @@ class _Found:
         moving = [at for at, name in enumerate(names) if name.startswith("bytes_")]
         for step, entity, windows, seconds, rates in told:
             self._at(source, entity, step).overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
-            busy[entity] = max(sum(rates[at] or 0.0 for at in moving), busy.get(entity, 0.0))
+            busy[entity] = max(sum([rates[at] or 0.0 for at in moving]), busy.get(entity, 0.0))
 
     def means(
         self, source: str, gauges: Mapping[str, Column], followed: Sequence[str], told: Iterable[Means]
@@ -189,7 +189,8 @@ class _Found:
         for step, entity, count, means, lasts, firsts, ends in told:
             samples = self._at(source, entity, step)
             samples.samples = count
-            samples.means.update(zip(names, means, strict=True))
-            samples.lasts.update(zip(names, lasts, strict=True))
-            samples.resolutions.update(resolutions)
-            samples.edges.update(zip(followed, zip(firsts, ends, strict=True), strict=True))
+            samples.means = dict(zip(names, means, strict=True))
+            samples.lasts = dict(zip(names, lasts, strict=True))
+            samples.resolutions = resolutions
+            if followed:
+                samples.edges = dict(zip(followed, zip(firsts, ends, strict=True), strict=True))

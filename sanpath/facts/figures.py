@@ -147,7 +147,7 @@ def _fill(sample: StepSamples, load: LoadFacts, metric: str, low: float, high: f
         return
     sample.means[metric] = low
     if high > low:
-        sample.resolutions[metric] = high - low
+        sample.resolutions = {**sample.resolutions, metric: high - low}
     # A person reads a latency off a screen, not what it is the mean of: it is taken for that of the test's own I/Os.
     for of_load, value in (("ops_per_second", load.ops_per_second), ("bytes_per_second", load.bytes_per_second)):
         sample.means.setdefault(f"{of_load}_{load.direction}", value)

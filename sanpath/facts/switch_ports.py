@@ -46,7 +46,7 @@ def switch_port_rows(
             if port is None:
                 continue
             # Most ports of a large site are neither: that is seen without a row for each.
-            if (step.name, port) not in carries and not any(map(sample.rate, _TROUBLE & sample.counters)):
+            if (step.name, port) not in carries and not sample.moved(_TROUBLE):
                 continue
             counted = {fact: _a_minute(sample, counters) for fact, counters in _COUNTED.items()}
             optics = {name: sample.lasts.get(name) for name in _OPTICS}
