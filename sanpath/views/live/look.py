@@ -21,8 +21,8 @@ from sanpath.views.live.priority import Processors, processors
 from sanpath.views.live.way import Stop, way
 
 TICK_SECONDS = 2.0
-_OF_IDLE, _OF_BUSY = 0.1, 0.01
-"""Looks may cost a tenth of one processor; on a machine that is busy a hundredth of all of them where that is less:
+_OF_IDLE, _OF_BUSY = 0.1, 0.02
+"""Looks may cost a tenth of one processor; on a machine that is busy a fiftieth of all of them where that is less:
 the load must not miss what they take."""
 _BUSY = 0.5
 """A machine is busy when less than this part of it is idle: threads share a core, and one takes from the other."""

@@ -69,7 +69,7 @@ def looks(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) 
 def test_looks_are_rarer_on_a_small_machine_that_is_busy() -> None:
     assert looks(2, idle_ratio=0.9) == pytest.approx(4.0)
     assert looks(2, idle_ratio=None) == pytest.approx(4.0)
-    assert looks(2, idle_ratio=0.1) == pytest.approx(20.0)
+    assert looks(2, idle_ratio=0.1) == pytest.approx(10.0)
     assert looks(64, idle_ratio=0.1) == pytest.approx(4.0)
     assert looks(64, idle_ratio=0.1, cost_seconds=0.01) == TICK_SECONDS
 

@@ -184,7 +184,7 @@ def test_a_killed_screen_does_not_touch_the_run(terminal: Open, tmp_path: Path) 
     folder = tmp_path / "r.sanpath"
     with served("four-gigabit-switch", tmp_path / "lab") as lab:
         screen = terminal(
-            "run", "--config", lab.config, "--into", folder, "--load", "fio", "--for", "15", "--", *lab.load
+            "run", "--config", lab.config, "--into", folder, "--load", "fio", "--for", "30", "--", *lab.load
         )
         screen.wait_for("RUNNING", "sw1", "fa1")
         screen.resize(160, 48)
