@@ -8,11 +8,13 @@ import math
 import threading
 import zlib
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Collector, Context, Cost, Event, SourceConfig
+from sanpath.recorder.patience import while_answering
 from sanpath.recorder.sink import Sink
 
 OPEN_SECONDS = 10.0
@@ -121,13 +123,13 @@ class Source:
         """One poll, the log-in before it where needed. Yields the number of rows of each item taken."""
         if self._opened is None:
             context = self._context(self._cost)
-            async with asyncio.timeout(max(OPEN_SECONDS, self._config.budget_seconds)):
+            async with self._patience():
                 await self._collector.open(context)
             self._opened = context
             self._inventory_due = 0.0
         now = self._clock.now_us() / 1e6
         if now >= self._inventory_due:
-            async with asyncio.timeout(max(OPEN_SECONDS, self._config.budget_seconds)):
+            async with self._patience():
                 async for thing in self._collector.inventory(self._opened):
                     self._sink.take(self.name, self._clock.now_us(), thing)
             self._inventory_due = now + INVENTORY_SECONDS
@@ -135,6 +137,11 @@ class Source:
             async for item in self._collector.poll(self._opened):
                 self._sink.take(self.name, self._clock.now_us(), item)
                 yield len(item.entity) if isinstance(item, Rows) else 0
+
+    def _patience(self) -> AbstractAsyncContextManager[None]:
+        """For what is read once or seldom: as long as the device answers, until the next inventory would be due."""
+        silent_seconds = max(OPEN_SECONDS, self._config.budget_seconds)
+        return while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
     async def _learn(self, failure: str) -> None:
         """What a failure means for the polls to come."""

@@ -27,8 +27,6 @@ from sanpath.transport.context import LiveContext
 from tests.benchmarks.fabric import COLUMNS
 
 EVERY_SECONDS = 10
-LEARNING_SECONDS = 90
-"""May the first look at a switch take: of 14 at once, on a busy machine, each takes as long as all of them."""
 REPETITIONS = 25
 """Of a GETBULK: what snmp_exporter asks by default; Telegraf's own default of 10 would need more requests."""
 
@@ -172,8 +170,7 @@ class Recorder:
             "sources:\n"
             + "".join(
                 f"  - {{name: sw{agent}, collector: snmp_switch, host: {_HERE}, port: {agent}, "
-                f"community: 'env:BENCH_COMMUNITY', every_seconds: {EVERY_SECONDS}, "
-                f"timeout_seconds: {LEARNING_SECONDS}}}\n"
+                f"community: 'env:BENCH_COMMUNITY', every_seconds: {EVERY_SECONDS}}}\n"
                 for agent in agents
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,9 +55,10 @@ class VirtualClock:
 
 @dataclass
 class Scripted(Collector[SourceConfig]):
-    """A collector that does at each poll what `act` says of the number of the poll."""
+    """A collector that does at each poll what `act` says of the number of the poll, and for an inventory `look`."""
 
     act: Callable[[int], AsyncIterator[Item]]
+    look: Callable[[Context], Awaitable[None]] | None = None
     opened: int = 0
     closed: int = 0
     polls: int = 0
@@ -69,8 +70,10 @@ class Scripted(Collector[SourceConfig]):
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002
         return Check("a test")
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002
+    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
         self.inventories += 1
+        if self.look is not None:
+            await self.look(ctx)
         yield Thing("switch_port", "p1", "p1")
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:  # noqa: ARG002
@@ -115,13 +118,14 @@ def record(
     every_seconds: float = 1.0,
     fill: Callable[[Sink], None] | None = None,
     load_ends: float | None = None,
+    look: Callable[[Context], Awaitable[None]] | None = None,
     **acts: Callable[[int], AsyncIterator[Item]],
 ) -> Account:
     """Run a source for each of `acts` beside each other for so many seconds of virtual time. `load_ends`: seconds
-    after which the load has."""
+    after which the load has; `look`: what each source's inventory waits for."""
     layout.create(folder)
     writer = Writer(folder, "test.1")
-    collectors = {name: Scripted(act) for name, act in acts.items()}
+    collectors = {name: Scripted(act, look) for name, act in acts.items()}
 
     async def run(clock: VirtualClock) -> None:
         def context(cost: Cost) -> Context:

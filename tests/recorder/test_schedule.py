@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, Rows
+from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
 from sanpath.recorder.source import INVENTORY_SECONDS
+from sanpath.transport.context import LiveContext
 from tests.recorder.support import PORT, SECOND, START_US, answers, record, row
 
 Act = Callable[[int], AsyncIterator[Item]]
@@ -198,6 +199,46 @@ def test_no_poll_is_started_while_the_recording_cannot_be_written(tmp_path: Path
     assert {(p.outcome, p.message) for p in found.polls("healthy")} == {
         ("skipped", "the recording cannot be written")
     }
+
+
+def trickling(every_seconds: float, answers: float) -> Callable[[Context], Awaitable[None]]:
+    """A device of whose inventory a part arrives again and again, and no more after so many parts."""
+
+    async def look(ctx: Context) -> None:
+        assert isinstance(ctx, LiveContext)
+        arrived = 0
+        while arrived < answers:
+            await asyncio.sleep(every_seconds)
+            ctx.cost.bytes_in += 1_400
+            arrived += 1
+        if answers == SILENT_AFTER:
+            await asyncio.Event().wait()
+
+    return look
+
+
+SILENT_AFTER = 5
+
+
+def test_an_inventory_may_take_as_long_as_the_device_answers(tmp_path: Path) -> None:
+    found = record(tmp_path, 100, look=trickling(9, 10), slow=answers)
+    (first, *_) = found.polls("slow", "ok")
+    assert first.ended - first.started == pytest.approx(90 * SECOND, abs=2)
+    assert not found.polls("slow", "failed", "partial")
+
+
+def test_an_inventory_whose_device_falls_silent_ends(tmp_path: Path) -> None:
+    found = record(tmp_path, 30, look=trickling(3, SILENT_AFTER), silent=answers)
+    first = found.polls("silent", "failed")[0]
+    assert (first.failure, first.message) == ("unreachable", "no answer within the deadline")
+    # From the last answer, which is seen up to a second later.
+    assert 10 * SECOND <= first.ended - first.started - 3 * SILENT_AFTER * SECOND <= 11 * SECOND
+
+
+def test_an_inventory_without_end_is_ended(tmp_path: Path) -> None:
+    found = record(tmp_path, INVENTORY_SECONDS + 20, look=trickling(1, float("inf")), endless=answers)
+    first = found.polls("endless", "failed")[0]
+    assert first.ended - first.started == pytest.approx(INVENTORY_SECONDS * SECOND, abs=2)
 
 
 def test_inventory_is_read_again_every_few_minutes(tmp_path: Path) -> None:
