@@ -20,8 +20,8 @@ from sanpath_collectors.fio.parse import Documents
 from tests.benchmarks.rounds import interleaved, ratios, spread
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
-ROUNDS = 5
-STEP_SECONDS = 20
+ROUNDS = 10
+STEP_SECONDS = 10
 _SIZE = "stty columns 120 rows 40"
 QUEUE_DEPTH = 16
 
