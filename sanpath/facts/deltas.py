@@ -168,8 +168,11 @@ class _Found:
     def windows(self, source: str, counters: Mapping[str, Column], told: Iterable[Windows]) -> None:
         for step, entity, seconds, ended, rates in told:
             samples = self._at(source, entity, step)
-            samples.seconds, samples.ended = seconds, ended
-            samples.rates = dict(zip(counters, rates, strict=True))
+            # Steps of one name at different times are one: each adds its windows.
+            samples.seconds += seconds
+            samples.ended += ended
+            for name, of_each in zip(counters, rates, strict=True):
+                samples.rates.setdefault(name, []).extend(of_each)
 
     def overall(
         self, source: str, counters: Mapping[str, Column], told: Iterable[Sums], busy: dict[str, float]
