@@ -216,8 +216,30 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """One explanation of what holds the test, ranked by its probability; those of a verdict sum to at most 1.
+
+    `verdict`: the kind of verdict it would be. `entity`: what it accuses, None: no element. `kind` as that of a
+    bottleneck, or the same as `verdict` where no element is accused. `because`: what speaks for it, `against`: what
+    speaks against it. `coincident`: elements that cannot be told from it, since their ceilings are the same.
+    """
+
+    verdict: Kind
+    kind: str
+    entity: str | None
+    direction: str
+    probability: float
+    because: Sequence[str] = ()
+    against: Sequence[str] = ()
+    coincident: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run: that of the step with the highest throughput.
+
+    `probability`: how often a verdict with evidence like this is right; `suspects`: all explanations that are left,
+    the most probable first, also where the verdict is `cannot_tell`.
 
     `knee_in_flight`: the I/Os in flight from which on more load buys only latency; None with `knee_below`: it lies
     below the fewest that were tested.
@@ -234,6 +256,8 @@ class Verdict:
     next: Next | None
     decide_with: str | None = None
     curves: Sequence[Curve] = ()
+    probability: float | None = None
+    suspects: Sequence[Suspect] = ()
 
 
 @dataclass(frozen=True, slots=True)
