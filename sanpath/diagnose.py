@@ -32,7 +32,7 @@ from sanpath.verdict.elements import elements
 from sanpath.verdict.findings import findings, stamps, unjudged
 from sanpath.verdict.in_flight import in_flight
 from sanpath.verdict.judged import Judgement
-from sanpath.verdict.judgement import judge
+from sanpath.verdict.judgement import judge_all
 from sanpath.verdict.model import (
     Diagnosis,
     DirectionResult,
@@ -109,7 +109,7 @@ def judged(recording: Recording, executor: Executor | None = None) -> tuple[Fact
     """The facts of a recording, and what limits each direction of each step: what a what-if starts from."""
     with _uncollected():
         facts = compute(recording, executor)
-        return facts, [judge(facts, load) for load in _meaningful(facts)]
+        return facts, judge_all(facts, _meaningful(facts))
 
 
 @contextmanager

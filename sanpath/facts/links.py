@@ -72,6 +72,11 @@ class _Port:
         """Bytes per second over the step."""
         return self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
 
+    def damage(self, counter: str) -> float | None:
+        """A counter of what went wrong: whoever receives a frame counts it, so both ends are added. None: neither
+        tells."""
+        return _sum(port.rate(counter) for port in (self.sample, self.far) if port is not None)
+
     def ends_ratio(self, direction: Direction) -> float | None:
         """What the other end of a link between switches counts, over what this one does; None: one is silent."""
         if self.far is None or not (here := self.mean(direction)):
@@ -198,7 +203,7 @@ def _row(
     switch = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
     ends = [speed for speed in (capable, switch) if speed is not None]
     on_path = _path_capable(topology, port.cable, paths)
-    errors = [port.sample.rate(f"{what}_total") for what in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")]
+    errors = [port.damage(f"{what}_total") for what in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")]
     return {
         "entity": port.cable.id,
         "step": step.name,
@@ -234,7 +239,7 @@ def _row(
         "receiver": _ends(topology, port.cable, direction)[1],
         "credit_stall_ratio": port.credit_stall(direction),
         "timeout_discards_per_second": port.sample.rate("discards_timeout_total"),
-        "crc_errors_per_second": port.sample.rate("crc_errors_total"),
+        "crc_errors_per_second": port.damage("crc_errors_total"),
         "link_resets_per_second": _sum(port.sample.rate(f"link_resets_{way}_total") for way in ("rx", "tx")),
         "credit_losses_per_second": port.sample.rate("credit_losses_total"),
         "ends_ratio": port.ends_ratio(direction),

@@ -61,6 +61,8 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     same = {"step": load.step, "direction": load.direction}
     rows = [row for row in tables["volume"].select(**same) if row["entity"] in volumes]
     own = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
+    if len(rows) > 1 and number(own or {}, "bytes_per_second") < (1 - _SAME) * load.bytes_per_second:
+        own = _together(load, rows)
     for row in tables["array"].select(**same):
         size = number(row, "bytes_per_second")
         if row["entity"] not in arrays or not isclose(size, load.bytes_per_second, rel_tol=_SAME):
@@ -69,6 +71,43 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         if own is None or same_operations(load, row) or not same_operations(load, own):
             return row
     return own
+
+
+_TIMES = (
+    "service_seconds",
+    "queue_seconds",
+    "qos_limit_seconds",
+    "array_seconds",
+    "spread_seconds",
+    "response_seconds",
+    "san_seconds",
+    "growth",
+    "growth_within",
+)
+
+
+def _together(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
+    """The volumes of a load as one: rates added, times a mean over the I/Os; None where one of them does not tell.
+    It is called what the volume with the most I/Os inside is called."""
+    operations = sum(number(row, "ops_per_second") for row in rows)
+    counted = sum(number(row, "bytes_per_second") for row in rows)
+    foreign = max(0.0, 1 - load.bytes_per_second / counted) if counted and load.bytes_per_second else None
+    means = {
+        name: None
+        if any(row[name] is None for row in rows)
+        else sum(number(row, "ops_per_second") * number(row, name) for row in rows) / operations
+        for name in _TIMES
+    }
+    queue, service = means["queue_seconds"], means["service_seconds"]
+    return {
+        **max(rows, key=lambda row: number(row, "ops_per_second") * number(row, "array_seconds")),
+        **means,
+        "windows": min(int(number(row, "windows")) for row in rows),
+        "ops_per_second": operations,
+        "bytes_per_second": counted or None,
+        "queue_ratio": queue / service if queue is not None and service else None,
+        "foreign_ratio": 0.0 if foreign is not None and foreign < SHARED else foreign,
+    }
 
 
 def same_operations(load: LoadFacts, row: FactRow) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.load import planes as catalogue_planes
@@ -11,7 +11,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import host_of, machine_of
+from sanpath.topology.paths import hosts_of, machines_of
 
 _SAME = 0.05
 """A device carries the load's I/O when their rates agree within this."""
@@ -23,15 +23,53 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     """The planes on the path of the load's I/O that were observed, from the load down; one row a plane.
 
     Only what carries the load's bytes (its operations, where bytes are not counted: they may be split on the way) is
-    on its path; a device that several loads share tells of none.
+    on its path: one device, or all those of the load together. A device that several loads share tells of none.
     """
     path = path_of(topology, load)
     order = catalogue_planes()
     found: dict[str, FactRow] = {}
-    carrying = [row for row in planes.select(step=load.step, direction=load.direction) if _carries(row, load)]
+    here = planes.select(step=load.step, direction=load.direction)
+    carrying = [row for row in here if _carries(row, load)]
     for row in [*(row for row in carrying if row["entity"] in path), *_below_disks(topology, load, path, carrying)]:
         found.setdefault(str(row["plane"]), row)
+    for plane in {str(row["plane"]) for row in here} - found.keys():
+        several = beside_each_other(topology, load, planes, plane)
+        if len(several) > 1 and _carries(row := together(several), load):
+            found[plane] = row
     return [found[name] for name in sorted(found, key=lambda name: order[name].order)]
+
+
+def beside_each_other(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:
+    """One row for each device that the load may pass at a plane: of several sources that of the finest clock."""
+    path = path_of(topology, load)
+    here = planes.select(step=load.step, direction=load.direction, plane=plane)
+    return _finest(row for row in here if row["entity"] in path)
+
+
+def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
+    """One row a device: of several sources that of the finest clock."""
+    found: dict[str, FactRow] = {}
+    for row in sorted(rows, key=lambda row: number(row, "resolution_seconds")):
+        found.setdefault(str(row["entity"]), row)
+    return list(found.values())
+
+
+def together(rows: Sequence[FactRow]) -> FactRow:
+    """Devices beside each other as one: rates and I/Os in flight added, latency a mean over the I/Os. It is called
+    what the device with the most I/Os in flight is called; a depth that one of them does not tell is not known."""
+    operations = sum(number(row, "ops_per_second") for row in rows)
+    flying = sum(number(row, "in_flight_measured") for row in rows)
+    depths = [row["queue_depth"] for row in rows]
+    return {
+        **max(rows, key=lambda row: number(row, "in_flight_measured")),
+        "windows": min(int(number(row, "windows")) for row in rows),
+        "ops_per_second": operations,
+        "bytes_per_second": sum(number(row, "bytes_per_second") for row in rows) or None,
+        "in_flight_measured": flying,
+        "latency_seconds": flying / operations,
+        "resolution_seconds": max(number(row, "resolution_seconds") for row in rows),
+        "queue_depth": None if None in depths else sum(number(row, "queue_depth") for row in rows),
+    }
 
 
 def _below_disks(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
@@ -40,7 +78,7 @@ def _below_disks(topology: Topology, load: LoadFacts, path: set[str], carrying: 
     disks = [entity for entity in path if entity.startswith("vdisk:")]
     if not disks or any(topology.related(disk, "backed_by", "lun") for disk in disks):
         return []
-    hosts = {host for root in load.roots if (host := host_of(topology, root)) is not None}
+    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
     own = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
     rows = [row for row in carrying if row["entity"] in own]
     return rows if len({row["entity"] for row in rows}) == 1 else []
@@ -110,8 +148,7 @@ def path_of(topology: Topology, load: LoadFacts) -> set[str]:
     found: set[str] = set()
     for root in load.roots:
         found |= set(topology.related(root, "attached_to" if root.startswith("host:") else "targets", "lun"))
-        machine = machine_of(topology, root)
-        disks = topology.related(machine, "attached_to", "vdisk") if machine is not None else []
+        disks = [disk for m in machines_of(topology, root) for disk in topology.related(m, "attached_to", "vdisk")]
         found |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
     return found
 

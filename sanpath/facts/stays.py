@@ -9,7 +9,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.model import Step
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.moves import Told, moves
-from sanpath.topology.paths import machine_of
+from sanpath.topology.paths import machines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def moves_in(known: Sequence[Stay], load: LoadFacts) -> list[Moved]:
     for stay in known:
         step = next((step for step in stay.steps if step.name == load.step), None)
         if step is not None:
-            machines = {machine_of(stay.topology, root) for root in load.roots}
+            machines = {machine for root in load.roots for machine in machines_of(stay.topology, root)}
             found += [move for move in stay.moved if move.vm in machines and move.seen <= step.end]
     return found
 

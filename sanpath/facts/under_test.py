@@ -10,7 +10,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import host_of, machine_of
+from sanpath.topology.paths import hosts_of, machines_of
 
 _PART = 0.2
 """Where nobody says what the load uses, a block device with this share of its I/Os is taken for it."""
@@ -53,8 +53,8 @@ def under_test(
         main = max(here, key=lambda load: (load.bytes_per_second, load.ops_per_second))
         told = by_step.get(step, {})
         roots = dict.fromkeys(root for load in here for root in load.roots)
-        hosts = _known(host_of(topology, root) for root in roots)
-        machines = _known([*(machine_of(topology, root) for root in roots), *hosts])
+        hosts = _known(host for root in roots for host in hosts_of(topology, root))
+        machines = _known([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
         devices = _devices(topology, list(roots), machines, told, sum(load.ops_per_second for load in here))
         loaded = links.select(step=step, on_loaded_path=True)
         seen = all(row["utilisation"] is not None for row in loaded)
@@ -95,7 +95,7 @@ def names(topology: Topology, lun: str) -> dict[str, FactValue]:
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
     """The platform of the hosts of the test. None: not told, or they differ."""
-    hosts = {host for load in loads for root in load.roots if (host := host_of(topology, root)) is not None}
+    hosts = {host for load in loads for root in load.roots for host in hosts_of(topology, root)}
     found = {platform(topology, host) for host in hosts}
     return found.pop() if len(found) == 1 else None
 

@@ -9,7 +9,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import machine_of, targets_of
+from sanpath.topology.paths import machines_of, targets_of
 
 _WINDOWS = 8
 """Fewer windows tell no trend from chance."""
@@ -79,7 +79,7 @@ def _cache(topology: Topology, load: LoadFacts) -> float | None:
 
 def _memory(topology: Topology, load: LoadFacts) -> float | None:
     """Memory of the machines that the load runs on: what a file cache may take."""
-    machines = {machine_of(topology, root) for root in load.roots}
+    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     sizes = [topology.entities[m].attributes.get("memory_bytes") if m is not None else None for m in machines]
     return _number(sizes if None not in sizes else None, sum)
 

@@ -101,6 +101,26 @@ def machine_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(load, "runs_on")), None)
 
 
+def machines_of(topology: Topology, load: str) -> list[str]:
+    """The virtual machines or hosts a load runs on: its own, or those of its jobs, which may run on several."""
+    own = machine_of(topology, load)
+    if own is not None:
+        return [own]
+    jobs = topology.related(load, "member_of", "load")
+    return sorted({machine for job in jobs if (machine := machine_of(topology, job)) is not None})
+
+
+def hosts_of(topology: Topology, load: str) -> list[str]:
+    """The hosts a load runs on, directly or in virtual machines."""
+    if (own := host_of(topology, load)) is not None:
+        return [own]
+    found: list[str] = []
+    for machine in machines_of(topology, load):
+        is_host = topology.entities[machine].kind == "host"
+        found += [machine] if is_host else topology.related(machine, "runs_on", "host")[:1]
+    return list(dict.fromkeys(found))
+
+
 def host_of(topology: Topology, load: str) -> str | None:
     """The host a load runs on, directly or in a virtual machine. None: not known."""
     machine = machine_of(topology, load)
@@ -110,9 +130,8 @@ def host_of(topology: Topology, load: str) -> str | None:
 
 
 def initiators_of(topology: Topology, load: str) -> list[str]:
-    """The initiator ports of the host a load runs on."""
-    host = host_of(topology, load)
-    return topology.related(host, "attached_to", "hba") if host is not None else []
+    """The initiator ports of the hosts a load runs on."""
+    return [hba for host in hosts_of(topology, load) for hba in topology.related(host, "attached_to", "hba")]
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
@@ -134,7 +153,7 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     if load.startswith("host:"):
         luns = topology.related(load, "attached_to", "lun")
         volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
-    if not volumes and (host := host_of(topology, load)):
+    for host in [] if volumes else hosts_of(topology, load):
         presented = topology.related(host, "presents", "volume")
         volumes |= set(presented) if len(presented) == 1 else set()
     return ports, volumes
@@ -149,7 +168,7 @@ def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
     """Kind → source → ids, as that source has them, of what lies on the ways of any load's I/O."""
     loads = [entity.id for entity in topology.of_kind("load")] or [host.id for host in topology.of_kind("host")]
     ends = {end for path in io_paths(topology, *loads) for c in path.cables for end in (c.switch_port, c.device)}
-    machines = {machine for load in loads if (machine := machine_of(topology, load)) is not None}
+    machines = {machine for load in loads for machine in machines_of(topology, load)}
     devices = {d for m in machines for kind in ("lun", "vdisk") for d in topology.related(m, "attached_to", kind)}
     found: dict[str, dict[str, set[str]]] = {}
     for entity in {*ends, *devices, *targets_of(topology, *loads)[1]}:
@@ -159,15 +178,15 @@ def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
 
 
 def _paths(topology: Topology, load: str) -> list[IoPath]:
-    host = host_of(topology, load)
-    if host is None:
+    owners = {hba: host for host in hosts_of(topology, load) for hba in topology.related(host, "attached_to", "hba")}
+    if not owners:
         return []
     ports, volumes = _targets(topology, load)
     arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
     by_ends = {frozenset((c.switch_port, device)): c for c in cables(topology) for device in c.devices}
     fabric = _fabric(topology, by_ends)
     found = []
-    for hba in initiators_of(topology, load):
+    for hba, host in owners.items():
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
             if (ports and port.id not in ports) or (arrays and array not in arrays):

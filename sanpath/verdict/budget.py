@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
-from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.facts.compute import Facts
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
@@ -19,7 +17,8 @@ from sanpath.facts.pairs import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
-from sanpath.verdict.queues import HostQueue, below_queues, host_queues
+from sanpath.verdict.places.segments import wire_seconds
+from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 
 _HELD_UP = 2.0
 """A transfer that takes this many times what the wire needs waits for something."""
@@ -46,20 +45,6 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     off += queues[-1].resolution_seconds if queues else 0.0
     unexplained = rest - off, rest + off
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
-
-
-def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Time of one block on the slowest link of the loaded path, frames and gaps included; None: unknown. `speeds`:
-    link → data rate in bytes a second, for links that are thought to run at another one."""
-    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    size, speeds = load.operation_bytes, speeds or {}
-    times = []
-    for row in rows:
-        rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
-        if rate and size and row["technology"] in ("fibre_channel", "ethernet"):
-            technology = cast(Technology, row["technology"])
-            times.append(size * counted_per_payload(technology, size) / full_ratio(technology, size) / rate)
-    return max(times, default=None)
 
 
 def _array_parts(row: FactRow, limiter: str | None, layer: str | None) -> list[BudgetPart]:

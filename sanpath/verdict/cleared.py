@@ -12,7 +12,8 @@ from sanpath.rulebook.model import Finding
 from sanpath.verdict.evidence import BUSY, array_dominates, flat_over_load, queues_inside, response_small
 from sanpath.verdict.judged import WINDOWS, Judgement
 from sanpath.verdict.model import Cleared
-from sanpath.verdict.no_limit import slow_transfer
+from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.units import duration, percent
 
 _CALM = 2.0
@@ -21,6 +22,8 @@ _CALM = 2.0
 
 _WAITS = 0.5
 """Waiting half as long as being served is a beginning queue."""
+_SLOW_TRANSFER = 5.0
+"""Transfer time this many times that of the wire, at a free link, is somebody's wait."""
 _IDLE = 0.001
 """A link below it carries only what keeps it up."""
 
@@ -35,8 +38,11 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
 
 
 def _held_up(facts: Facts, judged: Judgement) -> bool:
-    row = array_side(facts.topology, judged.load, facts.tables)
-    return judged.limiter is None and slow_transfer(facts, judged.load, row) is not None
+    row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts, judged.load)
+    if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
+        return False
+    transfer = number(row, "san_seconds")
+    return transfer >= max(_SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:

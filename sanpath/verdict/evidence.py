@@ -13,7 +13,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import SHARED, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.queues import below_queues
+from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.units import percent
 
 FULL_WINDOWS = 0.9

@@ -10,7 +10,7 @@ from sanpath.facts.pairs import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.law import little, throughput
-from sanpath.verdict.link_limit import MOSTLY_OTHERS, others_share
+from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.model import Bottleneck, Cleared
 from sanpath.verdict.units import bandwidth, count, iops, percent
 

@@ -5,13 +5,12 @@ What binds is never healthy, and what was not seen, not steady or hidden in an a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import BUSY, queues_inside
-from sanpath.verdict.queues import limiting_queue, throttle
+from sanpath.facts.table import number
+from sanpath.verdict.evidence import BUSY, not_seen, queues_inside
+from sanpath.verdict.places.host_queues import throttle
+from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.settled import drift
 from sanpath.verdict.units import iops, percent
 
@@ -34,10 +33,12 @@ def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
     return (total, reached) if len(here) == len(mine) and reached >= _MET * total > 0 else None
 
 
-def not_healthy(
-    facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None, unseen: Sequence[str]
-) -> str | None:
-    """Why a test whose rate is met may not be called healthy; None: it may."""
+def not_healthy(table: PlaceTable) -> str | None:
+    """Why a load that asks for no more may not be called healthy, "" where no rate is known to be met; None: it may."""
+    facts, load, array, links = table.facts, table.load, table.array, table.on_path
+    if not load.in_flight_configured or rate_met(facts, load) is None:
+        return ""
+    unseen = not_seen(facts, load, links, array)
     if unseen:
         return f"{unseen[0]} could not be seen"
     for row in links:
@@ -47,7 +48,7 @@ def not_healthy(
         return f"a process of the load uses {percent(load.cpu_ratio)} of a core"
     if array is not None and (queues_inside(array, _WAITS) or array["qos_limit_seconds"]):
         return f"I/Os wait in {array['entity']}"
-    if throttle(facts, load) is not None or limiting_queue(facts, load) is not None:
+    if throttle(facts, load) is not None:
         return "a queue above the storage is full"
     if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
         return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: bursts hide in it"

@@ -11,7 +11,7 @@ from sanpath.facts.table import number
 from sanpath.model import Step
 from sanpath.verdict.law import little
 from sanpath.verdict.model import InFlight, PlaneInFlight
-from sanpath.verdict.queues import HostQueue, host_queues
+from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
 """Entity kind → fact table that tells how many it lets through."""

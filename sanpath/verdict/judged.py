@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.verdict.model import Bottleneck, Grade, Kind, Next
-from sanpath.verdict.queues import throttle
+from sanpath.verdict.model import Bottleneck, Grade, Kind, Next, Suspect
+from sanpath.verdict.places.host_queues import throttle
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""
@@ -19,6 +19,7 @@ class Judgement:
 
     `following`: what would limit next; None: nothing says. `decide_with`: the measurement that would decide what
     cannot be told. `windows`: whole windows of the slowest source.
+    `probability` and `suspects`: as those of a verdict.
     """
 
     load: LoadFacts
@@ -29,16 +30,13 @@ class Judgement:
     decide_with: str | None = None
     windows: int = 0
     following: Next | None = None
+    probability: float = 0.0
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def limiter(self) -> str | None:
         """The saturated element, None when there is none."""
         return self.bottlenecks[0].entity if self.kind == "bottleneck" and self.bottlenecks else None
-
-
-def graded(best: Grade, windows: int) -> Grade:
-    """A grade that enough windows bear out, else C."""
-    return best if windows >= WINDOWS else "C"
 
 
 def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:

@@ -1,64 +1,158 @@
-"""The judgement of one step and direction: what is saturated, what only throttles, or what else holds the test.
+"""The judgement of every step and direction: which of the claims made of it is believed, and how surely.
 
-The law: where I/O waits is not what limits it. A full queue above a saturated element is a throttle; its wait is
-booked to that element. So the elements are asked first, from the one whose limit is certain to the one that is
-inferred; a queue is the cause only when nothing below it is near its limit.
+Where I/O waits is not what limits it: a full queue above a saturated element is a throttle, and the weighing books its
+wait to that element. Nothing is asked in turn: all claims compete over one table of places.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import exp
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side
 from sanpath.facts.stays import moves_in
-from sanpath.facts.table import number
-from sanpath.verdict.array_limit import array_bottleneck, configured_cap
-from sanpath.verdict.data_sheet import data_sheet_limit
-from sanpath.verdict.drain import drained
-from sanpath.verdict.evidence import BUSY, array_saturated, capped, full_with_more, is_full, not_seen
+from sanpath.verdict.experiments import decide
+from sanpath.verdict.healthy import not_healthy
 from sanpath.verdict.judged import Judgement
-from sanpath.verdict.link_limit import link_bottleneck
-from sanpath.verdict.no_limit import without_bottleneck
-from sanpath.verdict.queue_limit import path_bottleneck, queue_bottleneck, serialised
-from sanpath.verdict.queues import limiting_queue
+from sanpath.verdict.model import Grade, Kind, Suspect
+from sanpath.verdict.places.table import PlaceTable, place_tables
+from sanpath.verdict.posterior import Suspicion, weighed
 from sanpath.verdict.settled import as_far_as_steady
-from sanpath.verdict.uncounted import held_at_ceiling
+
+NAMED = 0.5
+"""Probability from which on a suspect is named: it is more probable than all others together."""
+_SURE: Sequence[tuple[float, Grade]] = ((0.97, "A"), (0.85, "B"))
+"""Probability from which on a verdict has a grade."""
+_COINCIDENT = 0.1
+"""Links whose probability is at least this share of the most probable one's are full with it."""
+_QUEUEING = 0.2
+"""Share of the latency that may wait or be unexplained where nothing is said to limit."""
+_LISTED = 0.005
+_MOST = 8
 
 
-def judge(facts: Facts, load: LoadFacts) -> Judgement:
-    """Judge one step and direction, on the host that the load ran on in it. A step in which it moved to another one
-    is a mixture of both."""
-    here = facts.at(load.step)
-    found = as_far_as_steady(here, _judge(here, load))
-    start = next((step.start for step in facts.steps if step.name == load.step), 0)
-    moved = any(move.seen >= start for move in moves_in(facts.stays, load))
-    return replace(found, grade="C") if moved else found
+def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
+    """One judgement a load, on the host that it ran on in its step."""
+    tables = place_tables(facts, loads)
+    return [_judge(table, found) for table, found in zip(tables, weighed(tables), strict=True)]
 
 
-def _judge(facts: Facts, load: LoadFacts) -> Judgement:
-    links = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    array = array_side(facts.topology, load, facts.tables)
-    rows = [*links, *([array] if array else [])]
-    told = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    windows = min(told, default=load.windows)
-    if array is not None and capped(facts, load, array):
-        return configured_cap(facts, load, array, windows)
-    if full := [row for row in links if is_full(row)] or full_with_more(facts, load, links):
-        return link_bottleneck(facts, load, full, array, windows)
-    if (held_up := drained(facts, load, links, array, windows)) is not None:
-        return held_up
-    if array is not None and array_saturated(facts, load, links, array):
-        return array_bottleneck(facts, load, links, array, windows)
-    if (held := held_at_ceiling(facts, load, windows)) is not None:
-        return held
-    all_seen = not not_seen(facts, load, links, array)
-    if all_seen and (used := serialised(facts, load, links)):
-        return path_bottleneck(facts, load, used, windows)
-    queue = limiting_queue(facts, load)
-    if queue is not None and all_seen and all(number(row, "utilisation") < BUSY for row in links):
-        return queue_bottleneck(load, queue, windows)
-    if (promised := data_sheet_limit(facts, load, windows)) is not None:
-        return promised
-    return without_bottleneck(facts, load, links, array, windows)
+def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
+    facts, load = table.facts, table.load
+    groups = _grouped(found)
+    suspects = tuple(_suspect(load, group) for group in groups[:_MOST] if _together(group) >= _LISTED)
+    first = groups[0]
+    kind, why_not = _kind(table, first)
+    known = _known(table.windows)
+    probability = _together(first) * known
+    if probability < NAMED * known:
+        kind = "cannot_tell"
+    conclusion = first[0].claim.conclude([one.claim for one in first])
+    decision = decide(table, groups)
+    if kind == "cannot_tell":
+        because = _undecided(groups, why_not)
+        judged = Judgement(load, kind, "C", (), because, decision, table.windows)
+    else:
+        because = (*conclusion.because, *why_not)
+        bottlenecks = tuple(replace(b, because=tuple(b.because)) for b in conclusion.bottlenecks)
+        judged = Judgement(
+            load, kind, _grade(probability), bottlenecks, because, decision, table.windows, conclusion.following
+        )
+    judged = replace(judged, probability=probability, suspects=suspects)
+    settled = as_far_as_steady(facts, judged)
+    # A step in which the virtual machine moved to another host is a mixture of both.
+    moved = any(move.seen >= table.step.start for move in moves_in(facts.stays, load))
+    return replace(settled, grade="C") if moved else settled
+
+
+def _grouped(found: Sequence[Suspicion]) -> list[list[Suspicion]]:
+    """Suspicions that come to the same verdict together: of one element, and of links that are full together. The
+    most probable group first."""
+    groups: list[list[Suspicion]] = []
+    for one in found:
+        mine = next((group for group in groups if _belongs(one, group[0])), None)
+        if mine is None:
+            groups.append([one])
+        else:
+            mine.append(one)
+    return sorted(groups, key=lambda group: -_together(group))
+
+
+def _belongs(one: Suspicion, first: Suspicion) -> bool:
+    mine, theirs = one.claim, first.claim
+    if mine.verdict != theirs.verdict:
+        return False
+    if mine.kind == theirs.kind == "link":
+        return one.probability >= _COINCIDENT * first.probability and mine.conclude.func is theirs.conclude.func  # type: ignore[attr-defined]
+    return mine.entity == theirs.entity and (mine.kind == theirs.kind or mine.entity is not None)
+
+
+def _together(group: Sequence[Suspicion]) -> float:
+    return sum(one.probability for one in group)
+
+
+def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
+    """The kind of verdict the group comes to, and why it is not the better one that it might be."""
+    kind = first[0].claim.verdict
+    if kind in ("concurrency_limited", "demand_limited") and (waits := _waiting(table)) is not None:
+        return "cannot_tell", (waits,)
+    if kind == "demand_limited" and first[0].claim.conclude is not None:
+        return _healthy(table)
+    return kind, ()
+
+
+def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
+    why_not = not_healthy(table)
+    if why_not is None:
+        return "healthy", ()
+    return "demand_limited", (why_not,) if why_not else ()
+
+
+def _waiting(table: PlaceTable) -> str | None:
+    """Where more of the latency waits than a test without a limit shows; None: nowhere."""
+    for segment in table.segments:
+        if segment.wait[0] > _QUEUEING * table.load.latency_seconds:
+            return f"{segment.wait[0] / table.load.latency_seconds:.0%} of the latency wait: {segment.source}"
+    return None
+
+
+def _undecided(groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:
+    named = [(_name(group[0]), _together(group)) for group in groups[:2]]
+    several = " or ".join(f"{name} ({share:.0%})" for name, share in named)
+    return (f"it may be {several}", *why_not)
+
+
+def _name(one: Suspicion) -> str:
+    claim = one.claim
+    if claim.entity is not None:
+        return f"{claim.entity} ({claim.kind.replace('_', ' ')})" if claim.kind == "path_policy" else claim.entity
+    return {
+        "concurrency_limited": "too little in flight",
+        "demand_limited": "a load that wants no more",
+        "generator_limited": "the load generator",
+    }.get(claim.verdict, "something that nobody reads")
+
+
+def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
+    first = group[0].claim
+    return Suspect(
+        first.verdict,
+        first.kind,
+        first.entity,
+        load.direction,
+        _together(group),
+        tuple(e.words for e in first.evidence if e.weight > 0),
+        tuple(e.words for e in first.evidence if e.weight < 0),
+        tuple(dict.fromkeys(o.claim.entity for o in group[1:] if o.claim.entity not in (None, first.entity))),  # type: ignore[arg-type]
+    )
+
+
+def _grade(probability: float) -> Grade:
+    return next((grade for least, grade in _SURE if probability >= least), "C")
+
+
+def _known(windows: int) -> float:
+    """How much of a step its whole windows tell: four of them tell nearly all, one or two little."""
+    return 1 - 0.6 / (1 + exp(3 * (windows - 2.9)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
@@ -12,13 +13,26 @@ from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.predict import calmest
 
 SAME_THROUGHPUT = 0.03
+_AS_MANY = 0.7
+"""Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 
 
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
-    """The judgement of the step with the highest throughput; within 3 %, that with most in flight."""
-    best = max(j.load.bytes_per_second for j in judgements)
-    near = [j for j in judgements if j.load.bytes_per_second >= best * (1 - SAME_THROUGHPUT)]
-    return max(near, key=lambda j: (j.load.in_flight_measured, j.load.bytes_per_second))
+    """Of the step with the highest throughput, within 3 % that with most in flight, the direction in which its I/Os
+    spend their time."""
+    moved: defaultdict[str, float] = defaultdict(float)
+    flying: defaultdict[str, float] = defaultdict(float)
+    for j in judgements:
+        moved[j.load.step] += j.load.bytes_per_second
+        flying[j.load.step] += j.load.in_flight_measured
+    best = max(moved.values())
+    near = [step for step, size in moved.items() if size >= best * (1 - SAME_THROUGHPUT)]
+    step = max(near, key=lambda name: (flying[name], moved[name]))
+    here = [j for j in judgements if j.load.step == step]
+    most = max(j.load.in_flight_measured for j in here)
+    # A mixed loop is held by the direction that is held: the other one then has too little in flight.
+    alike = [j for j in here if j.load.in_flight_measured >= _AS_MANY * most]
+    return max(alike, key=lambda j: (bool(j.bottlenecks), j.load.in_flight_measured))
 
 
 def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence[Cleared]) -> Verdict:
@@ -44,6 +58,8 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         judged.following,
         judged.decide_with,
         curves(facts.topology, [j.load for j in judgements]),
+        judged.probability,
+        judged.suspects,
     )
 
 

@@ -1,29 +1,24 @@
-"""Queues of the host between the planes that were observed: what waits there, and which queue limits by itself.
-
-A full queue limits when nothing below it has slowed down: throughput is then its slots over the latency without a
-queue (R0). With the loaded latency the same division always gives the throughput, and every full queue would limit.
-"""
+"""Queues of guest and host between the planes that were observed: what waits there, and how many each lets through."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from sanpath.facts import planes
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.planes import beside_each_other
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import machine_of
 
-_NEAR_R0 = 1.3
-"""Latency below the queue up to this many times R0 has not begun to grow."""
-_HALF = 0.55
-"""Half as many in flight, as measured: of 16 that are offered 16.1 are seen beside a queue of 32."""
 _FILLED = 0.95
 """Share of its slots from which a queue is full."""
+_CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk")
+"""Planes whose latency contains the wait for a slot of the device (Linux await, PerfMon)."""
+_ALONE = 0.95
+"""A device with this share of a plane's I/Os is that plane."""
 _HOST = ("kernel", "device")
 """Planes of the hypervisor; what waits above them waits in its kernel."""
 
@@ -46,19 +41,6 @@ class HostQueue:
     offered: float
     admitted: float
     depth: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class FullQueue:
-    """The queue of a block device. `slots`: the I/Os it lets through; `r0_seconds`: latency below it, from a step
-    with `r0_in_flight` that did not fill it."""
-
-    entity: str
-    layer: Layer
-    slots: float
-    below_seconds: float
-    r0_seconds: float
-    r0_in_flight: float
 
 
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
@@ -87,7 +69,45 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
             )
         )
         above, seconds, off, offered = plane, below, resolution, number(row, "in_flight_measured")
+    if found and (inside := _inside_clock(facts, load, found[-1])) is not None:
+        found.append(inside)
     return found
+
+
+def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
+    """The queue of the block device itself, where the operating system's clock contains it: of more I/Os in flight
+    than the device has slots the others wait. None: no device has more, or nobody tells its slots."""
+    if last.plane not in _CLOCKS_WITH_QUEUE:
+        return None
+    rows = beside_each_other(facts.topology, load, facts.tables["plane"], last.plane)
+    own = [row for row in rows if row["entity"] == last.entity]
+    if own and number(own[0], "in_flight_measured") >= _ALONE * last.admitted:
+        rows = own
+    offered = admitted = slots = 0.0
+    for row in rows:
+        device = next(iter(facts.tables["device"].select(step=load.step, entity=row["entity"])), None)
+        if device is None or not device["queue_depth"] or not device["in_flight"]:
+            return None
+        share = min(1.0, number(device, "queue_depth") / number(device, "in_flight"))
+        offered += number(row, "in_flight_measured")
+        admitted += number(row, "in_flight_measured") * share
+        slots += number(device, "queue_depth")
+    if not rows or admitted >= offered:
+        return None
+    below = last.below_seconds * admitted / offered
+    return HostQueue(
+        last.entity,
+        "device",
+        last.plane,
+        last.layer,
+        last.below_seconds - below,
+        last.resolution_seconds,
+        below,
+        last.resolution_seconds,
+        last.admitted,
+        last.admitted * admitted / offered,
+        slots,
+    )
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:
@@ -108,45 +128,6 @@ def load_layer(facts: Facts, load: LoadFacts) -> Layer:
     """The layer that a load's own block device belongs to."""
     machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
     return "guest" if machine is not None and facts.topology.entities[machine].kind == "vm" else "host"
-
-
-def limiting_queue(facts: Facts, load: LoadFacts) -> FullQueue | None:
-    """The queue that limits this load by itself. None: none is full, what is below it has slowed down, or no step
-    tells its size or the latency without a queue."""
-    for queue in reversed(host_queues(facts, load)):
-        seen = [(other, same) for other in facts.loads if (same := _same(facts, other, load, queue)) is not None]
-        if not any(same.admitted <= _HALF * same.offered for _, same in seen):
-            continue
-        slots = max(same.depth or same.admitted for _, same in seen)
-        calm_load, calm = min(seen, key=lambda pair: pair[0].in_flight_measured)
-        # One that was offered more than its slots and let half of them through is no queue: the load holds I/Os back.
-        free_once = calm.admitted <= _HALF * slots and calm.offered <= slots
-        if not free_once or queue.admitted < _FILLED * slots or not _near(facts, load, queue, calm):
-            return None
-        r0 = calm.below_seconds
-        return FullQueue(queue.entity, queue.layer, slots, queue.below_seconds, r0, calm_load.in_flight_measured)
-    return None
-
-
-def _same(facts: Facts, other: LoadFacts, load: LoadFacts, queue: HostQueue) -> HostQueue | None:
-    """The same queue under another load of the same I/Os."""
-    if not other.comparable(load):
-        return None
-    queues: Sequence[HostQueue] = host_queues(facts, other)
-    return next((same for same in queues if (same.entity, same.plane) == (queue.entity, queue.plane)), None)
-
-
-def _near(facts: Facts, load: LoadFacts, queue: HostQueue, calm: HostQueue) -> bool:
-    """Whether latency below the queue has not begun to grow. Where the clocks there are too coarse to tell, the time
-    of the array tells."""
-    most = queue.below_seconds + queue.resolution_seconds
-    if most <= _NEAR_R0 * (calm.below_seconds - calm.resolution_seconds):
-        return True
-    least = queue.below_seconds - queue.resolution_seconds
-    if least > _NEAR_R0 * (calm.below_seconds + calm.resolution_seconds):
-        return False
-    array = array_side(facts.topology, load, facts.tables)
-    return array is not None and array["growth"] is not None and number(array, "growth") <= _NEAR_R0
 
 
 def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:

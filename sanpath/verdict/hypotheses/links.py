@@ -1,16 +1,19 @@
-"""A full link of the loaded path as what limits."""
+"""A link that was counted is full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import array_calm, flat_over_load, is_full
-from sanpath.verdict.judged import Judgement, graded, wait_at
-from sanpath.verdict.model import Bottleneck, Grade, Next
+from sanpath.verdict.evidence import flat_over_load, is_full
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, stall_weight
+from sanpath.verdict.judged import wait_at
+from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.predict import next_limit
 from sanpath.verdict.units import bandwidth, count, iops, percent
 
@@ -18,14 +21,38 @@ COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving one alone moves nothing."""
 MOSTLY_OTHERS = 0.5
 """Share of a link's bytes from which on it is somebody else who fills it."""
+_BUSY = 0.5
+"""A port behind which others wait for credit is full, or does not drain: then it carries little."""
+_MAYBE = -0.7
+"""Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
 _SHORT = 0.02
 """A link that stays further than this below what a full one reads may be held there by a cap that nobody sees."""
 
 
-def link_bottleneck(
-    facts: Facts, load: LoadFacts, full: Sequence[FactRow], array: FactRow | None, windows: int
-) -> Judgement:
-    """`full`: the saturated links of the loaded path. The lowest ceiling binds; coincident ones are named with it."""
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for every counted link that carries the load, or may."""
+    explains = table.indices("fabric", "array_door", "below")
+    for row in table.links:
+        if row["utilisation"] is None or not row["full_ratio"]:
+            continue
+        used = number(row, "utilisation") / number(row, "full_ratio")
+        words = f"{row['entity']} is at {percent(used)} of what a full link reads"
+        evidence = [Evidence(words, at_limit(used))]
+        stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
+        if stall > 0 and used >= _BUSY:
+            words = f"ports that send to it wait for credit {percent(stall)} of the time"
+            evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
+        if row["on_loaded_path"] is None:
+            evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
+        entity = str(row["entity"])
+        conclude = partial(_conclude, table)
+        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude)
+
+
+def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+    """The lowest ceiling binds; coincident links are named with it."""
+    facts, load = table.facts, table.load
+    full = [row for row in table.links if row["entity"] in {claim.entity for claim in named}]
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Nearest to the host first: that is where a person can look first.
@@ -33,9 +60,8 @@ def link_bottleneck(
     first = binding[0]
     calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
-    capped = array is None and number(first, "full_ratio") - number(first, "utilisation") > _SHORT
     because = _because(load, first, calm)
-    if capped:
+    if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _SHORT:
         because += ("a little less than a full link reads: without the array's word a cap there is not excluded",)
     known = lowest < float("inf")
     bottleneck = Bottleneck(
@@ -52,14 +78,7 @@ def link_bottleneck(
         because=because,
         overturn_if=_overturn(first),
     )
-    best: Grade = "A" if calm is not None or array_calm(load, array) else "B"
-    if others_share(first) > MOSTLY_OTHERS:
-        best = "B"
-    if capped:
-        best = "C"
-    return Judgement(
-        load, "bottleneck", graded(best, windows), (bottleneck,), because, None, windows, following=following
-    )
+    return Conclusion((bottleneck,), because, following)
 
 
 def others_share(row: FactRow) -> float:

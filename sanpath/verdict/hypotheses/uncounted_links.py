@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
@@ -18,13 +19,20 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, io_paths
-from sanpath.verdict.evidence import flat_over_load, flat_throughput
-from sanpath.verdict.judged import Judgement, wait_at
+from sanpath.verdict.evidence import flat_over_load
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, count, iops, percent
 
-_AT_CEILING = (0.97, 1.01)
-"""Throughput over the payload of a full link that counts as standing at it; the frame model is good to 1 %."""
+_MODEL = 0.015
+"""The frame model is good to 1 %, throughput to as much."""
+_UNCOUNTED = -1.0
+"""Log-odds of standing at a link's payload by chance: a test with no counter could stand anywhere."""
+_IN_TURN = -0.5
+_UNREAD = -0.5
+"""Log-odds of links of which not even the speed is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +53,30 @@ class _Side:
         return f"{len(self.links)} {self.speed.name} links"
 
 
-def held_at_ceiling(facts: Facts, load: LoadFacts, windows: int) -> Judgement | None:
-    """The uncounted links at whose payload throughput stands still. None: it does not, or a speed is not known."""
-    if not flat_throughput(facts, load):
-        return None
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for the links of each side together, and one for those of a side used one after the other."""
+    facts, load = table.facts, table.load
+    explains = table.indices("fabric", "array_door", "below")
     sides = _sides(facts, load)
-    if binding := _full_sides(load, sides):
-        return _full(facts, load, binding, windows)
-    if (side := _one_of_several(load, sides)) is not None:
-        return _one_after_the_other(facts, load, side, windows)
-    return None
-
-
-def at_ceiling(facts: Facts, load: LoadFacts) -> str | None:
-    """As a clause, which uncounted links carry about as much as the test moves, whatever other loads tell; None: none
-    does."""
-    sides = _sides(facts, load)
-    if binding := _full_sides(load, sides):
-        return f"it stands at {percent(load.bytes_per_second / binding[0].together)} of what {binding[0]} could carry"
-    if (side := _one_of_several(load, sides)) is not None:
-        at = f"it stands at {percent(load.bytes_per_second / side.payload)} of what one of {side} could carry"
-        return f"{at}: they may be used one after the other"
-    return None
-
-
-def share_of_links(facts: Facts, load: LoadFacts) -> str | None:
-    """As a clause, what share of the uncounted links' payload the test moves; None: their speed is not known."""
-    side = min(_sides(facts, load), key=lambda side: side.together, default=None)
-    if side is None:
-        return None
-    return f"the test moves {percent(load.bytes_per_second / side.together)} of what {side} can carry"
-
-
-def _full_sides(load: LoadFacts, sides: Sequence[_Side]) -> list[_Side]:
-    """The sides that are full with all their links together."""
-    return [side for side in sides if _stands_at(load, side.together)]
-
-
-def _one_of_several(load: LoadFacts, sides: Sequence[_Side]) -> _Side | None:
-    return next((side for side in sides if len(side.links) > 1 and _stands_at(load, side.payload)), None)
-
-
-def _stands_at(load: LoadFacts, ceiling: float) -> bool:
-    return _AT_CEILING[0] <= load.bytes_per_second / ceiling <= _AT_CEILING[1]
+    if table.uncounted and not sides:
+        words = f"{table.uncounted[0]} is on the way, and nobody counted its bytes"
+        conclude = partial(_unread, table)
+        evidence = (Evidence(words, 0.0),)
+        yield Claim("bottleneck", "link", table.uncounted[0], explains, evidence, "saturates", conclude, _UNREAD)
+    for side in sides:
+        used = load.bytes_per_second / side.together
+        words = f"the test moves {percent(used)} of what {side} can carry"
+        evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
+        same = [other for other in sides if abs(load.bytes_per_second / other.together - used) <= 2 * _MODEL]
+        conclude = partial(_full, table, same)
+        yield Claim("bottleneck", "link", side.links[0].id, explains, evidence, "saturates", conclude)
+        if len(side.links) > 1:
+            used = load.bytes_per_second / side.payload
+            words = f"the test moves {percent(used)} of what one of {side} can carry"
+            evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
+            entity = wait_at(facts, load, load.entity)
+            in_turn = partial(_one_after_the_other, table, side)
+            yield Claim("bottleneck", "path_policy", entity, explains, evidence, "saturates", in_turn, _IN_TURN)
 
 
 def _sides(facts: Facts, load: LoadFacts) -> list[_Side]:
@@ -129,8 +118,28 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
     return link_capacity(cast(Technology, technology), float(speed))
 
 
-def _full(facts: Facts, load: LoadFacts, binding: Sequence[_Side], windows: int) -> Judgement:
-    side = binding[0]
+def _unread(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+    """Nobody read the links; what was read does not account for the wait."""
+    load, first = table.load, table.uncounted[0]
+    because = (
+        "nothing that was read accounts for the wait between host and array",
+        f"{count(len(table.uncounted))} links on the way were not counted",
+    )
+    bottleneck = Bottleneck(
+        entity=first,
+        kind="link",
+        layer="fabric",
+        direction=load.direction,
+        coincident=table.uncounted[1:],
+        wait_at=wait_at(table.facts, load, first),
+        because=because,
+        overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
+    )
+    return Conclusion((bottleneck,), because)
+
+
+def _full(table: PlaceTable, binding: Sequence[_Side], named: Sequence[Claim]) -> Conclusion:
+    facts, load, side = table.facts, table.load, binding[0]
     at = percent(load.bytes_per_second / side.together)
     moved = f"{bandwidth(load.bytes_per_second)} of payload"
     carries = "carries" if len(side.links) == 1 else "carry together"
@@ -157,10 +166,11 @@ def _full(facts: Facts, load: LoadFacts, binding: Sequence[_Side], windows: int)
         because=because,
         overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
     )
-    return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows, following)
+    return Conclusion((bottleneck,), because, following)
 
 
-def _one_after_the_other(facts: Facts, load: LoadFacts, side: _Side, windows: int) -> Judgement:
+def _one_after_the_other(table: PlaceTable, side: _Side, named: Sequence[Claim]) -> Conclusion:
+    facts, load = table.facts, table.load
     moved = f"{bandwidth(load.bytes_per_second)}: {percent(load.bytes_per_second / side.payload)} of what one carries"
     because = (
         f"{side} could carry the test side by side, and it moves {moved}",
@@ -180,7 +190,7 @@ def _one_after_the_other(facts: Facts, load: LoadFacts, side: _Side, windows: in
         because=because,
         overturn_if=("byte counters of both ports: each about half full names the policy, one full names that link",),
     )
-    return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows)
+    return Conclusion((bottleneck,), because)
 
 
 def _flat(facts: Facts, load: LoadFacts) -> str:

@@ -7,15 +7,15 @@ oversubscribed. The stalled links on the way are victims, however long their fra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.budget import wire_seconds
 from sanpath.verdict.evidence import is_full
-from sanpath.verdict.judged import Judgement, graded
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, stall_weight
 from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
 STALLED = 0.3
@@ -24,9 +24,6 @@ fabrics: TxWait 30 %)."""
 STALLED_IDLE = 0.1
 """The same for a port that carries little: a port without credit cannot be full."""
 _IDLE = 0.5
-_FELT = 0.25
-"""Share of an I/O's time in array and fabric that waits for credit have to take for them to hold the test: without
-them it would get at most a third more (R = N / X)."""
 
 
 def is_stalled(row: FactRow) -> bool:
@@ -37,23 +34,32 @@ def is_stalled(row: FactRow) -> bool:
     return stall >= STALLED or (stall >= STALLED_IDLE and number(row, "utilisation") < _IDLE)
 
 
-def drained(
-    facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None, windows: int
-) -> Judgement | None:
-    """Who holds up the frames of the loaded path. None: none of its links is stalled, who it is was not seen, or the
-    test hardly feels it."""
-    if not _felt(facts, load, array):
-        return None
-    victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
-    found = next((cause for row in victims if (cause := _cause(facts, row)) is not None), None)
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One where frames of the loaded path wait for credit and the device that holds them up was seen."""
+    rows = [row for row in table.links if row["credit_stall_ratio"] is not None and not is_full(row)]
+    victims = sorted(filter(is_stalled, rows), key=lambda row: -number(row, "credit_stall_ratio"))
+    found = next((cause for row in victims if (cause := _cause(table.facts, row)) is not None), None)
     if found is None:
-        return None
+        return
+    stall = number(victims[0], "credit_stall_ratio")
+    words = f"{victims[0]['entity']} waits for credit {percent(stall)} of the time"
+    evidence = [Evidence(words, stall_weight(stall))]
+    if is_full(found):
+        evidence.append(Evidence(f"{found['entity']} is full", 1.0))
+    entity = str(found["entity"])
+    explains = table.indices("fabric", "array_door", "below")
+    conclude = partial(_conclude, table, found, victims)
+    yield Claim("bottleneck", "credit_stall", entity, explains, evidence, "any", conclude)
+
+
+def _conclude(table: PlaceTable, found: FactRow, victims: Sequence[FactRow], named: Sequence[Claim]) -> Conclusion:
+    facts, load = table.facts, table.load
     # Behind an uplink that several share, who it is stays open.
     entity, culprit = str(found["entity"]), str(found["receiver"] or found["entity"])
     stall = percent(number(victims[0], "credit_stall_ratio"))
     owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
     who = f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
-    on_path = any(row["entity"] == entity for row in links)
+    on_path = any(row["entity"] == entity for row in table.on_path)
     held = tuple(str(row["entity"]) for row in victims if row["entity"] != entity)
     if is_full(found):
         why = f"{entity} is full ({percent(number(found, 'utilisation'))}): more is sent to {who} than it can take"
@@ -78,16 +84,7 @@ def drained(
         because=tuple(because),
         overturn_if=(f"the same stall while {who} is quiet",),
     )
-    return Judgement(load, "bottleneck", graded("B", windows), (bottleneck,), tuple(because), None, windows)
-
-
-def _felt(facts: Facts, load: LoadFacts, array: FactRow | None) -> bool:
-    """Whether the test's own blocks may be held up: the array's clock of their transfer does not speak against it."""
-    wire = wire_seconds(facts, load)
-    if array is None or array["san_seconds"] is None or array["array_seconds"] is None or wire is None:
-        return True
-    transfer = number(array, "san_seconds")
-    return transfer - wire >= _FELT * (transfer + number(array, "array_seconds"))
+    return Conclusion((bottleneck,), tuple(because))
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:

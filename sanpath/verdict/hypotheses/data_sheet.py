@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import number
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.evidence import BUSY
-from sanpath.verdict.judged import Judgement, wait_at
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, iops, percent
 
-_REACHED = 0.95
-"""Share of what a data sheet promises from which on it is reached: it is a round number itself."""
+_ROUND = 0.04
+"""A data sheet's figure is a round number."""
+_BEATEN = 1.1
+"""A promise that was clearly exceeded is no limit."""
+_REFUTED = -8.0
+_SHEET = -1.0
+"""Log-odds of a promise being the limit, against what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +37,33 @@ class _Promise:
     said: str
 
 
-def data_sheet_limit(facts: Facts, load: LoadFacts, windows: int) -> Judgement | None:
-    """The device below the load that does what its data sheet promises. None: none does, or a link is busier."""
-    promises = sorted(_promises(facts, load), key=lambda promise: -promise.used)
-    links = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    if not promises or promises[0].used < _REACHED or any(number(row, "utilisation") >= BUSY for row in links):
-        return None
-    first, others = promises[0], promises[1:]
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for each device below the load whose data sheet somebody noted down. What was beaten is no limit: of a
+    promise that another step went beyond only the share of that is in use."""
+    promises = sorted(_promises(table.facts, table.load), key=lambda promise: -promise.used)
+    explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+    for first in promises:
+        most = max(
+            (
+                promise.used
+                for other in table.facts.loads
+                if other.roots == table.load.roots
+                for promise in _promises(table.facts, other)
+                if promise.entity == first.entity
+            ),
+            default=first.used,
+        )
+        words = f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}"
+        evidence = (Evidence(words, at_limit(first.used / max(1.0, most), _ROUND) if most < _BEATEN else _REFUTED),)
+        others = [promise for promise in promises if promise is not first]
+        conclude = partial(_conclude, table, first, others)
+        yield Claim("bottleneck", "data_sheet", first.entity, explains, evidence, "saturates", conclude, _SHEET)
+
+
+def _conclude(
+    table: PlaceTable, first: _Promise, others: Sequence[_Promise], named: Sequence[Claim]
+) -> Conclusion:
+    facts, load = table.facts, table.load
     because = (
         f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}",
         *(f"{other.entity} does {percent(other.used)}: {other.said}" for other in others),
@@ -58,15 +84,7 @@ def data_sheet_limit(facts: Facts, load: LoadFacts, windows: int) -> Judgement |
             "a processor of the load generator that is full: it was not seen",
         ),
     )
-    return Judgement(load, "bottleneck", "C", (bottleneck,), because, None, windows, _next(load, others))
-
-
-def below_data_sheet(facts: Facts, load: LoadFacts) -> str | None:
-    """As a clause, how much of a data sheet's promise the test takes, of the nearest one; None: none is told."""
-    nearest = max(_promises(facts, load), key=lambda promise: promise.used, default=None)
-    return (
-        None if nearest is None else f"{nearest.entity} does {percent(nearest.used)} of what its data sheet promises"
-    )
+    return Conclusion((bottleneck,), because, _next(load, others))
 
 
 def _next(load: LoadFacts, others: Sequence[_Promise]) -> Next | None:

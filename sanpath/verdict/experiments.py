@@ -1,0 +1,130 @@
+"""The experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
+
+Each experiment has, for each suspect, what throughput would do: the one whose outcomes differ most between suspects,
+weighed by their probabilities, is proposed. What only needs another reading or step comes before a changed setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.posterior import Suspicion
+from sanpath.verdict.units import count
+
+_SUSPECTS = 4
+"""The most probable ones are what an experiment has to tell apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`todo`: what to do. `outcome`: how far throughput (or what is read) speaks for a claim, 0 to 1. `effort`: taken
+    off its worth; `rises`: what is seen where the outcome is one."""
+
+    todo: str
+    outcome: Callable[[Claim], float]
+    rises: str
+    effort: float
+
+
+def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> str | None:
+    """The best experiment as a sentence; None: there is one suspect, or no experiment tells them apart."""
+    leading = [(group[0].claim, sum(one.probability for one in group)) for group in groups[:_SUSPECTS]]
+    if len(leading) < 2:
+        return None
+    best = max(_experiments(table, leading[0][0]), key=lambda experiment: _worth(experiment, leading))
+    if _worth(best, leading) <= 0:
+        return None
+    speaks = max(leading, key=lambda one: one[1] * (best.outcome(one[0]) - 0.5))[0]
+    return f"{best.todo}: {best.rises} speaks for {name_of(speaks)}"
+
+
+def name_of(claim: Claim) -> str:
+    """What a person calls a suspect."""
+    if claim.kind == "path_policy":
+        return "paths used one after the other"
+    if claim.entity is not None:
+        return claim.entity
+    return {
+        "concurrency_limited": "too little in flight",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(claim.verdict, "something that nobody reads")
+
+
+def _worth(experiment: Experiment, leading: Sequence[tuple[Claim, float]]) -> float:
+    apart = sum(
+        p * q * abs(experiment.outcome(one) - experiment.outcome(other))
+        for (one, p), (other, q) in combinations(leading, 2)
+    )
+    return apart * (1 - experiment.effort)
+
+
+def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
+    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    yield Experiment(
+        f"repeat it with {count(max(2, round(2 * total)))} I/Os in flight",
+        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
+        "more throughput",
+        0.1,
+    )
+    if total >= 2:
+        yield Experiment(
+            f"repeat it with {count(max(1, round(total / 2)))} I/Os in flight",
+            lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+            "the same throughput",
+            0.15,
+        )
+    yield Experiment(
+        "repeat it with blocks of half the size",
+        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+        "twice the IOPS",
+        0.2,
+    )
+    if any(row["utilisation"] is None for row in table.links) or not table.links:
+        yield Experiment(
+            "read the switch ports: sanpath init adds them",
+            lambda claim: 1.0 if claim.kind in ("link", "path_policy", "credit_stall", "retries") else 0.1,
+            "a full, waiting or damaged port",
+            0.0,
+        )
+    if table.array is None:
+        name = table.arrays[0] if table.arrays else "the array"
+        yield Experiment(
+            f"read {name}: sanpath init adds it",
+            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet") else 0.1,
+            "time spent inside",
+            0.0,
+        )
+    for segment in table.segments:
+        if segment.queue is not None:
+            entity = segment.queue.entity
+            yield Experiment(
+                f"give {entity} a deeper queue",
+                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
+                "more throughput",
+                0.4,
+            )
+    yield Experiment(
+        "spread the same I/Os in flight over twice as many jobs",
+        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
+        "more throughput",
+        0.2,
+    )
+    yield Experiment(
+        "repeat it on a range so small that the array's cache answers it",
+        lambda claim: 0.9 if claim.kind in ("array", "data_sheet") else 0.5 if claim.kind == "unseen" else 0.1,
+        "more throughput",
+        0.3,
+    )
+    yield Experiment(
+        "repeat it while the others on these ports and volumes are quiet",
+        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
+        "more throughput",
+        0.4,
+    )
+    if first.verdict == "configured_cap":
+        yield Experiment("lift the limit", lambda claim: float(claim is first), "more throughput", 0.4)

@@ -1,0 +1,106 @@
+"""The load itself holds the test: its generator's processor, a rate that it keeps to, or too little in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import log
+
+from sanpath.verdict.healthy import met, rate_met
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
+from sanpath.verdict.model import Kind
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import count, percent
+
+_CPU_ERROR = 0.04
+"""A process that is limited by its core shows 97 to 100 % of it: some time is spent in the kernel on others."""
+_CPU_UNREAD = -1.5
+_FILLED_ERROR = 0.03
+"""I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
+_RATE = 3.0
+"""A rate that was asked for and is met to a few percent."""
+_MISSED = -2.0
+_NO_RATE = -3.0
+"""A load that tells neither a rate nor how many I/Os it may keep in flight hardly holds any back."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """The three of them."""
+    yield _generator(table)
+    yield _demand(table)
+    yield _concurrency(table)
+
+
+def _generator(table: PlaceTable) -> Claim:
+    used = table.load.cpu_ratio
+    # Above the first clock of the host an I/O waits for the generator's own thread.
+    first = table.segments[0] if table.segments else None
+    explains = frozenset({0}) if first is not None and first.kind == "host_queue" else frozenset[int]()
+    if used is None:
+        evidence = [Evidence("how busy the generator's processes are is not known", _CPU_UNREAD)]
+    else:
+        evidence = [Evidence(f"a process of the load used {percent(used)} of a core", at_limit(used, _CPU_ERROR))]
+    evidence += _filled(table, 0.5)
+    because = (f"{evidence[0].words}; nothing below it is full",)
+    return _claim(table, "generator_limited", explains, evidence, "saturates", because)
+
+
+def _demand(table: PlaceTable) -> Claim:
+    told, filled = table.load.in_flight_configured, table.filled
+    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
+    because = [f"{of} in flight: the load wants no more"]
+    evidence = []
+    if filled is not None:
+        # Anything less than full is as probable as any other: a load that wants less may want anything.
+        likely = 1 / (1 - _FILLED_ERROR) if filled < 1 - 2 * _FILLED_ERROR else normal(filled, 0.9, _FILLED_ERROR) / 10
+        evidence.append(Evidence(because[0], log(max(likely, 1e-3) / _closed(filled))))
+    elif not table.step.rate_limited:
+        evidence.append(Evidence("it tells neither a rate nor how many I/Os it may keep in flight", _NO_RATE))
+    if (rate := rate_met(table.facts, table.load)) is not None:
+        evidence.append(Evidence(met(rate), _RATE))
+        because = [f"{met(rate)}, with {because[0]}"]
+    elif table.step.rate_limited and filled is not None and filled > 1 - _FILLED_ERROR:
+        evidence.append(Evidence("every I/O that could be is in flight", _MISSED))
+    return _claim(table, "demand_limited", frozenset(), evidence, "any", tuple(because))
+
+
+def _concurrency(table: PlaceTable) -> Claim:
+    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    busiest = max(
+        (row for row in table.on_path if row["utilisation"] is not None),
+        key=lambda row: float(row["utilisation"] or 0.0),
+        default=None,
+    )
+    at = f": the busiest link, {busiest['entity']}, is at {percent(float(busiest['utilisation'] or 0))}" if busiest else ""
+    because = (f"every I/O that was configured is in flight ({count(total)}) and nothing is full{at}",)
+    return _claim(table, "concurrency_limited", frozenset(), (), "follows", because)
+
+
+def _closed(filled: float) -> float:
+    """Density of the share of configured I/Os that a closed loop keeps in flight."""
+    return 0.99 * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + 0.01
+
+
+def _filled(table: PlaceTable, share_open: float) -> list[Evidence]:
+    """A generator that cannot keep up may leave slots unused, or not."""
+    if table.filled is None:
+        return []
+    weight = log(share_open + (1 - share_open) * _closed(table.filled)) - log(_closed(table.filled))
+    return [Evidence(f"{percent(table.filled)} of the configured I/Os are in flight", weight)]
+
+
+def _claim(
+    table: PlaceTable,
+    verdict: Kind,
+    explains: frozenset[int],
+    evidence: Sequence[Evidence],
+    growth: Growth,
+    because: tuple[str, ...],
+) -> Claim:
+    conclude = partial(_conclude, because)
+    return Claim(verdict, verdict, None, explains, tuple(evidence), growth, conclude, hidden=True)
+
+
+def _conclude(because: tuple[str, ...], named: Sequence[Claim]) -> Conclusion:
+    return Conclusion((), because)

@@ -1,0 +1,115 @@
+"""A queue of guest or host lets too few I/Os through, and nothing below it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.table import number
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.scaling import alike
+from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.host_queues import host_queues
+from sanpath.verdict.units import count, duration, iops
+
+_DEPTH_ERROR = 0.05
+"""Slots in use are throughput times latency: both are off by their windows, a coarse clock by more."""
+_FREE_QUEUE = -2.0
+"""Log-odds of a queue that was seen to admit other numbers: then it is not full, and the load holds I/Os back."""
+_UNTOLD = -0.3
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for each queue above the storage in which I/Os wait."""
+    for index, segment in enumerate(table.segments):
+        if segment.queue is None or segment.queue.offered - segment.queue.admitted < 0.5:
+            continue
+        evidence = tuple(_evidence(table, segment))
+        explains = frozenset({index})
+        kind = str(segment.entity).partition(":")[0]
+        yield Claim(
+            "bottleneck", kind, segment.entity, explains, evidence, "saturates", partial(_conclude, table, segment)
+        )
+    yield from _limited_disks(table)
+
+
+def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
+    queue = segment.queue
+    if queue is None:
+        return
+    if segment.filled is not None and segment.slots is not None:
+        error = _DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
+        words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
+        yield Evidence(words, at_limit(segment.filled, error))
+    else:
+        yield Evidence("how many I/Os it lets through is not told", _UNTOLD)
+    seen = [
+        same.admitted
+        for other in table.facts.loads
+        if other.step != table.load.step and alike(table.facts.loads, table.load, other)
+        for same in host_queues(table.facts, other)
+        if (same.entity, same.plane) == (queue.entity, queue.plane) and same.offered - same.admitted >= 1
+    ]
+    if any(abs(admitted / queue.admitted - 1) > 4 * _DEPTH_ERROR for admitted in seen):
+        yield Evidence("it admitted another number at another load", _FREE_QUEUE)
+
+
+def _conclude(table: PlaceTable, segment: Segment, named: Sequence[Claim]) -> Conclusion:
+    load, queue = table.load, segment.queue
+    if queue is None:
+        raise ValueError("only a segment above a plane of the host has a queue")
+    admitted = queue.admitted
+    because = (
+        f"the queue lets {count(admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
+        f"below it an I/O takes {duration(queue.below_seconds)}, and nothing there is near its limit",
+    )
+    ceiling = admitted / queue.below_seconds
+    bottleneck = Bottleneck(
+        entity=queue.entity,
+        kind=queue.entity.partition(":")[0],
+        layer=queue.layer,
+        direction=load.direction,
+        ceiling_bytes_per_second=ceiling * load.operation_bytes if load.operation_bytes else None,
+        ceiling_ops_per_second=ceiling,
+        wait_at=queue.entity,
+        explains=min(1.0, max(0.0, 1 - queue.below_seconds / load.latency_seconds)),
+        because=because,
+        overturn_if=("a deeper queue that does not raise throughput",),
+    )
+    return Conclusion((bottleneck,), because)
+
+
+def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
+    """A limit of operations that somebody gave a virtual disk."""
+    done = sum(other.ops_per_second for other in table.facts.loads if other.step == table.load.step)
+    rows = {str(row["entity"]): row for row in table.facts.tables["virtual_disk"].select(step=table.load.step)}
+    if len(rows) != 1:
+        return
+    ((entity, row),) = rows.items()
+    limit = number(row, "limit_ops_per_second")
+    if not 0 < limit < float("inf"):
+        return
+    evidence = (Evidence(f"{iops(done)} of its limit of {iops(limit)}", at_limit(done / limit)),)
+    explains = table.indices("host_queue", "below", "fabric", "array_door")
+    yield Claim(
+        "configured_cap", "vdisk", entity, explains, evidence, "saturates", partial(_limited, table, entity, limit)
+    )
+
+
+def _limited(table: PlaceTable, entity: str, limit: float, named: Sequence[Claim]) -> Conclusion:
+    load = table.load
+    because = (f"{entity} has a limit of {iops(limit)}, and it is reached",)
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="vdisk",
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        wait_at=entity,
+        because=because,
+        overturn_if=("another limit that leaves throughput where it is",),
+    )
+    return Conclusion((bottleneck,), because)

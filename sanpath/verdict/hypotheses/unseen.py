@@ -1,0 +1,31 @@
+"""Something that nobody reads: it may account for any wait that lies in its part of the path, and shows nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import duration
+
+_PRIOR = -2.0
+"""Log-odds of a place that is on nobody's list, against one that is."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for each gap between two clocks that nobody looks into."""
+    below = table.indices("fabric", "array_door", "below", "array_service")
+    if below:
+        what = "between the last clock of the host and the array"
+        conclude = partial(_conclude, table, what, below)
+        yield Claim("cannot_tell", "unseen", None, below, (), "saturates", conclude, _PRIOR)
+    if table.segments and table.segments[0].kind == "host_queue":
+        first = frozenset({0})
+        conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first)
+        yield Claim("cannot_tell", "unseen", None, first, (), "any", conclude, _PRIOR)
+
+
+def _conclude(table: PlaceTable, what: str, where: frozenset[int], named: Sequence[Claim]) -> Conclusion:
+    wait = sum(table.segments[i].wait[1] for i in where)
+    return Conclusion((), (f"about {duration(wait)} of {duration(table.load.latency_seconds)} wait {what}",))

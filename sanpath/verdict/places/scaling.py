@@ -1,0 +1,66 @@
+"""How throughput follows the I/Os in flight around a step: d ln X / d ln N towards fewer and towards more of them.
+
+One where nothing waits (Little's law at constant latency), zero where something is saturated (operational analysis,
+Denning and Buzen 1978), below zero where more load makes the others slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot, isclose, log
+
+from sanpath.facts.loads import LoadFacts
+
+_APART = 1.3
+"""Steps whose I/Os in flight differ by less tell nothing."""
+_CHANCE = 0.02
+"""Relative: steadier than this no step is when it is run again."""
+_SAME_MIX = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """Elasticity between two steps. `error`: its standard error; `other`: the step it was taken with."""
+
+    elasticity: float
+    error: float
+    other: LoadFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Towards the next step with fewer, and with more of the same I/Os in flight; None: there is none."""
+
+    fewer: Slope | None
+    more: Slope | None
+
+
+def scaling(loads: Sequence[LoadFacts], load: LoadFacts) -> Scaling:
+    """The slopes around a step."""
+    same = [other for other in loads if other.step != load.step and alike(loads, load, other)]
+    fewer = [other for other in same if other.in_flight_measured * _APART <= load.in_flight_measured]
+    more = [other for other in same if other.in_flight_measured >= load.in_flight_measured * _APART]
+    return Scaling(
+        _slope(load, max(fewer, key=lambda o: o.in_flight_measured, default=None)),
+        _slope(load, min(more, key=lambda o: o.in_flight_measured, default=None)),
+    )
+
+
+def alike(loads: Sequence[LoadFacts], load: LoadFacts, other: LoadFacts) -> bool:
+    """Whether two loads are the same I/O in the same mix of directions, but for its number."""
+    return other.comparable(load) and isclose(
+        _part_of_step(loads, other), _part_of_step(loads, load), abs_tol=_SAME_MIX
+    )
+
+
+def _part_of_step(loads: Sequence[LoadFacts], load: LoadFacts) -> float:
+    return load.ops_per_second / sum(other.ops_per_second for other in loads if other.step == load.step)
+
+
+def _slope(load: LoadFacts, other: LoadFacts | None) -> Slope | None:
+    if other is None:
+        return None
+    apart = log(load.in_flight_measured / other.in_flight_measured)
+    chance = max(_CHANCE, hypot(load.throughput_spread or 0.0, other.throughput_spread or 0.0))
+    return Slope(log(load.ops_per_second / other.ops_per_second) / apart, chance / abs(apart), other)

@@ -1,0 +1,88 @@
+"""The table of places of one load, step and direction: all that the hypotheses are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.loads import LoadFacts
+from sanpath.facts.pairs import array_side
+from sanpath.facts.table import FactRow, number
+from sanpath.model import Step
+from sanpath.topology.paths import io_paths
+from sanpath.verdict.places.scaling import Scaling, alike, scaling
+from sanpath.verdict.places.segments import Segment, segments, wire_seconds
+
+_FEWER = 0.8
+"""I/Os in flight of a calmer step, as a share of those here."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceTable:
+    """`segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
+    `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
+    the load; `uncounted`: links on its way whose bytes nobody counts. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
+    windows of the slowest source."""
+
+    facts: Facts
+    load: LoadFacts
+    step: Step
+    segments: tuple[Segment, ...]
+    links: tuple[FactRow, ...]
+    array: FactRow | None
+    arrays: tuple[str, ...]
+    uncounted: tuple[str, ...]
+    scaling: Scaling
+    filled: float | None
+    windows: int
+
+    @property
+    def on_path(self) -> list[FactRow]:
+        """The links that certainly carry the load."""
+        return [row for row in self.links if row["on_loaded_path"]]
+
+    def indices(self, *kinds: str) -> frozenset[int]:
+        """Which segments are of these kinds."""
+        return frozenset(i for i, segment in enumerate(self.segments) if segment.kind in kinds)
+
+
+def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
+    """One table a load. Virtual machines may have moved: each step is seen as it was."""
+    return [_table(facts.at(load.step), load) for load in loads]
+
+
+def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
+    here = {"step": load.step, "direction": load.direction}
+    links = [row for row in facts.tables["link"].select(**here) if row["on_loaded_path"] is not False]
+    row = array_side(facts.topology, load, facts.tables)
+    seen = [row for row in links if row["on_loaded_path"]] + ([row] if row is not None else [])
+    windows = [int(number(one, "windows")) for one in seen] + ([] if load.summary else [load.windows])
+    total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+    calmer = [
+        other
+        for other in facts.loads
+        if alike(facts.loads, load, other) and other.in_flight_measured <= _FEWER * load.in_flight_measured
+    ]
+    calm = min(calmer, key=lambda other: other.in_flight_measured, default=None)
+    before = segments(facts, calm, wire_seconds(facts, calm)) if calm is not None else ()
+    ways = io_paths(facts.topology, *load.roots)
+    arrays = {path.array for path in ways if path.array}
+    told = {str(row["entity"]) for row in facts.tables["link"].select(**here) if row["utilisation"] is not None}
+    uncounted = dict.fromkeys(cable.id for path in ways for cable in path.cables if cable.id not in told)
+    if row is not None:
+        entity = str(row["entity"])
+        arrays.add(next(iter(facts.topology.related(entity, "member_of", "array")), entity))
+    return PlaceTable(
+        facts,
+        load,
+        next(step for step in facts.steps if step.name == load.step),
+        tuple(segments(facts, load, wire_seconds(facts, load), before)),
+        tuple(links),
+        row,
+        tuple(sorted(arrays)),
+        tuple(uncounted),
+        scaling(facts.loads, load),
+        total / load.in_flight_configured if load.in_flight_configured else None,
+        min(windows, default=load.windows),
+    )

@@ -1,0 +1,188 @@
+"""From the claims of one load to their probabilities: waits that they explain, how throughput scales, their evidence.
+
+Each wait on the path is a share of the time from its door on. If a claim explains it, any share will do, and the more
+the better; if not, it should be small. A queue of the host that is full above the accused place is held by it. What
+throughput does with more I/Os in flight separates what is saturated from what only wants more of them. Steps with the
+same throughput are held by the same thing: their evidence is taken together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import exp, hypot, log, prod
+
+from sanpath.verdict.hypotheses import (
+    array,
+    data_sheet,
+    links,
+    load,
+    path_policy,
+    queues,
+    retries,
+    slow_drain,
+    uncounted_links,
+    unseen,
+)
+from sanpath.verdict.hypotheses.claim import Claim, normal
+from sanpath.verdict.places.scaling import alike
+from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.table import PlaceTable
+
+HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
+    links.claims,
+    uncounted_links.claims,
+    path_policy.claims,
+    slow_drain.claims,
+    retries.claims,
+    queues.claims,
+    array.claims,
+    data_sheet.claims,
+    load.claims,
+    unseen.claims,
+)
+"""All that may hold a load: to add one is to write its module and to name it here."""
+
+_UNEXPLAINED = 0.08
+"""Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
+_AT_KNEE = 0.15
+"""Density of no waiting at all at a place that limits: just at the knee."""
+_POINTS = ((0, 0.25), (1, 0.5), (2, 0.25))
+"""Low, likely and high wait, and their weights."""
+_SLOPE_ERROR = 0.1
+_SAME_PLATEAU = 0.06
+"""Throughputs that differ by about this are held by the same thing."""
+_REPEATED = 0.25
+"""What another step of the same plateau adds: its evidence is not independent."""
+_TEMPERATURE = 0.6
+"""Readings are not independent of each other: by the reliability of the verdicts on drawn cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A claim with its probability among all that were made of the load."""
+
+    claim: Claim
+    probability: float
+
+
+def weighed(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
+    """Of each table the claims by probability, the most probable first."""
+    made = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
+    local = [{_key(c): _local(table, c) for c in claims} for table, claims in zip(tables, made, strict=True)]
+    return [_posterior(i, tables, made, local) for i in range(len(tables))]
+
+
+def _key(claim: Claim) -> tuple[str, str, str | None, frozenset[int]]:
+    return claim.verdict, claim.kind, claim.entity, claim.explains
+
+
+def _posterior(
+    i: int,
+    tables: Sequence[PlaceTable],
+    made: Sequence[Sequence[Claim]],
+    local: Sequence[dict[tuple[str, str, str | None, frozenset[int]], float]],
+) -> list[Suspicion]:
+    table = tables[i]
+    beside = [
+        (weight, scores)
+        for other, scores in zip(tables, local, strict=True)
+        if other is not table and (weight := _same_plateau(table, other)) > 0.01
+    ]
+    logits = []
+    for claim in made[i]:
+        own = local[i][_key(claim)]
+        told = [(1.0, own)]
+        told += [(weight, scores[_key(claim)]) for weight, scores in beside if _key(claim) in scores]
+        several = sum(weight for weight, _ in told)
+        mean = sum(weight * score for weight, score in told) / several
+        score = mean * (1 + _REPEATED * (several - 1))
+        logits.append(_TEMPERATURE * (claim.prior + score + _scaling(table, claim)))
+    top = max(logits, default=0.0)
+    shares = [exp(logit - top) for logit in logits]
+    total = sum(shares)
+    found = [Suspicion(claim, share / total) for claim, share in zip(made[i], shares, strict=True)]
+    return sorted(found, key=lambda one: -one.probability)
+
+
+def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
+    """How surely another step is held by the same thing: the same I/O, with more or fewer in flight, and the same
+    throughput."""
+    if other.load.step == table.load.step or not alike(table.facts.loads, table.load, other.load):
+        return 0.0
+    apart = log(other.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
+    more = abs(log(other.load.in_flight_measured / table.load.in_flight_measured))
+    return exp(-(apart**2)) * min(1.0, more / log(2.0))
+
+
+def _local(table: PlaceTable, claim: Claim) -> float:
+    """What the step by itself says of a claim."""
+    return sum(one.weight for one in claim.evidence) + _waits(table, claim)
+
+
+def _waits(table: PlaceTable, claim: Claim) -> float:
+    """Logarithm of the density of the waits, given the claim."""
+    lowest = max(claim.explains, default=-1)
+    total = 0.0
+    own: list[tuple[float, float, float]] = []
+    for index, segment in enumerate(table.segments):
+        shares = segment.wait_shares
+        if index in claim.explains:
+            own.append(shares)
+            continue
+        held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
+        total += log(_mixed(shares, lambda share, held=held: held + (1 - held) * _stray(share)))  # type: ignore[misc]
+    return total + log(_own(own, claim.hidden)) if own else total
+
+
+def _own(own: Sequence[tuple[float, float, float]], hidden: bool) -> float:
+    """Density of the waits at the segments that a claim accounts for: it may show in one of them or be spread over
+    several; one that no clock contains need not show at all."""
+    together = tuple(min(1.0, sum(shares[k] for shares in own)) for k in range(3))
+    everywhere = prod(_mixed(shares, _stray) for shares in own)
+    spread = _mixed((together[0], together[1], together[2]), _limiting)
+    single = sum(
+        _mixed(shares, _limiting) * prod(_mixed(other, _stray) for other in own if other is not shares)
+        for shares in own
+    ) / len(own)
+    seen = (single + spread) / 2 if len(own) > 1 else single
+    return (seen + everywhere) / 2 if hidden else seen
+
+
+def _held_above(segment: Segment) -> float:
+    """How surely a queue above is full, so that what waits there is held by what limits below."""
+    if segment.kind != "host_queue":
+        return 0.0
+    if segment.filled is None:
+        return 0.8
+    return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05))
+
+
+def _stray(share: float) -> float:
+    """Density of the wait at a place that does not limit."""
+    return exp(-share / _UNEXPLAINED) / _UNEXPLAINED + 1e-4
+
+
+def _limiting(share: float) -> float:
+    """Density of the wait at a place that limits: 1 - knee / in flight, and tests go well beyond the knee."""
+    return _AT_KNEE + 2 * (1 - _AT_KNEE) * share
+
+
+def _mixed(shares: tuple[float, float, float], density: Callable[[float], float]) -> float:
+    return sum(weight * density(shares[k]) for k, weight in _POINTS)
+
+
+def _scaling(table: PlaceTable, claim: Claim) -> float:
+    """What the slopes of throughput say of a claim."""
+    found = 0.0
+    if (slope := table.scaling.more) is not None:
+        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
+        flat = 0.9 * (normal(e, 0.0, error) if e > 0 else normal(e, 0.0, 3 * error) * 3) + 0.05
+        follows = 0.4 * normal(e, 1.0, error + 0.05) + (0.5 if -0.1 <= e <= 1.1 else 0.05)
+        found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+    if (slope := table.scaling.fewer) is not None:
+        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
+        flat = 0.4 * normal(e, 0.0, 2 * error) + (0.5 if -0.1 <= e <= 1.1 else 0.1)
+        follows = 0.85 * normal(e, 1.0, error + 0.05) + 0.05
+        found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+    return found
