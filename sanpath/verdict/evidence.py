@@ -135,6 +135,7 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     I/Os in flight, others lost."""
     entity = str(array["entity"])
     whole = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
+    mine = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
     done: defaultdict[str, float] = defaultdict(float)
     for row in facts.tables["array"].select(entity=whole):
         done[str(row["step"])] += number(row, "ops_per_second")
@@ -144,7 +145,7 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
         if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
     ]
     here = done[load.step]
-    return here > load.ops_per_second * (1 + SHARED) and any(
+    return here > mine * (1 + SHARED) and any(
         here <= (1 + loads.FLAT) * then for then in calmer if then
     )
 

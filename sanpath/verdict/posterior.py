@@ -8,9 +8,10 @@ same throughput are held by the same thing: their evidence is taken together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, prod
+from typing import NamedTuple
 
 from sanpath.verdict.hypotheses import (
     array,
@@ -52,6 +53,7 @@ _POINTS = ((0, 0.25), (1, 0.5), (2, 0.25))
 _SLOPE_ERROR = 0.1
 _SAME_PLATEAU = 0.06
 """Throughputs that differ by about this are held by the same thing."""
+_NO_WEIGHT = 0.01
 _REPEATED = 0.25
 """What another step of the same plateau adds: its evidence is not independent."""
 _TEMPERATURE = 0.6
@@ -66,6 +68,16 @@ class Suspicion:
     probability: float
 
 
+_Key = tuple[str, str, str | None, frozenset[int]]
+
+
+class _Local(NamedTuple):
+    """What one step by itself says of a claim: by its readings, and by where I/Os wait."""
+
+    readings: float
+    waits: float
+
+
 def weighed(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
     """Of each table the claims by probability, the most probable first."""
     made = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
@@ -73,36 +85,42 @@ def weighed(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
     return [_posterior(i, tables, made, local) for i in range(len(tables))]
 
 
-def _key(claim: Claim) -> tuple[str, str, str | None, frozenset[int]]:
+def _key(claim: Claim) -> _Key:
     return claim.verdict, claim.kind, claim.entity, claim.explains
 
 
 def _posterior(
-    i: int,
-    tables: Sequence[PlaceTable],
-    made: Sequence[Sequence[Claim]],
-    local: Sequence[dict[tuple[str, str, str | None, frozenset[int]], float]],
+    i: int, tables: Sequence[PlaceTable], made: Sequence[Sequence[Claim]], local: Sequence[Mapping[_Key, _Local]]
 ) -> list[Suspicion]:
     table = tables[i]
     beside = [
-        (weight, scores)
+        (weight, other.load.in_flight_measured > table.load.in_flight_measured, scores)
         for other, scores in zip(tables, local, strict=True)
-        if other is not table and (weight := _same_plateau(table, other)) > 0.01
+        if other is not table and (weight := _same_plateau(table, other)) > _NO_WEIGHT
     ]
     logits = []
     for claim in made[i]:
-        own = local[i][_key(claim)]
-        told = [(1.0, own)]
-        told += [(weight, scores[_key(claim)]) for weight, scores in beside if _key(claim) in scores]
-        several = sum(weight for weight, _ in told)
-        mean = sum(weight * score for weight, score in told) / several
-        score = mean * (1 + _REPEATED * (several - 1))
-        logits.append(_TEMPERATURE * (claim.prior + score + _scaling(table, claim)))
+        key = _key(claim)
+        readings, waits = [(1.0, local[i][key].readings)], [(1.0, local[i][key].waits)]
+        for weight, more, scores in beside:
+            if key in scores:
+                readings.append((weight, scores[key].readings))
+                # Waits stand out the more, the more I/Os are in flight: fewer tell nothing new.
+                waits += [(weight, scores[key].waits)] if more else []
+        score = _pooled(readings) + _pooled(waits) + _scaling(table, claim)
+        logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)
     found = [Suspicion(claim, share / total) for claim, share in zip(made[i], shares, strict=True)]
     return sorted(found, key=lambda one: -one.probability)
+
+
+def _pooled(told: Sequence[tuple[float, float]]) -> float:
+    """(weight, log-likelihood) of several steps: their mean, worth a little more the more of them there are."""
+    several = sum(weight for weight, _ in told)
+    mean = sum(weight * score for weight, score in told) / several
+    return mean * (1 + _REPEATED * (several - 1))
 
 
 def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
@@ -115,9 +133,8 @@ def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
     return exp(-(apart**2)) * min(1.0, more / log(2.0))
 
 
-def _local(table: PlaceTable, claim: Claim) -> float:
-    """What the step by itself says of a claim."""
-    return sum(one.weight for one in claim.evidence) + _waits(table, claim)
+def _local(table: PlaceTable, claim: Claim) -> _Local:
+    return _Local(sum(one.weight for one in claim.evidence), _waits(table, claim))
 
 
 def _waits(table: PlaceTable, claim: Claim) -> float:
@@ -183,6 +200,6 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     if (slope := table.scaling.fewer) is not None:
         e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(e, 0.0, 2 * error) + (0.5 if -0.1 <= e <= 1.1 else 0.1)
-        follows = 0.85 * normal(e, 1.0, error + 0.05) + 0.05
+        follows = 0.95 * normal(e, 1.0, error + 0.05) + 0.004
         found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     return found
