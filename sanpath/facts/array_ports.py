@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.deltas import StepSamples, told
 from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
+from sanpath.facts.port_use import port_use
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Step
 from sanpath.topology.identity import Topology
@@ -23,8 +24,11 @@ _GAUGES = (
 )
 
 
-def array_port_rows(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[FactRow]:
+def array_port_rows(
+    topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]
+) -> Iterator[FactRow]:
     """One row a target port and step, of both directions, as the array counts them."""
+    blocks = {step.name: step.block_bytes for step in steps}
     for sample in samples:
         port = topology.known_as.get((sample.source, "array_port", sample.entity))
         if port is None:
@@ -42,6 +46,7 @@ def array_port_rows(topology: Topology, samples: Sequence[StepSamples]) -> Itera
             "discards_per_second_rx": told(sample, "discards_per_second_rx", "discards_rx_total"),
             "discards_per_second_tx": told(sample, "discards_per_second_tx", "discards_tx_total"),
             **{name: sample.means.get(name) for name in _GAUGES},
+            **port_use(topology, port, [sample], blocks.get(sample.step), at_host=False),
         }
 
 

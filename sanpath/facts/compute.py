@@ -154,7 +154,7 @@ def _tables(
         "switch_port": FactTable(
             "switch_port", tuple(switch_port_rows(topology, steps, tables["link"], samples.get("switch_port", ())))
         ),
-        "array_port": FactTable("array_port", tuple(array_port_rows(topology, samples.get("array_port", ())))),
+        "array_port": FactTable("array_port", tuple(array_port_rows(topology, steps, samples.get("array_port", ())))),
         "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
     }
     at_host = under_test(topology, loads, samples, tables["link"])

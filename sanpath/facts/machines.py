@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.facts.deltas import StepSamples
+from sanpath.facts.port_use import port_use
 from sanpath.facts.table import FactRow
 from sanpath.facts.under_test import UnderTest, always, figure, gauge, platform, rate, text, truth
 from sanpath.topology.identity import Topology
@@ -70,6 +71,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "link_losses_per_second": _sum(samples, _LINK_LOSSES),
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
+                    **port_use(topology, port, samples, step.load.operation_bytes, at_host=True),
                     "busiest_utilisation": step.busiest_utilisation,
                 }
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
+    device_ports,
     links,
     load,
     path_policy,
@@ -33,6 +34,7 @@ from sanpath.verdict.places.table import PlaceTable
 HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
     links.claims,
     uncounted_links.claims,
+    device_ports.claims,
     path_policy.claims,
     slow_drain.claims,
     retries.claims,

@@ -52,7 +52,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _unread(table: PlaceTable) -> Iterator[Claim]:
-    for entity in table.arrays:
+    targets = sorted(targets_of(table.facts.topology, *table.load.roots)[0])
+    for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
         explains = table.indices("below", "fabric", "array_door")
         yield Claim("bottleneck", "array", entity, explains, evidence, "saturates", partial(_by_exclusion, table), _UNSEEN)
@@ -81,10 +82,10 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = max(0.0, at_limit(reached[2])) if reached is not None else 0.0
         entity = reached[0] if reached is not None else str((row or {})["entity"])
-    elif reached is not None and not table.indices("array_service"):
+    elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not say how long I/Os wait for its limits may hold them back all the same.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2]), reached[0]
-        explains = table.indices("below", "fabric", "array_door")
+        explains = table.indices("below", "fabric", "array_door", "array_service")
     else:
         return
     evidence = (Evidence(words, weight),)

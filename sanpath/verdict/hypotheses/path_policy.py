@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from math import log
 
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
 from sanpath.verdict.change import ADAPTIVE, IN_TURN, ONE_PATH
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, normal
+from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
@@ -16,28 +17,42 @@ from sanpath.verdict.units import count, percent
 
 _USED = 0.2
 """Share of the test's bytes from which on a path is in use and not just probed."""
-_TOGETHER = (1.08, 0.08)
+_TOGETHER = (1.05, 0.1)
 """What links that are used in turn carry together, in links: mean and spread (closed-loop event simulation: 1.0 to
 1.2 with a Round Robin batch larger than what is in flight)."""
-_BATCH = 1.5
+_TIMES = 3.0
+"""A batch this many times what is in flight leaves the other paths empty while it lasts."""
+_BATCH = 3.0
 _NO_BATCH = -4.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One where several links of the host are in use."""
-    row = next(iter(table.facts.tables["load"].select(step=table.load.step, direction=table.load.direction)), None)
-    used = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _USED]
-    if row is None or len(used) < 2 or row["links_together_ratio"] is None:
+    used = dict(_used(table))
+    if len(used) < 2:
         return
-    together = number(row, "links_together_ratio")
+    together = sum(used.values())
     mean, spread = _TOGETHER
     weight = log((0.95 * normal(together, mean, spread) + 0.002) / 0.5)
-    parts = " and ".join(percent(number(link, "utilisation")) for link in used)
+    parts = " and ".join(percent(share) for share in used.values())
     evidence = [Evidence(f"{len(used)} links of the host are busy {parts}: together what one link carries", weight)]
     evidence += list(_policy(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
     explains = table.indices("fabric", "array_door", "below")
-    yield Claim("bottleneck", "path_policy", entity, explains, evidence, "saturates", partial(_conclude, table, used))
+    yield Claim("bottleneck", "path_policy", entity, explains, evidence, "saturates", partial(_conclude, table, list(used)))
+
+
+def _used(table: PlaceTable) -> Iterator[tuple[str, float]]:
+    """The links of the host that carry the load, or its initiators where no switch counts them, and how full each is."""
+    links = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _USED]
+    for link in links:
+        if link["utilisation"] is not None and link["full_ratio"]:
+            yield str(link["entity"]), number(link, "utilisation") / number(link, "full_ratio")
+    if not links:
+        fact = f"filled_ratio_{table.load.direction}"
+        ports = [row for row, sure in uncounted_ports(table) if sure and str(row["entity"]).startswith("hba:")]
+        most = sum(number(row, fact) for row in ports)
+        yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _USED * most)
 
 
 def _policy(table: PlaceTable) -> Iterator[Evidence]:
@@ -48,13 +63,12 @@ def _policy(table: PlaceTable) -> Iterator[Evidence]:
     for row in rows:
         if row["policy"] in IN_TURN and row["switch_operations"] is not None:
             batch = number(row, "switch_operations")
-            larger = batch > table.load.in_flight_measured
             words = f"Round Robin changes path after {count(batch)} I/Os"
-            yield Evidence(words, _BATCH if larger else _NO_BATCH)
+            yield Evidence(words, _BATCH if batch > _TIMES * table.load.in_flight_measured else _NO_BATCH)
             return
 
 
-def _conclude(table: PlaceTable, used: Sequence[FactRow], named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, used: Sequence[str], named: Sequence[Claim]) -> Conclusion:
     """The path policy sends a batch down one path, then the next."""
     load, entity = table.load, str(named[0].entity)
     because = (
@@ -68,7 +82,7 @@ def _conclude(table: PlaceTable, used: Sequence[FactRow], named: Sequence[Claim]
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(str(row["entity"]) for row in used),
+        coincident=tuple(used),
         wait_at=entity,
         because=because,
         overturn_if=("a path policy that changes path after every I/O, at the same IOPS",),

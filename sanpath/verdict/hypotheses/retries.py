@@ -27,7 +27,10 @@ _RARE = -0.7
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One where links were read that may have damaged frames, or the host has aborted commands."""
     own = _devices(table)
-    rows = [row for row in table.links if _damage(row, own) is not None]
+    # A path whose frames are damaged carries little: it need not count as part of the loaded path.
+    ways = {cable.id for path in table.paths for cable in path.cables}
+    here = table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction)
+    rows = [row for row in here if row["entity"] in ways and _damage(row, own) is not None]
     aborts = _aborts(table)
     if not rows and aborts is None:
         return

@@ -10,7 +10,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import io_paths
+from sanpath.topology.paths import IoPath, io_paths
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
@@ -22,7 +22,8 @@ _FEWER = 0.8
 class PlaceTable:
     """`segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
     `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
-    the load; `uncounted`: links on its way whose bytes nobody counts. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
+    the load; `uncounted`: links on its way whose bytes nobody counts. `paths`: every way its
+    I/O can take. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
     windows of the slowest source."""
 
     facts: Facts
@@ -33,6 +34,7 @@ class PlaceTable:
     array: FactRow | None
     arrays: tuple[str, ...]
     uncounted: tuple[str, ...]
+    paths: tuple[IoPath, ...]
     scaling: Scaling
     filled: float | None
     windows: int
@@ -82,6 +84,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         row,
         tuple(sorted(arrays)),
         tuple(uncounted),
+        tuple(ways),
         scaling(facts.loads, load),
         total / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),

@@ -1,0 +1,66 @@
+"""The link of an initiator or target port is full by the port's own counters: no switch counted it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import initiators_of, targets_of
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.judged import wait_at
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import percent
+
+_ERROR = 0.04
+"""Ports of hosts and arrays count words or frames, with or without their headers."""
+_MAYBE = -0.7
+"""Log-odds that a target port of the array is one that the test uses."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for every port of the load's hosts and arrays that no counted link ends at."""
+    explains = table.indices("fabric", "array_door", "below")
+    for row, sure in uncounted_ports(table):
+        used = number(row, f"filled_ratio_{table.load.direction}")
+        evidence = [Evidence(f"{row['entity']} counts {percent(used)} of what a full link reads", at_limit(used, _ERROR))]
+        if not sure:
+            evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
+        conclude = partial(_conclude, table)
+        yield Claim("bottleneck", "link", str(row["entity"]), explains, tuple(evidence), "saturates", conclude)
+
+
+def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
+    """Ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
+    facts, load = table.facts, table.load
+    counted = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
+    own = {hba for root in load.roots for hba in initiators_of(facts.topology, root)}
+    targets = targets_of(facts.topology, *load.roots)[0]
+    members = {port for array in table.arrays for port in facts.topology.related(array, "member_of", "array_port")}
+    found = []
+    for kind, ports, sure in (("initiator", own, own), ("array_port", targets or members, targets)):
+        for row in facts.tables[kind].select(step=load.step):
+            entity = str(row["entity"])
+            told = row.get(f"filled_ratio_{load.direction}") is not None
+            if told and entity in ports and entity.partition(":")[2] not in counted:
+                found.append((row, entity in sure or len(ports) == 1))
+    return found
+
+
+def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+    load, first = table.load, str(named[0].entity)
+    because = (named[0].evidence[0].words, "no switch port on the way was counted: the port tells it itself")
+    bottleneck = Bottleneck(
+        entity=first,
+        kind="link",
+        layer="host" if first.startswith("hba:") else "array_front",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        coincident=tuple(str(claim.entity) for claim in named[1:]),
+        wait_at=wait_at(table.facts, load, first),
+        because=because,
+        overturn_if=("byte counters of the switch port at its other end below 95 % of what a full link reads",),
+    )
+    return Conclusion((bottleneck,), because)
