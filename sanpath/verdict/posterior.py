@@ -50,8 +50,10 @@ _UNEXPLAINED = 0.08
 """Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 _AT_KNEE = 0.15
 """Density of no waiting at all at a place that limits: just at the knee."""
-_POINTS = ((0, 0.25), (1, 0.5), (2, 0.25))
-"""Low, likely and high wait, and their weights."""
+_WEIGHTS = (0.25, 0.5, 0.25)
+"""Of the low, likely and high wait."""
+_NEVER = 1e-4
+"""Any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
 _SAME_PLATEAU = 0.06
 """Throughputs that differ by about this are held by the same thing."""
@@ -143,28 +145,23 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
     """Logarithm of the density of the waits, given the claim."""
     lowest = max(claim.explains, default=-1)
     total = 0.0
-    own: list[tuple[float, float, float]] = []
     for index, segment in enumerate(table.segments):
-        shares = segment.wait_shares
-        if index in claim.explains:
-            own.append(shares)
-            continue
-        held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
-        total += log(_mixed(shares, lambda share, held=held: held + (1 - held) * _stray(share)))  # type: ignore[misc]
+        if index not in claim.explains:
+            held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
+            total += log(held + (1 - held) * _stray(segment))
+    own = [table.segments[index] for index in sorted(claim.explains)]
     return total + log(_own(own, claim.hidden)) if own else total
 
 
-def _own(own: Sequence[tuple[float, float, float]], hidden: bool) -> float:
+def _own(own: Sequence[Segment], hidden: bool) -> float:
     """Density of the waits at the segments that a claim accounts for: it may show in one of them or be spread over
     several; one that no clock contains need not show at all."""
-    together = tuple(min(1.0, sum(shares[k] for shares in own)) for k in range(3))
-    everywhere = prod(_mixed(shares, _stray) for shares in own)
-    spread = _mixed((together[0], together[1], together[2]), _limiting)
+    everywhere = prod(_stray(segment) for segment in own)
+    likely = min(1.0, sum(segment.wait_shares[1] for segment in own))
     single = sum(
-        _mixed(shares, _limiting) * prod(_mixed(other, _stray) for other in own if other is not shares)
-        for shares in own
+        _limiting(segment) * prod(_stray(other) for other in own if other is not segment) for segment in own
     ) / len(own)
-    seen = (single + spread) / 2 if len(own) > 1 else single
+    seen = (single + _at_limit(likely)) / 2 if len(own) > 1 else single
     return (seen + everywhere) / 2 if hidden else seen
 
 
@@ -177,18 +174,25 @@ def _held_above(segment: Segment) -> float:
     return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05))
 
 
-def _stray(share: float) -> float:
+def _stray(segment: Segment) -> float:
     """Density of the wait at a place that does not limit."""
-    return exp(-share / _UNEXPLAINED) / _UNEXPLAINED + 1e-4
+    low, likely, high = segment.wait_shares
+    if segment.blind and high > low + 1e-6:
+        return (exp(-low / _UNEXPLAINED) - exp(-high / _UNEXPLAINED)) / (high - low) + _NEVER
+    return sum(w * exp(-x / _UNEXPLAINED) / _UNEXPLAINED for w, x in zip(_WEIGHTS, (low, likely, high), strict=True)) + _NEVER
 
 
-def _limiting(share: float) -> float:
-    """Density of the wait at a place that limits: 1 - knee / in flight, and tests go well beyond the knee."""
+def _limiting(segment: Segment) -> float:
+    """Density of the wait at a place that limits."""
+    low, likely, high = segment.wait_shares
+    if segment.blind:
+        return _at_limit((low + high) / 2)
+    return sum(weight * _at_limit(share) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True))
+
+
+def _at_limit(share: float) -> float:
+    """1 - knee / in flight of the time is waiting, and tests go well beyond the knee."""
     return _AT_KNEE + 2 * (1 - _AT_KNEE) * share
-
-
-def _mixed(shares: tuple[float, float, float], density: Callable[[float], float]) -> float:
-    return sum(weight * density(shares[k]) for k, weight in _POINTS)
 
 
 def _scaling(table: PlaceTable, claim: Claim) -> float:

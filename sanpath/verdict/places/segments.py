@@ -29,11 +29,10 @@ _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each of them adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
+_ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _OTHERS_MIX = (0.3, 2.0)
 """By how much an array's mean over several hosts' I/Os may differ from that of the test's own."""
-_HIDDEN_QUEUE = 0.25
-"""Likely share of waiting in a service time that is told without its queue and with nothing to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,11 @@ class Segment:
     queue: HostQueue | None = None
 
     @property
+    def blind(self) -> bool:
+        """Whether service and waiting in it are told as one: then any share between low and high is as probable."""
+        return self.kind == "below" or (self.kind == "array_service" and self.source != _ARRAY)
+
+    @property
     def middle(self) -> float:
         """The middle of its time."""
         return sum(self.seconds) / 2
@@ -65,9 +69,12 @@ class Segment:
         return low, likely, high
 
 
-def segments(facts: Facts, load: LoadFacts, wire: float | None, calm: Sequence[Segment] = ()) -> list[Segment]:
-    """From the load down. `wire`: seconds a block takes on the slowest link, None: no link was read. `calm`: those of
-    the same I/O with fewer in flight: what takes longer now has begun to wait."""
+def segments(
+    facts: Facts, load: LoadFacts, wire: float | None, flying: float, calm: Sequence[Segment] = ()
+) -> list[Segment]:
+    """From the load down. `wire`: seconds a block takes on the slowest link, None: no link was read. `flying`:
+    I/Os in flight, both directions. `calm`: the segments with fewer of the same in flight: what takes longer now has
+    begun to wait."""
     queues = host_queues(facts, load)
     found = [_host_queue(facts, load, queue) for queue in queues]
     low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
@@ -78,7 +85,9 @@ def segments(facts: Facts, load: LoadFacts, wire: float | None, calm: Sequence[S
     size = load.operation_bytes or 0.0
     transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
     before = {_same_place(one): one for one in calm}
-    waiting = [replace(s, wait=_wait(s, transfer, wire is not None, before.get(_same_place(s)))) for s in found]
+    # Of N in flight at most N - 1 wait for one that is served.
+    most = 1 - 1 / max(1.0, flying)
+    waiting = [replace(s, wait=_wait(s, transfer, wire is not None, most, before.get(_same_place(s)))) for s in found]
     doors: list[Segment] = []
     rest = 0.0
     for segment in reversed(waiting):
@@ -157,11 +166,11 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     else:
         found.append(Segment("fabric", None, "fabric", _within(gap, off), "between the host's and the array's clock"))
     if parts["qos_limit"]:
-        found.append(Segment("cap", entity, "array_front", _scaled(parts["qos_limit"], less, more), "array"))
+        found.append(Segment("cap", entity, "array_front", _scaled(parts["qos_limit"], less, more), _ARRAY))
     if row["queue_seconds"] is not None:
-        found.append(Segment("array_queue", entity, "array_back", _scaled(parts["queue"], less, more), "array"))
+        found.append(Segment("array_queue", entity, "array_back", _scaled(parts["queue"], less, more), _ARRAY))
     service = _scaled(parts["service"], less, more)
-    source = "array" if row["queue_seconds"] is not None else "array, its queue not told apart"
+    source = _ARRAY if row["queue_seconds"] is not None else "array, its queue not told apart"
     found.append(Segment("array_service", entity, "array_back", service, source))
     return found
 
@@ -187,7 +196,9 @@ def _scaled(seconds: float, less: float, more: float) -> Interval:
     return max(0.0, seconds - off), seconds + off
 
 
-def _wait(segment: Segment, wire: float, counted: bool, calm: Segment | None) -> tuple[float, float, float]:
+def _wait(
+    segment: Segment, wire: float, counted: bool, most: float, calm: Segment | None
+) -> tuple[float, float, float]:
     low, high = segment.seconds
     middle = segment.middle
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
@@ -202,8 +213,8 @@ def _wait(segment: Segment, wire: float, counted: bool, calm: Segment | None) ->
             sure = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * least - _ROUND_TRIP_SECONDS
             sure = max(grown, sure) if counted else grown
             return max(0.0, sure), max(0.0, middle - least), high
-        case "array_service" if segment.source == "array":
+        case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
-            likely = grown + _HIDDEN_QUEUE * max(0.0, middle - wire - grown)
-            return grown, likely, max(likely, high - wire)
+            end = max(grown, most * high - (wire if segment.kind == "below" else 0.0))
+            return grown, (grown + end) / 2, end

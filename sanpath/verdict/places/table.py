@@ -67,7 +67,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         if alike(facts.loads, load, other) and other.in_flight_measured <= _FEWER * load.in_flight_measured
     ]
     calm = min(calmer, key=lambda other: other.in_flight_measured, default=None)
-    before = segments(facts, calm, wire_seconds(facts, calm)) if calm is not None else ()
+    before = segments(facts, calm, wire_seconds(facts, calm), total) if calm is not None else ()
     ways = io_paths(facts.topology, *load.roots)
     arrays = {path.array for path in ways if path.array}
     told = {str(row["entity"]) for row in facts.tables["link"].select(**here) if row["utilisation"] is not None}
@@ -79,7 +79,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        tuple(segments(facts, load, wire_seconds(facts, load), before)),
+        tuple(segments(facts, load, wire_seconds(facts, load), total, before)),
         tuple(links),
         row,
         tuple(sorted(arrays)),
