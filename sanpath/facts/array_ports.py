@@ -24,9 +24,7 @@ _GAUGES = (
 )
 
 
-def array_port_rows(
-    topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]
-) -> Iterator[FactRow]:
+def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:
     """One row a target port and step, of both directions, as the array counts them."""
     blocks = {step.name: step.block_bytes for step in steps}
     for sample in samples:

@@ -99,8 +99,9 @@ def _together(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
         for name in _TIMES
     }
     queue, service = means["queue_seconds"], means["service_seconds"]
+    largest = max(rows, key=lambda row: number(row, "ops_per_second") * number(row, "array_seconds"))
     return {
-        **max(rows, key=lambda row: number(row, "ops_per_second") * number(row, "array_seconds")),
+        **largest,
         **means,
         "windows": min(int(number(row, "windows")) for row in rows),
         "ops_per_second": operations,

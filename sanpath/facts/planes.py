@@ -60,8 +60,9 @@ def together(rows: Sequence[FactRow]) -> FactRow:
     operations = sum(number(row, "ops_per_second") for row in rows)
     flying = sum(number(row, "in_flight_measured") for row in rows)
     depths = [row["queue_depth"] for row in rows]
+    largest = max(rows, key=lambda row: number(row, "in_flight_measured"))
     return {
-        **max(rows, key=lambda row: number(row, "in_flight_measured")),
+        **largest,
         "windows": min(int(number(row, "windows")) for row in rows),
         "ops_per_second": operations,
         "bytes_per_second": sum(number(row, "bytes_per_second") for row in rows) or None,

@@ -17,8 +17,8 @@ from sanpath.facts.pairs import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
+from sanpath.verdict.places.segments import wire_seconds
 
 _HELD_UP = 2.0
 """A transfer that takes this many times what the wire needs waits for something."""

@@ -16,11 +16,11 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.change import Change
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import throttle
+from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.slots import stages
 from sanpath.verdict.spread import Used, used_paths
 from sanpath.verdict.units import bandwidth, count, iops

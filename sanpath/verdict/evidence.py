@@ -145,9 +145,7 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
         if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
     ]
     here = done[load.step]
-    return here > mine * (1 + SHARED) and any(
-        here <= (1 + loads.FLAT) * then for then in calmer if then
-    )
+    return here > mine * (1 + SHARED) and any(here <= (1 + loads.FLAT) * then for then in calmer if then)
 
 
 def queues_inside(array: FactRow, times: float = 1.0) -> bool:

@@ -8,9 +8,9 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import FLAT, LoadFacts
 from sanpath.facts.pairs import SHARED
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.law import little, throughput
-from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.model import Bottleneck, Cleared
 from sanpath.verdict.units import bandwidth, count, iops, percent
 

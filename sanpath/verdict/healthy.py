@@ -34,7 +34,7 @@ def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
 
 
 def not_healthy(table: PlaceTable) -> str | None:
-    """Why a load that asks for no more may not be called healthy, "" where no rate is known to be met; None: it may."""
+    """Why a load that asks for no more may not be called healthy, "" where no rate is met. None: it may."""
     facts, load, array, links = table.facts, table.load, table.array, table.on_path
     if not load.in_flight_configured or rate_met(facts, load) is None:
         return ""

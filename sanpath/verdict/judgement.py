@@ -1,7 +1,7 @@
 """The judgement of every step and direction: which of the claims made of it is believed, and how surely.
 
-Where I/O waits is not what limits it: a full queue above a saturated element is a throttle, and the weighing books its
-wait to that element. Nothing is asked in turn: all claims compete over one table of places.
+Where I/O waits is not what limits it: a full queue above a saturated element is a throttle, and the weighing books
+its wait to that element. Nothing is asked in turn: all claims compete over one table of places.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import exp
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.stays import moves_in
-from sanpath.verdict.experiments import decide
+from sanpath.verdict.experiments import decide, name_of
 from sanpath.verdict.healthy import not_healthy
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Grade, Kind, Suspect
@@ -56,10 +56,8 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
         judged = Judgement(load, kind, "C", (), because, decision, table.windows)
     else:
         because = (*conclusion.because, *why_not)
-        bottlenecks = tuple(replace(b, because=tuple(b.because)) for b in conclusion.bottlenecks)
-        judged = Judgement(
-            load, kind, _grade(probability), bottlenecks, because, decision, table.windows, conclusion.following
-        )
+        grade, bottlenecks = _grade(probability), conclusion.bottlenecks
+        judged = Judgement(load, kind, grade, bottlenecks, because, decision, table.windows, conclusion.following)
     judged = replace(judged, probability=probability, suspects=suspects)
     settled = as_far_as_steady(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
@@ -84,8 +82,8 @@ def _belongs(one: Suspicion, first: Suspicion) -> bool:
     mine, theirs = one.claim, first.claim
     if mine.verdict != theirs.verdict:
         return False
-    if mine.kind == theirs.kind == "link":
-        return one.probability >= _COINCIDENT * first.probability and mine.conclude.func is theirs.conclude.func  # type: ignore[attr-defined]
+    if mine.joins is not None and mine.joins == theirs.joins:
+        return one.probability >= _COINCIDENT * first.probability
     return mine.entity == theirs.entity and (mine.kind == theirs.kind or mine.entity is not None)
 
 
@@ -98,7 +96,7 @@ def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[st
     kind = first[0].claim.verdict
     if kind in ("concurrency_limited", "demand_limited") and (waits := _waiting(table)) is not None:
         return "cannot_tell", (waits,)
-    if kind == "demand_limited" and first[0].claim.conclude is not None:
+    if kind == "demand_limited":
         return _healthy(table)
     return kind, ()
 
@@ -119,20 +117,9 @@ def _waiting(table: PlaceTable) -> str | None:
 
 
 def _undecided(groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:
-    named = [(_name(group[0]), _together(group)) for group in groups[:2]]
+    named = [(name_of(group[0].claim), _together(group)) for group in groups[:2]]
     several = " or ".join(f"{name} ({share:.0%})" for name, share in named)
     return (f"it may be {several}", *why_not)
-
-
-def _name(one: Suspicion) -> str:
-    claim = one.claim
-    if claim.entity is not None:
-        return f"{claim.entity} ({claim.kind.replace('_', ' ')})" if claim.kind == "path_policy" else claim.entity
-    return {
-        "concurrency_limited": "too little in flight",
-        "demand_limited": "a load that wants no more",
-        "generator_limited": "the load generator",
-    }.get(claim.verdict, "something that nobody reads")
 
 
 def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
@@ -145,7 +132,7 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
         _together(group),
         tuple(e.words for e in first.evidence if e.weight > 0),
         tuple(e.words for e in first.evidence if e.weight < 0),
-        tuple(dict.fromkeys(o.claim.entity for o in group[1:] if o.claim.entity not in (None, first.entity))),  # type: ignore[arg-type]
+        tuple(dict.fromkeys(e for o in group[1:] if (e := o.claim.entity) is not None and e != first.entity)),
     )
 
 

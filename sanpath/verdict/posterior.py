@@ -179,7 +179,8 @@ def _stray(segment: Segment) -> float:
     low, likely, high = segment.wait_shares
     if segment.blind and high > low + 1e-6:
         return (exp(-low / _UNEXPLAINED) - exp(-high / _UNEXPLAINED)) / (high - low) + _NEVER
-    return sum(w * exp(-x / _UNEXPLAINED) / _UNEXPLAINED for w, x in zip(_WEIGHTS, (low, likely, high), strict=True)) + _NEVER
+    densities = (exp(-share / _UNEXPLAINED) / _UNEXPLAINED for share in (low, likely, high))
+    return sum(weight * density for weight, density in zip(_WEIGHTS, densities, strict=True)) + _NEVER
 
 
 def _limiting(segment: Segment) -> float:

@@ -56,7 +56,9 @@ def _unread(table: PlaceTable) -> Iterator[Claim]:
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
         explains = table.indices("below", "fabric", "array_door")
-        yield Claim("bottleneck", "array", entity, explains, evidence, "saturates", partial(_by_exclusion, table), _UNSEEN)
+        yield Claim(
+            "bottleneck", "array", entity, explains, evidence, "saturates", partial(_by_exclusion, table), _UNSEEN
+        )
 
 
 def _door(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -89,7 +91,9 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     evidence = (Evidence(words, weight),)
-    yield Claim("configured_cap", entity.partition(":")[0], entity, explains, evidence, "saturates", partial(_capped, table))
+    yield Claim(
+        "configured_cap", entity.partition(":")[0], entity, explains, evidence, "saturates", partial(_capped, table)
+    )
 
 
 def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
@@ -140,7 +144,9 @@ def _at_door(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     gap = sum(table.segments[i].middle for i in named[0].explains)
     wire = wire_seconds(table.facts, load)
     busiest = max(table.on_path, key=lambda row: number(row, "utilisation"), default=None)
-    because = [f"{duration(gap)} of {duration(load.latency_seconds)} pass between the host's clock and that of {entity}"]
+    because = [
+        f"{duration(gap)} of {duration(load.latency_seconds)} pass between the host's clock and that of {entity}"
+    ]
     if wire is not None:
         because.append(f"the transfer of a block takes {duration(wire)}")
     if busiest is not None and busiest["utilisation"] is not None:
@@ -220,7 +226,9 @@ def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str, float] | No
             moved = sum(getattr(one, fact) for one in facts.loads if one.step == load.step)
             if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), moved):
                 entity = volumes[0] if len(volumes) == 1 else host
-                found.append((entity, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}", moved / limit))
+                found.append(
+                    (entity, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}", moved / limit)
+                )
     return found[0] if len(found) == 1 else None
 
 

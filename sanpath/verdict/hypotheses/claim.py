@@ -49,7 +49,8 @@ class Conclusion:
 class Claim:
     """`explains`: segments of the table whose wait it explains; queues that are full above them are held by it, too.
     `conclude`: the words and figures, called for what is named with the other claims of its kind that cannot be told
-    from it. `prior`: log-odds before anything was read. `hidden`: what waits for it may wait where no clock runs."""
+    from it. `prior`: log-odds before anything was read. `hidden`: what waits for it may wait where no clock runs.
+    `joins`: claims of this name may hold together, as links in a row that are full; None: it stands alone."""
 
     verdict: Kind
     kind: str
@@ -60,6 +61,7 @@ class Claim:
     conclude: Callable[[Sequence[Claim]], Conclusion]
     prior: float = 0.0
     hidden: bool = False
+    joins: str | None = None
 
     @property
     def accuses(self) -> bool:
@@ -87,6 +89,6 @@ def counted(events: float, usual: float = 0.5) -> float:
 
 
 def stall_weight(stall: float) -> float:
-    """Log-likelihood ratio of a share of time without credit: ports of a sound fabric wait a few percent of it at most,
-    an exponential tail, against any share."""
+    """Log-likelihood ratio of a share of time without credit: ports of a sound fabric wait a few percent of it at
+    most, an exponential tail, against any share."""
     return min(6.0, stall / _USUAL_STALL + log(_USUAL_STALL))

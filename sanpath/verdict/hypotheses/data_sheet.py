@@ -60,9 +60,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("bottleneck", "data_sheet", first.entity, explains, evidence, "saturates", conclude, _SHEET)
 
 
-def _conclude(
-    table: PlaceTable, first: _Promise, others: Sequence[_Promise], named: Sequence[Claim]
-) -> Conclusion:
+def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _named: Sequence[Claim]) -> Conclusion:
     facts, load = table.facts, table.load
     because = (
         f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}",

@@ -24,11 +24,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("fabric", "array_door", "below")
     for row, sure in uncounted_ports(table):
         used = number(row, f"filled_ratio_{table.load.direction}")
-        evidence = [Evidence(f"{row['entity']} counts {percent(used)} of what a full link reads", at_limit(used, _ERROR))]
+        evidence = [
+            Evidence(f"{row['entity']} counts {percent(used)} of what a full link reads", at_limit(used, _ERROR))
+        ]
         if not sure:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
         conclude = partial(_conclude, table)
-        yield Claim("bottleneck", "link", str(row["entity"]), explains, tuple(evidence), "saturates", conclude)
+        yield Claim(
+            "bottleneck", "link", str(row["entity"]), explains, tuple(evidence), "saturates", conclude, joins="ports"
+        )
 
 
 def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:

@@ -46,7 +46,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
-        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude)
+        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links")
 
 
 def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:

@@ -42,7 +42,7 @@ def _generator(table: PlaceTable) -> Claim:
         evidence = [Evidence(f"a process of the load used {percent(used)} of a core", at_limit(used, _CPU_ERROR))]
     evidence += _filled(table, 0.5)
     because = (f"{evidence[0].words}; nothing below it is full",)
-    return _claim(table, "generator_limited", explains, evidence, "saturates", because)
+    return _claim("generator_limited", explains, evidence, "saturates", because)
 
 
 def _demand(table: PlaceTable) -> Claim:
@@ -53,7 +53,9 @@ def _demand(table: PlaceTable) -> Claim:
     evidence = []
     if filled is not None:
         # Anything less than full is as probable as any other: a load that wants less may want anything.
-        likely = 1 / (1 - _FILLED_ERROR) if filled < 1 - 2 * _FILLED_ERROR else normal(filled, 0.9, _FILLED_ERROR) / 10
+        likely = (
+            1 / (1 - _FILLED_ERROR) if filled < 1 - 2 * _FILLED_ERROR else normal(filled, 0.9, _FILLED_ERROR) / 10
+        )
         evidence.append(Evidence(because[0], log(max(likely, 1e-3) / _closed(filled))))
     elif not table.step.rate_limited:
         evidence.append(Evidence("it tells neither a rate nor how many I/Os it may keep in flight", _NO_RATE))
@@ -62,7 +64,7 @@ def _demand(table: PlaceTable) -> Claim:
         because = [f"{met(rate)}, with {because[0]}"]
     elif table.step.rate_limited and filled is not None and filled > 1 - _FILLED_ERROR:
         evidence.append(Evidence("every I/O that could be is in flight", _MISSED))
-    return _claim(table, "demand_limited", frozenset(), evidence, "any", tuple(because))
+    return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
 
 
 def _concurrency(table: PlaceTable) -> Claim:
@@ -72,9 +74,13 @@ def _concurrency(table: PlaceTable) -> Claim:
         key=lambda row: float(row["utilisation"] or 0.0),
         default=None,
     )
-    at = f": the busiest link, {busiest['entity']}, is at {percent(float(busiest['utilisation'] or 0))}" if busiest else ""
+    at = (
+        f": the busiest link, {busiest['entity']}, is at {percent(float(busiest['utilisation'] or 0))}"
+        if busiest
+        else ""
+    )
     because = (f"every I/O that was configured is in flight ({count(total)}) and nothing is full{at}",)
-    return _claim(table, "concurrency_limited", frozenset(), (), "follows", because)
+    return _claim("concurrency_limited", frozenset(), (), "follows", because)
 
 
 def _closed(filled: float) -> float:
@@ -91,7 +97,6 @@ def _filled(table: PlaceTable, share_open: float) -> list[Evidence]:
 
 
 def _claim(
-    table: PlaceTable,
     verdict: Kind,
     explains: frozenset[int],
     evidence: Sequence[Evidence],
@@ -102,5 +107,5 @@ def _claim(
     return Claim(verdict, verdict, None, explains, tuple(evidence), growth, conclude, hidden=True)
 
 
-def _conclude(because: tuple[str, ...], named: Sequence[Claim]) -> Conclusion:
+def _conclude(because: tuple[str, ...], _named: Sequence[Claim]) -> Conclusion:
     return Conclusion((), because)

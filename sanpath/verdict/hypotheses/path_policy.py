@@ -39,11 +39,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence += list(_policy(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
     explains = table.indices("fabric", "array_door", "below")
-    yield Claim("bottleneck", "path_policy", entity, explains, evidence, "saturates", partial(_conclude, table, list(used)))
+    yield Claim(
+        "bottleneck", "path_policy", entity, explains, evidence, "saturates", partial(_conclude, table, list(used))
+    )
 
 
 def _used(table: PlaceTable) -> Iterator[tuple[str, float]]:
-    """The links of the host that carry the load, or its initiators where no switch counts them, and how full each is."""
+    """The host's links that carry the load, or its initiators where no switch counts them, and how full each is."""
     links = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _USED]
     for link in links:
         if link["utilisation"] is not None and link["full_ratio"]:

@@ -8,10 +8,10 @@ from functools import partial
 from sanpath.facts.table import number
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.units import count, duration, iops
 
 _DEPTH_ERROR = 0.05
@@ -56,7 +56,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 
-def _conclude(table: PlaceTable, segment: Segment, named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, segment: Segment, _named: Sequence[Claim]) -> Conclusion:
     load, queue = table.load, segment.queue
     if queue is None:
         raise ValueError("only a segment above a plane of the host has a queue")
@@ -98,7 +98,7 @@ def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
     )
 
 
-def _limited(table: PlaceTable, entity: str, limit: float, named: Sequence[Claim]) -> Conclusion:
+def _limited(table: PlaceTable, entity: str, limit: float, _named: Sequence[Claim]) -> Conclusion:
     load = table.load
     because = (f"{entity} has a limit of {iops(limit)}, and it is reached",)
     bottleneck = Bottleneck(

@@ -6,10 +6,11 @@ queue. Counters of damage tell it even where nobody reads aborts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
+from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, counted
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
@@ -18,57 +19,62 @@ from sanpath.verdict.units import count, duration
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
 _OWN = {"array_port": ("crc_errors_per_second", "invalid_words_per_second"), "initiator": ("errors_per_second",)}
 """Fact table → what its devices count of frames that came in damaged."""
+_KINDS = ("hba", "array_port")
+_LEAST = 0.5
+"""Of less than one event nothing was seen."""
 _NONE = -3.0
-"""Log-odds where counters of damage were read and stood still."""
+"""Log-odds where aborted commands are counted and none was."""
 _RARE = -0.7
 """Log-odds of damage before anything was read: rarer than a queue or a link that is too small."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One where links were read that may have damaged frames, or the host has aborted commands."""
-    own = _devices(table)
-    # A path whose frames are damaged carries little: it need not count as part of the loaded path.
-    ways = {cable.id for path in table.paths for cable in path.cables}
-    here = table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction)
-    rows = [row for row in here if row["entity"] in ways and _damage(row, own) is not None]
+    damage = _damaged(table)
     aborts = _aborts(table)
-    if not rows and aborts is None:
+    if not damage:
         return
     seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
-    worst = max(rows, key=lambda row: _damage(row, own) or 0.0, default=None)
-    bad = (_damage(worst, own) or 0.0) * seconds if worst is not None else 0.0
-    evidence = []
-    if worst is not None:
-        words = f"{count(bad)} damaged frames at {worst['entity']} in {seconds:.0f} s"
-        evidence.append(Evidence(words, counted(bad) if bad >= 0.5 else _NONE))
+    entity = max(damage, key=lambda place: damage[place])
+    bad = damage[entity] * seconds
+    if bad < _LEAST:
+        return
+    evidence = [Evidence(f"{count(bad)} damaged frames at {entity} in {seconds:.0f} s", counted(bad))]
     if aborts is not None:
         gone = aborts * seconds
-        evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= 0.5 else _NONE))
-    entity = str(worst["entity"]) if worst is not None and bad >= 0.5 else None
-    if entity is None:
-        return
+        evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= _LEAST else _NONE))
     explains = table.indices("fabric", "array_door", "below")
     conclude = partial(_conclude, table, evidence)
     yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE)
 
 
-def _damage(row: FactRow, own: Mapping[str, float]) -> float | None:
-    """Damaged frames a second, as the switch ports and the device at the end count them; None: nobody does."""
-    counted_here = next((number(row, name) for name in _COUNTERS if row[name] is not None), None)
-    ends = str(row["entity"]).partition(":")[2].split("--")
-    theirs = [rate for device, rate in own.items() if device.partition(":")[2] in ends]
-    if counted_here is None and not theirs:
-        return None
-    return (counted_here or 0.0) + sum(theirs)
+def _damaged(table: PlaceTable) -> dict[str, float]:
+    """Links on the load's ways, and ports at their ends that no switch counts → damaged frames a second.
+
+    A path whose frames are damaged carries little: it need not count as part of the loaded path."""
+    own, found = _devices(table), dict[str, float]()
+    ways = {cable.id for path in table.paths for cable in path.cables}
+    for row in table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction):
+        if row["entity"] not in ways:
+            continue
+        told = [number(row, name) for name in _COUNTERS if row[name] is not None][:1]
+        ends = {f"{kind}:{end}" for kind in _KINDS for end in str(row["entity"]).partition(":")[2].split("--")}
+        told += [own.pop(end) for end in ends & own.keys()]
+        if told:
+            found[str(row["entity"])] = sum(told)
+    return found | own
 
 
 def _devices(table: PlaceTable) -> dict[str, float]:
-    """What initiators and target ports count themselves: damaged frames a second."""
+    """Initiators and target ports of the load → damaged frames a second that they count themselves."""
+    topology, roots = table.facts.topology, table.load.roots
+    mine = {hba for root in roots for hba in initiators_of(topology, root)} | targets_of(topology, *roots)[0]
+    mine |= {port for array in table.arrays for port in topology.related(array, "member_of", "array_port")}
     found: dict[str, float] = {}
     for kind, names in _OWN.items():
         for row in table.facts.tables[kind].select(step=table.load.step):
             told = [number(row, name) for name in names if row.get(name) is not None]
-            if told:
+            if told and row["entity"] in mine:
                 found[str(row["entity"])] = max(told)
     return found
 

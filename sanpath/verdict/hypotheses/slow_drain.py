@@ -52,7 +52,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("bottleneck", "credit_stall", entity, explains, evidence, "any", conclude)
 
 
-def _conclude(table: PlaceTable, found: FactRow, victims: Sequence[FactRow], named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, found: FactRow, victims: Sequence[FactRow], _named: Sequence[Claim]) -> Conclusion:
     facts, load = table.facts, table.load
     # Behind an uplink that several share, who it is stays open.
     entity, culprit = str(found["entity"]), str(found["receiver"] or found["entity"])

@@ -61,8 +61,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if table.uncounted and not sides:
         words = f"{table.uncounted[0]} is on the way, and nobody counted its bytes"
         conclude = partial(_unread, table)
-        evidence = (Evidence(words, 0.0),)
-        yield Claim("bottleneck", "link", table.uncounted[0], explains, evidence, "saturates", conclude, _UNREAD)
+        unread = (Evidence(words, 0.0),)
+        yield Claim("bottleneck", "link", table.uncounted[0], explains, unread, "saturates", conclude, _UNREAD)
     for side in sides:
         used = load.bytes_per_second / side.together
         words = f"the test moves {percent(used)} of what {side} can carry"
@@ -118,7 +118,7 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
     return link_capacity(cast(Technology, technology), float(speed))
 
 
-def _unread(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+def _unread(table: PlaceTable, _named: Sequence[Claim]) -> Conclusion:
     """Nobody read the links; what was read does not account for the wait."""
     load, first = table.load, table.uncounted[0]
     because = (
@@ -138,7 +138,7 @@ def _unread(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     return Conclusion((bottleneck,), because)
 
 
-def _full(table: PlaceTable, binding: Sequence[_Side], named: Sequence[Claim]) -> Conclusion:
+def _full(table: PlaceTable, binding: Sequence[_Side], _named: Sequence[Claim]) -> Conclusion:
     facts, load, side = table.facts, table.load, binding[0]
     at = percent(load.bytes_per_second / side.together)
     moved = f"{bandwidth(load.bytes_per_second)} of payload"
@@ -169,7 +169,7 @@ def _full(table: PlaceTable, binding: Sequence[_Side], named: Sequence[Claim]) -
     return Conclusion((bottleneck,), because, following)
 
 
-def _one_after_the_other(table: PlaceTable, side: _Side, named: Sequence[Claim]) -> Conclusion:
+def _one_after_the_other(table: PlaceTable, side: _Side, _named: Sequence[Claim]) -> Conclusion:
     facts, load = table.facts, table.load
     moved = f"{bandwidth(load.bytes_per_second)}: {percent(load.bytes_per_second / side.payload)} of what one carries"
     because = (

@@ -1,4 +1,4 @@
-"""Something that nobody reads: it may account for any wait that lies in its part of the path, and shows nothing else."""
+"""Something that nobody reads: it may account for any wait in its part of the path, and shows nothing else."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("cannot_tell", "unseen", None, first, (), "any", conclude, _PRIOR)
 
 
-def _conclude(table: PlaceTable, what: str, where: frozenset[int], named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, what: str, where: frozenset[int], _named: Sequence[Claim]) -> Conclusion:
     wait = sum(table.segments[i].wait[1] for i in where)
     return Conclusion((), (f"about {duration(wait)} of {duration(table.load.latency_seconds)} wait {what}",))

@@ -1,4 +1,4 @@
-"""Queues of guest and host between the planes that were observed: what waits there, and how many each lets through."""
+"""Queues of guest and host between the planes that were observed: what waits there, and how many they let through."""
 
 from __future__ import annotations
 

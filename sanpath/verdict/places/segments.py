@@ -1,7 +1,7 @@
 """The segments of a load's latency: what lies between two neighbouring clocks on the path of an I/O.
 
-Every segment has its time as an interval, and of that time what is waiting: (low, likely, high). What a source says is
-narrow, what follows from a difference or is not told apart is wide.
+Every segment has its time as an interval, and of that time what is waiting: (low, likely, high). What a source says
+is narrow, what follows from a difference or is not told apart is wide.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
-"""`fabric`: transfer by the array's clock, or all between the host's and the array's clock. `array_door`: what is left
-between the two where the array times the transfer itself. `below`: all below the last clock that was read."""
+"""`fabric`: transfer by the array's clock, or all between the host's and the array's clock. `array_door`: what is
+left between the two where the array times the transfer itself. `below`: all below the last clock that was read."""
 
 _SOFTWARE_SECONDS = 30e-6
 """System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
@@ -31,6 +31,7 @@ _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
+_BETWEEN = "between the host's and the array's clock"
 _OTHERS_MIX = (0.3, 2.0)
 """By how much an array's mean over several hosts' I/Os may differ from that of the test's own."""
 
@@ -159,12 +160,10 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
         rest = max(0.0, gap - transfer)
-        found.append(
-            Segment("array_door", entity, "array_front", _within(rest, off), "between the host's and the array's clock")
-        )
-        found.append(Segment("fabric", None, "fabric", (transfer, transfer), "transfer by the array's clock"))
+        found.append(Segment("array_door", entity, "array_front", _within(rest, off), _BETWEEN))
+        found.append(Segment("fabric", None, "fabric", (transfer, transfer), _BY_ARRAY))
     else:
-        found.append(Segment("fabric", None, "fabric", _within(gap, off), "between the host's and the array's clock"))
+        found.append(Segment("fabric", None, "fabric", _within(gap, off), _BETWEEN))
     if parts["qos_limit"]:
         found.append(Segment("cap", entity, "array_front", _scaled(parts["qos_limit"], less, more), _ARRAY))
     if row["queue_seconds"] is not None:
