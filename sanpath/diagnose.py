@@ -82,7 +82,9 @@ def concluded(
     run = _run(recording, facts, rules)
     # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
     found, accepted = sort_out(
-        findings(rules, facts.tables, judgements, verdict), site.suppressions, date.fromisoformat(run.end[:10])
+        findings(rules, facts.topology, facts.tables, judgements, verdict),
+        site.suppressions,
+        date.fromisoformat(run.end[:10]),
     )
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
     return Diagnosis(

@@ -24,6 +24,8 @@ _WAITS = 0.5
 """Waiting half as long as being served is a beginning queue."""
 _SLOW_TRANSFER = 5.0
 """Transfer time this many times that of the wire, at a free link, is somebody's wait."""
+_SUSPECTED = 0.05
+"""Probability from which on a suspect is not cleared."""
 _IDLE = 0.001
 """A link below it carries only what keeps it up."""
 
@@ -31,10 +33,26 @@ _IDLE = 0.001
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
     """What did not limit, with the highest load that it was seen to bear."""
     limiters = {e for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
+    # What is suspected is not cleared, whatever else is found to limit.
+    limiters |= {
+        e
+        for j in judgements
+        for suspect in j.suspects
+        if suspect.probability >= _SUSPECTED
+        for e in (suspect.entity, *suspect.coincident)
+        if e is not None
+    }
+    limiters |= {volume for e in limiters if e in facts.topology.entities for volume in _parts(facts, e)}
     # A transfer that takes far longer than the wire needs is a wait on some link: which one is not known.
     held_up = any(_held_up(facts, judged) for judged in judgements)
     links = [] if held_up else _cleared_links(facts, limiters)
     return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
+
+
+def _parts(facts: Facts, entity: str) -> list[str]:
+    """The volumes of an array, or the array of a volume."""
+    kind = "volume" if entity.startswith("array:") else "array"
+    return facts.topology.related(entity, "member_of", kind) if entity.startswith(("array:", "volume:")) else []
 
 
 def _held_up(facts: Facts, judged: Judgement) -> bool:
@@ -58,6 +76,8 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
             continue
         # With one step alone nothing says how its time grows: then it must be a small part of the latency.
         row, judged = calm[0]
+        if any(_at_door(facts, j, r) for r, j in calm):
+            continue
         small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
         if len(seen) == 1 and not small:
             continue
@@ -100,6 +120,13 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters
                 )
             )
     return cleared
+
+
+def _at_door(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Whether most of the latency passes between the host's clock and the array's, and not in a link that limits."""
+    inside = number(row, "array_seconds") + number(row, "qos_limit_seconds") + number(row, "san_seconds")
+    gap = below_queues(facts, judged.load) - inside
+    return judged.limiter is None and gap > judged.load.latency_seconds / 2
 
 
 def _is_calm(row: FactRow) -> bool:

@@ -10,8 +10,10 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import fitting
+from sanpath.topology.identity import Topology
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
+from sanpath.verdict.named import Named
 from sanpath.verdict.units import iops
 
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
@@ -19,17 +21,18 @@ _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "in
 
 def findings(
     rules: Sequence[Rule],
+    topology: Topology,
     tables: Mapping[str, FactTable],
     judgements: Sequence[Judgement],
     verdict: Verdict,
 ) -> list[Finding]:
-    """What the rules say: hits before unknowns, causes before the rest."""
-    limiting = set(_limiting(judgements))
-    turns = {(b.entity, b.direction) for j in judgements for b in j.bottlenecks if b.kind == "path_policy"}
+    """What the rules say: hits before unknowns, causes before the rest. A finding limits the run exactly when the
+    verdict names what it is about."""
+    limiting = set(_limiting(verdict))
+    named = Named(topology, verdict)
     no_way_round = set(_no_way_round(tables, judgements))
     kinds = {rule.id: rule.cause_of for rule in rules}
     beside_idle = next(_beside_idle(tables, limiting - no_way_round), None)
-    each = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
     found = []
@@ -38,9 +41,8 @@ def findings(
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
-        # How a LUN uses its paths is not how many I/Os its queue admits.
-        limits = limiting | turns if each[f.rule] == "multipath" else limiting
-        found.append(_in_context(f, rows, limits, verdict, kinds.get(f.rule, ()), relieved))
+        limits = named.has(f, kinds.get(f.rule, ()))
+        found.append(_in_context(f, rows, limits, verdict, relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -62,9 +64,9 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
     ]
 
 
-def _limiting(judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
-    """(element, direction) of what limits, but for a LUN whose paths are used in turn."""
-    for bottleneck in (b for j in judgements for b in j.bottlenecks):
+def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """(element, direction) of what the verdict names, but for a LUN whose paths are used in turn."""
+    for bottleneck in verdict.bottlenecks:
         own = () if bottleneck.kind == "path_policy" else (bottleneck.entity,)
         yield from ((entity, bottleneck.direction) for entity in (*own, *bottleneck.coincident))
 
@@ -88,26 +90,21 @@ def _beside_idle(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]
 
 
 def _in_context(
-    finding: Finding,
-    rows: Sequence[FactRow],
-    limiting: set[tuple[str, str]],
-    verdict: Verdict,
-    cause_of: Sequence[str],
-    relieved: str | None,
+    finding: Finding, rows: Sequence[FactRow], limits: bool, verdict: Verdict, relieved: str | None
 ) -> Finding:
-    """`rows`: facts of the finding's entity and direction; `cause_of`: kinds of verdict that the rule explains;
-    `relieved`: a full link that mending it relieves."""
+    """`rows`: facts of the finding's entity and direction; `limits`: the verdict names it; `relieved`: a full link
+    that mending it relieves."""
     finding = replace(finding, fix=fitting(finding.fix, rows))
     if finding.outcome != "hit":
         return finding
     # A sweep begins with too little in flight and ends with something full: what held only another step is no cause.
-    if finding.role == "cause" and verdict.from_step and verdict.from_step not in finding.steps:
-        return replace(finding, role="information")
-    if finding.role == "cause" and cause_of and verdict.kind not in cause_of:
-        return replace(finding, role="information")
-    limits = (finding.entity, finding.direction) in limiting
+    limits = limits and (
+        not verdict.from_step or verdict.from_step in finding.steps or finding.steps == ("whole run",)
+    )
+    if finding.role == "cause" and not limits:
+        finding = replace(finding, role="information")
     if finding.role in ("cause", "risk"):
-        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
+        finding = replace(finding, in_this_run=_in_this_run(limits, verdict, relieved))
     if not limits:
         return replace(finding, relieves=relieved)
     gain = None
@@ -117,9 +114,9 @@ def _in_context(
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
-def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
+def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
     """Whether it limits this run. A configuration is no fault because a list of good practice says so."""
-    if limits or finding.role == "cause":
+    if limits:
         return "it limits this run"
     if relieved is not None:
         return f"mending it relieves what limits this run, {_short(relieved)}: a path beside it is idle"

@@ -1,0 +1,54 @@
+"""Which entities a verdict names: an element by all the names that sources have for it and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.rulebook.model import Finding
+from sanpath.topology.identity import Topology
+from sanpath.verdict.model import Bottleneck, Verdict
+
+_ENDS = ("switch_port", "hba", "array_port")
+"""Kinds of a link's ends."""
+_PARTS = ("volume", "controller", "media")
+"""Kinds of what an array consists of; ports are elements of their own."""
+_ANY = ("both", "")
+"""Directions of rows that are about both."""
+
+
+class Named:
+    """What a verdict names."""
+
+    def __init__(self, topology: Topology, verdict: Verdict) -> None:
+        self._kind = verdict.kind
+        self._policy = any(b.kind == "path_policy" for b in verdict.bottlenecks)
+        self._elements = {
+            (name, bottleneck.direction)
+            for bottleneck in verdict.bottlenecks
+            for name in _names(topology, bottleneck)
+        }
+
+    def has(self, finding: Finding, cause_of: Sequence[str]) -> bool:
+        """Whether a finding is about what the verdict names. `cause_of`: the kinds of verdict that its rule explains;
+        none: any."""
+        if cause_of and self._kind not in cause_of:
+            return False
+        if finding.entity.startswith("load:"):
+            # Of the load itself a rule says what kind of verdict it explains; paths in turn are told of it, too.
+            return self._kind in cause_of or (self._policy and (finding.entity, finding.direction) in self._elements)
+        directions = {direction for name, direction in self._elements if name == finding.entity}
+        return bool(directions) and (finding.direction in directions or finding.direction in _ANY)
+
+
+def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
+    for entity in (bottleneck.entity, *bottleneck.coincident, *([bottleneck.culprit] if bottleneck.culprit else [])):
+        yield entity
+        kind, _, own = entity.partition(":")
+        if kind == "link":
+            yield from (f"{end}:{name}" for end in _ENDS for name in own.split("--"))
+        if kind == "array" and entity in topology.entities:
+            yield from (part for each in _PARTS for part in topology.related(entity, "member_of", each))
+        if kind == "volume" and entity in topology.entities:
+            yield from topology.related(entity, "member_of", "array")
+        if bottleneck.kind == "path_policy":
+            yield from (lun.id for lun in topology.of_kind("lun"))
