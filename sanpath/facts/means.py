@@ -10,6 +10,7 @@ import duckdb
 
 from sanpath.catalogue.load import metrics
 from sanpath.model import Column
+from sanpath.recording.duck import quoted
 
 _Values = Sequence[float | None]
 Means = tuple[str, str, int, _Values, _Values, _Values, _Values]
@@ -55,7 +56,7 @@ def step_means(
         sums=", ".join(_sums(name, counts.get(over.get(name, "")), name in followed) for name in gauges),
         done="".join(f", {_done(column)} AS {name}" for column, name in counts.items()),
         some="AND entity >= $first AND entity < $before" if between is not None else "",
-        told=" OR ".join(f'"{name}" IS NOT NULL' for name in gauges),
+        told=" OR ".join(f"{quoted(name)} IS NOT NULL" for name in gauges),
     )
     bounds = {"first": between[0], "before": between[1]} if between is not None else {}
     rows = connection.execute(query, {"source": source, **bounds}).fetchall()
@@ -78,19 +79,23 @@ def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, 
 def _done(column: str) -> str:
     """SQL of the operations that a sample is the mean of: what the counter grew by, or the rate times its seconds.
     NULL where there were none, or the counter was reset."""
-    did = f'"{column}" - lag("{column}") OVER one' if column.endswith("_total") else f'"{column}" * weight'
+    did = (
+        f"{quoted(column)} - lag({quoted(column)}) OVER one"
+        if column.endswith("_total")
+        else f"{quoted(column)} * weight"
+    )
     return f"CASE WHEN {did} > 0 THEN ({did})::DOUBLE END"
 
 
 def _sums(name: str, did: str | None, followed: bool) -> str:
     """SQL of a gauge's last value and of pairs of sums, each with what it is to be divided by: over time; over
     operations, where they are known; and these in the first and in the last quarter."""
-    known = f'CASE WHEN "{name}" IS NOT NULL THEN'
-    over = [(f'"{name}" * {did}', f"{known} {did} END")] if did is not None else []
-    pairs = [(f'"{name}" * weight', f"{known} weight END"), *over]
+    known = f"CASE WHEN {quoted(name)} IS NOT NULL THEN"
+    over = [(f"{quoted(name)} * {did}", f"{known} {did} END")] if did is not None else []
+    pairs = [(f"{quoted(name)} * weight", f"{known} weight END"), *over]
     for when in _QUARTERS if followed else ():
         pairs += [(f"CASE WHEN {when} THEN {value} END", f"CASE WHEN {when} THEN {by} END") for value, by in over]
-    return ", ".join([f'arg_max("{name}", moment)', *(f"sum({value}), sum({by})" for value, by in pairs)])
+    return ", ".join([f"arg_max({quoted(name)}, moment)", *(f"sum({value}), sum({by})" for value, by in pairs)])
 
 
 def _divided(

@@ -15,6 +15,7 @@ from sanpath.facts.recorders import read_by_strangers
 from sanpath.facts.said import Told
 from sanpath.facts.timed import place, timed_view
 from sanpath.model import Step
+from sanpath.recording.duck import quoted
 from sanpath.recording.read import Recording
 
 UNKNOWN_CLOCK = "how its clock lies to that of the load is not known, and neither do edges of the load tell: recorder"
@@ -69,7 +70,7 @@ def _told(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str
         names = [name for name in there if name in columns]
         if not names:
             continue
-        total = " + ".join(f'coalesce("{name}", 0) * {columns[name].scale}' for name in names)
+        total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in names)
         query = f"""
             SELECT entity, moment, covers_seconds, {total} FROM "timed_{kind}"
             WHERE source = $source AND covers_seconds > 0 ORDER BY moment

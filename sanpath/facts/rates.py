@@ -20,6 +20,7 @@ import duckdb
 import numpy as np
 
 from sanpath.model import Column
+from sanpath.recording.duck import quoted
 
 _ROUND_US = 300_000
 """Samples of one source that were seen closer together than this belong to one poll round."""
@@ -81,8 +82,8 @@ _SUMS = Template("""
 # Hardly a window tells nothing: to take those away costs less than to add up the others, counter by counter. What a
 # step counts is far below 2^53: as a DOUBLE it is exact.
 _RATE = Template("""
-    sum("$name"::DOUBLE) * $scale
-    / nullif((sum(ended - began) - coalesce(sum(ended - began) FILTER (WHERE "$name" IS NULL), 0)) / 1e6, 0)
+    sum($name::DOUBLE) * $scale
+    / nullif((sum(ended - began) - coalesce(sum(ended - began) FILTER (WHERE $name IS NULL), 0)) / 1e6, 0)
 """)
 
 Rounds = Sequence[tuple[int, bool]]
@@ -96,7 +97,7 @@ class CounterRates:
         self, connection: duckdb.DuckDBPyConnection, kind: str, source: str, counters: Mapping[str, Column]
     ) -> None:
         self._connection, self._source, self._counters = connection, source, counters
-        told = " OR ".join(f'"{name}" IS NOT NULL' for name in counters)
+        told = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in counters)
         self._own = _OWN.substitute(kind=kind, told=told)
         self._stale = False
 
@@ -108,7 +109,9 @@ class CounterRates:
         """The poll rounds by the news of all entities, or of some: a round with news that these miss is joined to the
         next, which makes longer windows and the same rates. Empty: every round had news."""
         own, bounds = (self._own, {}) if witnesses is None else self._of(witnesses)
-        moved = " OR ".join(f'"{name}" IS DISTINCT FROM lag("{name}") OVER one' for name in self._counters)
+        moved = " OR ".join(
+            f"{quoted(name)} IS DISTINCT FROM lag({quoted(name)}) OVER one" for name in self._counters
+        )
         self._ask(_ROUNDS.substitute(own=own, moved=moved, together=_ROUND_US, cache=_CACHE_US), bounds)
         rounds = self._connection.execute("SELECT begin, told FROM rounds ORDER BY begin").fetchall()
         self._stale = not all(told for _, told in rounds)
@@ -127,7 +130,8 @@ class CounterRates:
         """Every whole window of some entities, None: of all; an entity after the other, each in the order of time."""
         own, bounds = (self._own, {}) if entities is None else self._of(entities)
         rates = ", ".join(
-            f'"{name}"::DOUBLE * {column.scale} / seconds AS "{name}"' for name, column in self._counters.items()
+            f"{quoted(name)}::DOUBLE * {column.scale} / seconds AS {quoted(name)}"
+            for name, column in self._counters.items()
         )
         query = _IN_ORDER.substitute(windows=self._windows(own), rates=rates)
         # By columns: a list made of each row of a large recording takes as long as the query.
@@ -141,21 +145,25 @@ class CounterRates:
 
     def sums(self, first: str, before: str) -> list[Sums]:
         """Whole steps of the entities from `first` to `before`, by name, each with the mean rate of every counter."""
-        rates = ", ".join(_RATE.substitute(name=name, scale=column.scale) for name, column in self._counters.items())
+        rates = ", ".join(
+            _RATE.substitute(name=quoted(name), scale=column.scale) for name, column in self._counters.items()
+        )
         query = _SUMS.substitute(windows=self._windows(_RANGE.substitute(own=self._own)), rates=rates)
         return self._ask(query, {"first": first, "before": before})
 
     def _windows(self, own: str) -> str:
-        columns = [f'"{name}"' for name in self._counters]
+        columns = [quoted(name) for name in self._counters]
         narrow = [
-            f'max("{name}") OVER (PARTITION BY entity) < {2**32} AS "narrow {name}"'
+            f"max({quoted(name)}) OVER (PARTITION BY entity) < {2**32} AS {quoted('narrow ' + name)}"
             for name, column in self._counters.items()
             if column.bits == 32
         ]
         return _WINDOWS.substitute(
             names=", ".join(columns),
             columns=", ".join([*columns, *narrow]),
-            deltas=", ".join(f'{_difference(name, column)} AS "{name}"' for name, column in self._counters.items()),
+            deltas=", ".join(
+                f"{_difference(name, column)} AS {quoted(name)}" for name, column in self._counters.items()
+            ),
             news=_NEWS.substitute(own=own) if self._stale else own,
         )
 
@@ -176,8 +184,8 @@ class CounterRates:
 
 def _difference(name: str, column: Column) -> str:
     """SQL of the difference to the sample before; NULL where the counter was reset. Unsigned: never below zero."""
-    now, before = f'"{name}"', f'lag("{name}") OVER ()'
+    now, before = quoted(name), f"lag({quoted(name)}) OVER ()"
     # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
-    once = f'WHEN "narrow {name}" AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})'
+    once = f"WHEN {quoted('narrow ' + name)} AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})"
     wrapped = once if column.bits == 32 else ""
     return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"

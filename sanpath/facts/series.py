@@ -17,6 +17,7 @@ from sanpath.facts.placing import ALWAYS, placed
 from sanpath.facts.steps import load_steps
 from sanpath.facts.timed import timed_view
 from sanpath.model import DIRECTIONS, Direction, Step
+from sanpath.recording.duck import quoted
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import cables, io_paths, machine_of, on_paths, targets_of
@@ -217,10 +218,10 @@ def _gauges(
             names = [name for name in names if name in there and name in columns]
             if not names:
                 continue
-            total = " + ".join(f'coalesce("{name}", 0) * {columns[name].scale}' for name in names)
+            total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in names)
             query = f"""
                 SELECT entity, moment, coalesce(covers_seconds, (moment - lag(moment) OVER one) / 1e6, 1), {total}
-                FROM "timed_{kind}" WHERE source = $source AND "{names[0]}" IS NOT NULL
+                FROM "timed_{kind}" WHERE source = $source AND {quoted(names[0])} IS NOT NULL
                 WINDOW one AS (PARTITION BY entity ORDER BY moment)
             """  # noqa: S608 - names of the catalogue, quoted
             for entity, moment, seconds, value in connection.execute(query, {"source": source}).fetchall():

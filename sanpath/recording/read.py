@@ -11,20 +11,30 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from sanpath.catalogue.load import metrics
 from sanpath.errors import RecordingError
 from sanpath.model import Column, Event, Poll, Scalar, Thing, Tie
 from sanpath.recording import layout, tables
 from sanpath.recording.alignment import STORE_CLOCK, Aligned, Bounds, aligned
 from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Ending
-from sanpath.recording.duck import connect, separate
+from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.layout import RECORDER
-from sanpath.recording.store import LocalStore, Location, store_at
+from sanpath.recording.store import Location, store_at
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
 
 _ROWS = 10_000
+_FIXED = ("source", "entity", "seen", "device_time", "covers_seconds")
+NUMBERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")) | {
+    "INTEGER",
+    "UINTEGER",
+    "FLOAT",
+    "DOUBLE",
+    "BOOLEAN",
+}
+"""Types of DuckDB that a metric may have. What else a column is called or holds is nobody's sample."""
 _ATTEMPTS = 5
 """Segments may vanish between listing and opening when they have been compacted: list again."""
 
@@ -63,13 +73,10 @@ class Recording:
 
     def connect(self, threads: int = 2) -> duckdb.DuckDBPyConnection:
         """A connection that can read the segments. Close it."""
-        local = isinstance(self._store, LocalStore)
-        connection = connect(threads) if local else separate(threads)
-        self._store.lend(connection)
-        if self.ended:
-            # Every query, and every view, reads the ends of all segments: once, where none is to come any more.
-            connection.execute("SET parquet_metadata_cache = true")
-        return connection
+        # Every query, and every view, reads the ends of all segments: once, where none is to come any more.
+        setup = "SET parquet_metadata_cache = true" if self.ended else ""
+        roots, files = self._store.roots(), self._store.files
+        return connect(threads, roots, setup) if files is None else separate(threads, roots, files, setup)
 
     def endings(self) -> list[Ending]:
         """One for each writer that ended as it should."""
@@ -91,7 +98,10 @@ class Recording:
         if sum(bool(start.header.recorder) for start in self.starts) < 2:
             return {}
         compared: dict[str, list[Bounds]] = defaultdict(list)
-        query = f"SELECT filename, detail FROM read_parquet($files, filename = true) WHERE name = '{STORE_CLOCK}'"  # noqa: S608
+        query = (
+            f"SELECT filename, detail FROM read_parquet($files, filename = true, {PARQUET}) "  # noqa: S608 - ours
+            f"WHERE name = {literal(STORE_CLOCK)}"
+        )
         for file, detail in self._asked("events", query):
             told = json.loads(detail)
             middle, within = told["offset_seconds"], told["uncertainty_seconds"]
@@ -114,7 +124,7 @@ class Recording:
             ("polls", "started", "ended"),
             ("samples/load", "seen", "seen"),
         ):
-            files = "read_parquet($files, union_by_name = true, filename = true)"
+            files = f"read_parquet($files, union_by_name = true, filename = true, {PARQUET})"
             query = f"SELECT filename, min({first}), max({last}) FROM {files} GROUP BY filename"  # noqa: S608 - ours
             for file, began, until in self._asked(table, query):
                 writer = _writer(file)
@@ -145,7 +155,9 @@ class Recording:
         for declaration in self.declarations:
             for table in declaration.tables:
                 if table.kind == kind:
-                    found.setdefault(declaration.name, {}).update({c.metric: c for c in table.columns})
+                    # A name goes into SQL: only those that the catalogue knows, whatever a recording says.
+                    known = {c.metric: c for c in table.columns if c.metric in metrics().get(kind, {})}
+                    found.setdefault(declaration.name, {}).update(known)
         return found
 
     def planes(self, kind: str) -> dict[str, str | None]:
@@ -162,13 +174,15 @@ class Recording:
 
         def make(urls: list[str]) -> list[str]:
             since = f" WHERE seen >= {self.since_us}" if self.since_us is not None else ""
+            segments = self._segments(urls, ("seen",))
+            described = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
+            told = {name for name, form, *_ in described if form in NUMBERS and name in metrics().get(kind, {})}
+            there = [name for name, *_ in described if name in told or name in _FIXED]
             connection.execute(
-                f'CREATE OR REPLACE TEMP VIEW "samples_{kind}" AS '  # noqa: S608 - our own file names, quoted
-                f"SELECT * FROM {self._segments(urls, ('seen',))}{since}"
+                f"CREATE OR REPLACE TEMP VIEW {quoted(f'samples_{kind}')} AS "  # noqa: S608 - quoted
+                f"SELECT {', '.join(map(quoted, there))} FROM {segments}{since}"
             )
-            described = connection.execute(f'DESCRIBE "samples_{kind}"').fetchall()
-            fixed = {"source", "entity", "seen", "device_time", "covers_seconds"}
-            return [name for name, *_ in described if name not in fixed]
+            return [name for name in there if name in told]
 
         return self._over_segments(f"samples/{kind}", make, [])
 
@@ -207,12 +221,14 @@ class Recording:
         """The account of every poll, by time."""
         return self._rows("polls", lambda row: Poll(**row), "ended")
 
-    def _segments(self, urls: Sequence[str], times: Sequence[str], options: str = "union_by_name = true") -> str:
+    def _segments(
+        self, urls: Sequence[str], times: Sequence[str], options: str = f"union_by_name = true, {PARQUET}"
+    ) -> str:
         """SQL of what segments hold, with these columns by the clock of the recording. Most recordings have one:
         then nothing is added, and statistics of the files tell what to read."""
         by_shift: dict[int, list[str]] = defaultdict(list)
         for url in urls:
-            by_shift[self.shift_us(_writer(url))].append("'" + url.replace("'", "''") + "'")
+            by_shift[self.shift_us(_writer(url))].append(literal(url))
         parts = []
         for shift, files in by_shift.items():
             read = f"read_parquet([{', '.join(files)}], {options})"
@@ -286,7 +302,7 @@ class Recording:
             for name in names:
                 try:
                     # Every column is read: a segment may be damaged inside with its end intact.
-                    query = "SELECT source, * FROM read_parquet($file)"
+                    query = f"SELECT source, * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
                     connection.execute(query, {"file": self._store.url(name)}).fetchall()
                 except duckdb.Error:
                     damaged.add(name)

@@ -19,7 +19,7 @@ from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Poll, Scalar
 from sanpath.recording import layout
 from sanpath.recording.documents import Ending, Header
-from sanpath.recording.duck import connect
+from sanpath.recording.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.layout import Segment
 from sanpath.recording.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.store import Location, Store, store_at
@@ -61,9 +61,7 @@ def redact(source: Location, target: Location) -> Redacted:
     except OSError as error:
         raise UsageError(f"{target}: {error.strerror or error}; choose another name for the copy") from error
     headers, endings, left_out = _documents(store)
-    connection = connect()
-    store.lend(connection)
-    copy.lend(connection)
+    connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
         pseudonyms = Pseudonyms()
         kinds = layout.sample_kinds(store)
@@ -139,9 +137,10 @@ def _texts(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) ->
     found = []
     columns = _columns(connection, segment, url)
     # Every column is read: a segment may be damaged inside with its end intact.
-    connection.execute("SELECT * FROM read_parquet($file)", {"file": url}).fetchnumpy()
+    everything = f"SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
+    connection.execute(everything, {"file": url}).fetchnumpy()
     for column in [name for name, kind in columns.items() if kind == "VARCHAR"]:
-        query = f"SELECT DISTINCT {_quoted(column)} FROM read_parquet($file)"  # noqa: S608 - quoted
+        query = f"SELECT DISTINCT {quoted(column)} FROM read_parquet($file, {PARQUET})"  # noqa: S608 - quoted
         for (text,) in connection.execute(query, {"file": url}).fetchall():
             if text is not None:
                 found.append((column, text))
@@ -158,7 +157,8 @@ def _check(column: str, text: str) -> None:
 
 def _columns(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) -> dict[str, str]:
     """Columns that the format knows, with their type: what else there is may say anything, in its very name."""
-    described = connection.execute("DESCRIBE SELECT * FROM read_parquet($file)", {"file": url}).fetchall()
+    query = f"DESCRIBE SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
+    described = connection.execute(query, {"file": url}).fetchall()
     kind = segment.table.removeprefix("samples/")
     known = _TABLES.get(kind) or _OF_SAMPLES | catalogue.metrics()[kind].keys()
     return {name: form for name, form, *_ in described if name in known and (form == "VARCHAR" or form in _NUMBERS)}
@@ -195,26 +195,20 @@ def _copy(
     url = store.url(segment.name)
     columns = _columns(connection, segment, url)
     chosen = ", ".join(
-        f"sanpath_new('{name}', {name}) AS {name}" if kind == "VARCHAR" else _quoted(name)
+        f"sanpath_new({literal(name)}, {quoted(name)}) AS {quoted(name)}" if kind == "VARCHAR" else quoted(name)
         for name, kind in columns.items()
     )
     connection.create_function("sanpath_new", new, ["VARCHAR", "VARCHAR"], "VARCHAR")
     target = Segment(segment.table, writer, segment.first, segment.last)
     try:
         with copy.writing(target.name) as path:
-            query = f"SELECT {chosen} FROM read_parquet('{url.replace(chr(39), chr(39) * 2)}')"  # noqa: S608 - quoted
-            connection.execute(
-                f"COPY ({query}) TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet, {_AS_WRITTEN})"
-            )
+            query = f"SELECT {chosen} FROM read_parquet({literal(url)}, {PARQUET})"  # noqa: S608 - quoted
+            connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT parquet, {_AS_WRITTEN})")
     finally:
         connection.remove_function("sanpath_new")
 
 
 _AS_WRITTEN = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false"
-
-
-def _quoted(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _rewritten(column: str, text: str, of: Callable[[str, str], str]) -> str:

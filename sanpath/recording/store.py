@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from sanpath.errors import UsageError
 
 if TYPE_CHECKING:
-    import duckdb
+    from fsspec import AbstractFileSystem
 
 Location = Path | str
 """A recording's place: a path on this machine, or a URL that fsspec opens, such as s3://bucket/NAME.sanpath."""
@@ -90,8 +90,13 @@ class Store(Protocol):
         """What DuckDB writes for a file; the file is there, at once, when the block ends well."""
         ...
 
-    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Make the store known to a connection."""
+    def roots(self) -> tuple[str, ...]:
+        """What DuckDB may reach for this recording: the folder, or the URL below which its objects lie."""
+        ...
+
+    @property
+    def files(self) -> AbstractFileSystem | None:
+        """The filesystem that DuckDB has to be lent; None: that of this machine."""
         ...
 
     def scratch(self, folder: str) -> Path:
@@ -107,7 +112,7 @@ class LocalStore:
     """A folder of this machine: files are written under another name and renamed."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = root.absolute()
 
     def exists(self) -> bool:
         """Whether the folder is there."""
@@ -171,8 +176,14 @@ class LocalStore:
             partial.unlink(missing_ok=True)  # On a full disk, half a file is in everybody's way.
             raise
 
-    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def roots(self) -> tuple[str, ...]:
+        """The folder, by the name it is opened with and by the one that links lead to."""
+        return tuple(dict.fromkeys((str(self._root), str(self._root.resolve()))))
+
+    @property
+    def files(self) -> AbstractFileSystem | None:
         """DuckDB knows local files."""
+        return None
 
     def scratch(self, folder: str) -> Path:
         """The folder of the recording itself."""
@@ -260,11 +271,16 @@ class ObjectStore:
             self._make_folder_of(name)
             yield self.url(name)
 
-    def lend(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Register the filesystem."""
-        protocol = self._files.protocol
-        if not connection.filesystem_is_registered(protocol if isinstance(protocol, str) else protocol[0]):
-            connection.register_filesystem(self._files)
+    def roots(self) -> tuple[str, ...]:
+        """The URL, as the library writes it and as DuckDB compares it."""
+        url = str(self._files.unstrip_protocol(self._root))
+        protocol, _, rest = url.partition("://")
+        return tuple(dict.fromkeys((url, f"{protocol}://{rest.lstrip('/')}", f"{protocol}:///{rest.lstrip('/')}")))
+
+    @property
+    def files(self) -> AbstractFileSystem | None:
+        """What fsspec opened."""
+        return self._files
 
     def scratch(self, folder: str) -> Path:  # noqa: ARG002 - of LocalStore it is the folder
         """A temporary folder: objects cannot grow."""

@@ -17,7 +17,7 @@ from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.recording import layout, tables
 from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
-from sanpath.recording.duck import separate
+from sanpath.recording.duck import literal, separate
 from sanpath.recording.earlier import Earlier
 from sanpath.recording.layout import RECORDER, Segment
 from sanpath.recording.store import Location, store_at
@@ -53,8 +53,7 @@ class Writer:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._store = store_at(folder)
-        self._connection = separate()
-        self._store.lend(self._connection)
+        self._connection = separate(folders=self._store.roots(), store=self._store.files)
         # By kind and set of columns: the samples of each poll that wait for the next flush.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
@@ -181,7 +180,7 @@ class Writer:
         tried = False
         for level, small in parts.due():
             tried, merged = True, joined(small)
-            files = ", ".join(_quoted(self._store.url(part.segment.name)) for part in small)
+            files = ", ".join(literal(self._store.url(part.segment.name)) for part in small)
             try:
                 self._copy(tables.rows(table, f"read_parquet([{files}], {tables.IN_ORDER})"), merged.segment)
             except (OSError, duckdb.Error):
@@ -225,11 +224,7 @@ class Writer:
 
     def _copy(self, query: str, segment: Segment) -> None:
         with self._store.writing(segment.name) as url:
-            self._connection.execute(_COPY.format(query, _quoted(url)))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+            self._connection.execute(_COPY.format(query, literal(url)))
 
 
 def _json(mapping: Mapping[str, Any]) -> str:

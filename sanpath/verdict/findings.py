@@ -33,6 +33,7 @@ def findings(
     no_way_round = set(_no_way_round(tables, judgements))
     kinds = {rule.id: rule.cause_of for rule in rules}
     beside_idle = next(_beside_idle(tables, limiting - no_way_round), None)
+    each = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
     found = []
@@ -41,7 +42,7 @@ def findings(
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
-        limits = named.has(f, kinds.get(f.rule, ()))
+        limits = named.has(f, each[f.rule], kinds.get(f.rule, ()))
         found.append(_in_context(f, rows, limits, verdict, relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 

@@ -13,16 +13,20 @@ from math import exp
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.stays import moves_in
+from sanpath.verdict.evidence import not_seen
 from sanpath.verdict.experiments import decide, name_of
 from sanpath.verdict.healthy import not_healthy
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Grade, Kind, Suspect
+from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.table import PlaceTable, place_tables
 from sanpath.verdict.posterior import Suspicion, weighed
 from sanpath.verdict.settled import as_far_as_steady
 
-NAMED = 0.5
+_NAMED = 0.5
 """Probability from which on a suspect is named: it is more probable than all others together."""
+_ACQUITS = 0.75
+"""The same for saying that nothing limits: whoever reads that stops looking."""
 _SURE: Sequence[tuple[float, Grade]] = ((0.97, "A"), (0.85, "B"))
 """Probability from which on a verdict has a grade."""
 _COINCIDENT = 0.1
@@ -47,17 +51,21 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     kind, why_not = _kind(table, first)
     known = _known(table.windows)
     probability = _together(first) * known
-    if probability < NAMED * known:
+    if _together(first) < (_ACQUITS if kind == "concurrency_limited" else _NAMED):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([one.claim for one in first])
     decision = decide(table, groups)
     if kind == "cannot_tell":
-        because = _undecided(groups, why_not)
+        because = _undecided(table, groups, why_not)
         judged = Judgement(load, kind, "C", (), because, decision, table.windows)
     else:
         because = (*conclusion.because, *why_not)
         grade, bottlenecks = _grade(probability), conclusion.bottlenecks
         judged = Judgement(load, kind, grade, bottlenecks, because, decision, table.windows, conclusion.following)
+    if kind == "cannot_tell":
+        # Nothing is claimed: that the most probable suspect is the one is what may still be right.
+        named = [group for group in groups if group[0].claim.verdict != "cannot_tell"]
+        probability = _together(named[0]) * known if named else 0.0
     judged = replace(judged, probability=probability, suspects=suspects)
     settled = as_far_as_steady(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
@@ -116,10 +124,17 @@ def _waiting(table: PlaceTable) -> str | None:
     return None
 
 
-def _undecided(groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:
+def _undecided(table: PlaceTable, groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:
     named = [(name_of(group[0].claim), _together(group)) for group in groups[:2]]
     several = " or ".join(f"{name} ({share:.0%})" for name, share in named)
-    return (f"it may be {several}", *why_not)
+    unseen = not_seen(table.facts, table.load, table.on_path, table.array)
+    return (
+        f"it may be {several}",
+        *in_words(table.facts.loads, table.load),
+        *why_not,
+        *(e.words for group in groups[:2] for e in group[0].claim.evidence),
+        *(f"{what} could not be seen" for what in unseen),
+    )
 
 
 def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
@@ -142,4 +157,4 @@ def _grade(probability: float) -> Grade:
 
 def _known(windows: int) -> float:
     """How much of a step its whole windows tell: four of them tell nearly all, one or two little."""
-    return 1 - 0.6 / (1 + exp(3 * (windows - 2.9)))
+    return 1 - 0.6 / (1 + exp(3 * (min(windows, 20) - 2.9)))

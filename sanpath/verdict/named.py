@@ -28,20 +28,25 @@ class Named:
             for name in _names(topology, bottleneck)
         }
 
-    def has(self, finding: Finding, cause_of: Sequence[str]) -> bool:
-        """Whether a finding is about what the verdict names. `cause_of`: the kinds of verdict that its rule explains;
+    def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
+        """Whether a finding is about what the verdict names. `each`: the fact table of its rule; `cause_of`: the kinds
+        of verdict that its rule explains;
         none: any."""
         if cause_of and self._kind not in cause_of:
             return False
         if finding.entity.startswith("load:"):
             # Of the load itself a rule says what kind of verdict it explains; paths in turn are told of it, too.
-            return self._kind in cause_of or (self._policy and (finding.entity, finding.direction) in self._elements)
+            return self._kind in cause_of or (self._policy and not cause_of)
+        # How a LUN uses its paths is not how many I/Os its queue admits.
+        if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
+            return False
         directions = {direction for name, direction in self._elements if name == finding.entity}
         return bool(directions) and (finding.direction in directions or finding.direction in _ANY)
 
 
 def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
-    for entity in (bottleneck.entity, *bottleneck.coincident, *([bottleneck.culprit] if bottleneck.culprit else [])):
+    together = () if bottleneck.kind == "path_policy" else bottleneck.coincident
+    for entity in (bottleneck.entity, *together, *([bottleneck.culprit] if bottleneck.culprit else [])):
         yield entity
         kind, _, own = entity.partition(":")
         if kind == "link":

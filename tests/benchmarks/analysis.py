@@ -75,7 +75,7 @@ def _compare(recording: Path, ports: int, polls: int) -> str:
 
 def bare_query(recording: Path, ports: int, polls: int) -> None:
     """Rates, their mean and three quantiles of every counter of every port, in parts that fit into memory."""
-    from sanpath.recording.duck import connect
+    from duckdb import connect
 
     connection = connect()
     parts = -(-ports * polls * len(COUNTERS) // _PART_SAMPLES)

@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from duckdb import connect
+
 from sanpath.model import Column, Table
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from tests.support.recording import START_US
 from tests.support.san import San

@@ -17,11 +17,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from duckdb import connect
+
 from sanpath import registry
 from sanpath.plugin import Cost, Rows
 from sanpath.recorder.request import RunRequest
 from sanpath.recording.clock import RecorderClock
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.transport.context import LiveContext
 from tests.benchmarks.fabric import COLUMNS

@@ -6,8 +6,9 @@ import random
 import time
 from contextlib import closing
 
+from duckdb import connect
+
 from sanpath.facts.table import FactRow, FactTable, FactValue
-from sanpath.recording.duck import connect
 from sanpath.rulebook.judge import judge, load_facts, rule_condition, scan
 from sanpath.rulebook.kinds import Kind, fact_kinds
 from sanpath.rulebook.load import load_rulebook

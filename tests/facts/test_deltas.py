@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from duckdb import connect
 
 from sanpath.facts import deltas
 from sanpath.facts.clocks import clock_offsets
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.model import Column, Step, Table
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from tests.support.recording import Number, RecordingBuilder, microseconds
 

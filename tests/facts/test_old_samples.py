@@ -6,13 +6,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from duckdb import connect
 
 from sanpath.diagnose import diagnose
 from sanpath.facts.deltas import step_samples
 from sanpath.model import Event, Poll, Rows, Step
 from sanpath.recording import layout
 from sanpath.recording.compact import DROPPED
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.write import Writer
 from sanpath.verdict.model import Diagnosis

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
+from duckdb import connect
 
 from sanpath.facts.deltas import step_samples
 from sanpath.model import Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from tests.faults.altering import AlteringProxy, damaged, endlessly, of_another_request, truncated, unaltered
 from tests.faults.proxies import standing_for

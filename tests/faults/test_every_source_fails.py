@@ -108,7 +108,7 @@ def test_both_came_back(ended: Ended) -> None:
 
 
 def test_the_array_tells_afterwards_what_it_was_not_asked_at_the_time(ended: Ended) -> None:
-    from sanpath.recording.duck import connect
+    from duckdb import connect
 
     connection = connect()
     recording = Recording(ended.recording)

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 import yaml
+from duckdb import connect
 
 from sanpath.facts.deltas import step_samples
 from sanpath.model import Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from tests.faults.switch import BYTES_PER_SECOND, COMMUNITY, UPTIME_SECONDS, RestartingSwitch, served
 from tests.recorder.processes import sanpath

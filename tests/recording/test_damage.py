@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from duckdb import connect
 
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Column, Event, Poll, Rows, Table
 from sanpath.recording import layout
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.write import Writer
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from duckdb import connect
 from typer.testing import CliRunner
 
 from sanpath.cli import app
@@ -17,7 +18,6 @@ from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, SanpathError, UsageError
 from sanpath.model import Table, Thing, Tie
 from sanpath.recording import layout
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.redact import Redacted, redact
 from sanpath.topology.identity import resolve

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from duckdb import connect
 
 from sanpath.model import Column, Event, Poll, Rows, Table, Thing, Tie
 from sanpath.recording import layout
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath.recording.write import Writer
 

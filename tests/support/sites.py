@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from duckdb import connect
+
 from sanpath.model import Event
 from sanpath.recording import layout
-from sanpath.recording.duck import connect
 from sanpath.recording.layout import Segment
 from sanpath.recording.read import Recording
 from sanpath.recording.store import store_at

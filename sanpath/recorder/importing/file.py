@@ -14,7 +14,7 @@ from typing import IO, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.recording.duck import separate
+from sanpath.recording.duck import literal, separate
 
 _PART = 1 << 20
 _HEAD = 1 << 16
@@ -71,14 +71,15 @@ class ImportedFile:
 
     def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
         """Rows of a SELECT over the table `csv`."""
-        connection = separate()
+        setup = f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false"
+        path = self.path.absolute()
+        connection = separate(folders=(str(path.parent),), setup=setup)
         try:
-            connection.execute(f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false")
             connection.execute(
                 "CREATE TEMP VIEW csv AS SELECT * FROM read_csv("  # noqa: S608 - our own columns, the path quoted
-                "'" + str(self.path).replace("'", "''") + "', header = false, auto_detect = false, "
+                f"{literal(str(path))}, header = false, auto_detect = false, "
                 "delim = ',', null_padding = true, ignore_errors = true, strict_mode = false, columns = {"
-                + ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+                + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in columns.items())
                 + "})"
             )
             cursor = connection.execute(sql)

@@ -74,13 +74,14 @@ def normal(value: float, mean: float, error: float) -> float:
     return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
 
 
-def at_limit(used: float, error: float = _FULL_ERROR) -> float:
+def at_limit(used: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
     """Log-likelihood ratio of using a share of a limit: it is the limit, or it is not, and then it is the less
-    probable the nearer it lies: what is nearly full makes I/Os wait."""
+    probable the nearer it lies: what is nearly full makes I/Os wait. `bursts`: how probable it is that what limits is
+    below its limit in the mean."""
     near = normal(min(used, 1.0), 1.0, error) if used <= 1 + 4 * error else normal(used, 1.0, error)
     burst = 2 * max(0.0, used - 0.6) / 0.4 / 0.4 if used <= 1.0 else 0.0
     free = 2 * max(0.0, 1 - used) + _FULL_BY_CHANCE
-    return log((1 - _BURSTS) * near + _BURSTS * burst + _FLOOR * max(used, 0.01)) - log(free)
+    return log((1 - bursts) * near + bursts * burst + _FLOOR * max(used, 0.01)) - log(free)
 
 
 def counted(events: float, usual: float = 0.5) -> float:

@@ -23,6 +23,9 @@ MOSTLY_OTHERS = 0.5
 """Share of a link's bytes from which on it is somebody else who fills it."""
 _BUSY = 0.5
 """A port behind which others wait for credit is full, or does not drain: then it carries little."""
+_ONCE = 0.93
+_NO_BURSTS = 0.03
+"""Share of limiting links of which no window was full."""
 _MAYBE = -0.7
 """Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
 _SHORT = 0.02
@@ -37,7 +40,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             continue
         used = number(row, "utilisation") / number(row, "full_ratio")
         words = f"{row['entity']} is at {percent(used)} of what a full link reads"
-        evidence = [Evidence(words, at_limit(used))]
+        full_once = number(row, "utilisation_max") >= _ONCE * number(row, "full_ratio")
+        evidence = [Evidence(words, at_limit(used) if full_once else at_limit(used, bursts=_NO_BURSTS))]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
         if stall > 0 and used >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"

@@ -69,7 +69,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
         same = [other for other in sides if abs(load.bytes_per_second / other.together - used) <= 2 * _MODEL]
         conclude = partial(_full, table, same)
-        yield Claim("bottleneck", "link", side.links[0].id, explains, evidence, "saturates", conclude)
+        yield Claim(
+            "bottleneck", "link", side.links[0].id, explains, evidence, "saturates", conclude, joins="uncounted"
+        )
         if len(side.links) > 1:
             used = load.bytes_per_second / side.payload
             words = f"the test moves {percent(used)} of what one of {side} can carry"

@@ -11,6 +11,8 @@ from sanpath.verdict.units import duration
 
 _PRIOR = -2.0
 """Log-odds of a place that is on nobody's list, against one that is."""
+_UNREAD = -0.5
+"""The same where nobody reads what lies there at all."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -19,7 +21,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if below:
         what = "between the last clock of the host and the array"
         conclude = partial(_conclude, table, what, below)
-        yield Claim("cannot_tell", "unseen", None, below, (), "saturates", conclude, _PRIOR)
+        prior = _UNREAD if table.indices("below") and not table.on_path else _PRIOR
+        yield Claim("cannot_tell", "unseen", None, below, (), "saturates", conclude, prior)
     if table.segments and table.segments[0].kind == "host_queue":
         first = frozenset({0})
         conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first)

@@ -6,17 +6,22 @@ Denning and Buzen 1978), below zero where more load makes the others slower.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, isclose, log
 
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.loads import LoadFacts, flat_over_load
+from sanpath.verdict.units import count, iops, percent
 
 _APART = 1.3
 """Steps whose I/Os in flight differ by less tell nothing."""
 _CHANCE = 0.02
 """Relative: steadier than this no step is when it is run again."""
 _SAME_MIX = 0.05
+_AS_MANY = 0.8
+"""As many in flight, as measured: where everything slows down, less is in flight for the same setting."""
+_COLLAPSED = 1.5
+"""Throughput before over after from which on more load has made it fall: runs of one test differ by far less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,28 @@ def alike(loads: Sequence[LoadFacts], load: LoadFacts, other: LoadFacts) -> bool
     return other.comparable(load) and isclose(
         _part_of_step(loads, other), _part_of_step(loads, load), abs_tol=_SAME_MIX
     )
+
+
+def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
+    """That something limits, by what throughput does as the load grows; nothing where it grows too."""
+    for other in loads:
+        if other.step == load.step or not other.comparable(load):
+            continue
+        after, before = sorted((load, other), key=lambda each: each.ops_per_second)
+        no_fewer = after.in_flight_measured >= _AS_MANY * before.in_flight_measured
+        if no_fewer and before.ops_per_second >= _COLLAPSED * after.ops_per_second:
+            slower = after.latency_seconds / before.latency_seconds
+            yield (
+                f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O "
+                f"takes {slower:.1f} times as long: what lies below collapses, it is no plateau"
+            )
+            return
+    if (calm := flat_over_load(loads, load)) is not None:
+        times, more = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
+        yield (
+            f"throughput stands still from {count(calm.in_flight_measured)} in flight on, {times:.1f} times as many "
+            f"bring {percent(more)}: something limits"
+        )
 
 
 def _part_of_step(loads: Sequence[LoadFacts], load: LoadFacts) -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
+from duckdb import connect
 
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.model import Step
 from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, Thing
 from sanpath.recorder.importing.importer import ImportRequest, import_file
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from sanpath_collectors.perfmon import names, pdh
 from sanpath_collectors.perfmon.columns import plan

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from duckdb import connect
 from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.model import Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 from tests.collectors.prometheus.stand_in import StandIn, disks
 

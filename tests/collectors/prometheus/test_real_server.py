@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from duckdb import connect
 from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.facts.deltas import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Step
-from sanpath.recording.duck import connect
 from sanpath.recording.read import Recording
 
 PROGRAMS = ("prometheus", "prometheus-node-exporter", "fio", "losetup")
