@@ -117,13 +117,11 @@ def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> 
     """(plane, mean latency, by how much it may be off either way) of what one source tells of one device."""
     operations = sample.rate(f"ops_{direction}_total")
     waited = sample.rate(f"latency_seconds_{direction}_total")
-    below = _mean(sample, "device", direction)
-    # A source that tells the device apart has its whole latency above it.
-    whole = "kernel" if plane == "device" and below is not None else plane or "guest_block"
     if operations and waited is not None:
-        yield whole, waited / operations, 0.0
+        yield plane or "guest_block", waited / operations, 0.0
     elif (own := _mean(sample, "latency", direction)) is not None:
-        yield whole, *own
+        yield plane or "guest_block", *own
+    below = _mean(sample, "device", direction)
     if below is not None:
         yield "device", *below
         held = _mean(sample, "kernel", direction)

@@ -15,6 +15,7 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.posterior import Suspicion
 from sanpath.verdict.units import count
 
+_FABRIC = ("link", "path_policy", "credit_stall", "retries")
 _SUSPECTS = 4
 """The most probable ones are what an experiment has to tell apart."""
 
@@ -87,15 +88,22 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
     if any(row["utilisation"] is None for row in table.links) or not table.links:
         yield Experiment(
             "read the switch ports: sanpath init adds them",
-            lambda claim: 1.0 if claim.kind in ("link", "path_policy", "credit_stall", "retries") else 0.1,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
             "a full, waiting or damaged port",
+            0.0,
+        )
+    elif all(row["credit_stall_ratio"] is None for row in table.links):
+        yield Experiment(
+            "read the time without transmit credit on the switch ports",
+            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
+            "a port that waits",
             0.0,
         )
     if table.array is None:
         name = table.arrays[0] if table.arrays else "the array"
         yield Experiment(
             f"read {name}: sanpath init adds it",
-            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet") else 0.1,
+            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
             "time spent inside",
             0.0,
         )

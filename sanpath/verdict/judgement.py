@@ -34,6 +34,10 @@ _COINCIDENT = 0.1
 _QUEUEING = 0.2
 """Share of the latency that may wait or be unexplained where nothing is said to limit."""
 _LISTED = 0.005
+_COUNTED = 2.0
+"""Log-likelihood ratio of a reading that is evidence by itself."""
+_ALONE = 0.95
+"""What one step is worth that nothing confirms."""
 _MOST = 8
 
 
@@ -49,7 +53,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     suspects = tuple(_suspect(load, group) for group in groups[:_MOST] if _together(group) >= _LISTED)
     first = groups[0]
     kind, why_not = _kind(table, first)
-    known = _known(table.windows)
+    known = _known(table.windows) * (1.0 if _confirmed(table, first) else _ALONE)
     probability = _together(first) * known
     if _together(first) < (_ACQUITS if kind == "concurrency_limited" else _NAMED):
         kind = "cannot_tell"
@@ -153,6 +157,12 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
 
 def _grade(probability: float) -> Grade:
     return next((grade for least, grade in _SURE if probability >= least), "C")
+
+
+def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
+    """Whether something that is counted stands at its limit, or another step tells how throughput scales."""
+    counted = any(one.weight >= _COUNTED for one in group[0].claim.evidence)
+    return counted or table.scaling.fewer is not None or table.scaling.more is not None
 
 
 def _known(windows: int) -> float:

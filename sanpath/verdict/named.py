@@ -20,7 +20,7 @@ class Named:
     """What a verdict names."""
 
     def __init__(self, topology: Topology, verdict: Verdict) -> None:
-        self._kind = verdict.kind
+        self._kind, self._topology, self._known = verdict.kind, topology, topology.entities.keys()
         self._policy = any(b.kind == "path_policy" for b in verdict.bottlenecks)
         self._elements = {
             (name, bottleneck.direction)
@@ -29,9 +29,8 @@ class Named:
         }
 
     def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
-        """Whether a finding is about what the verdict names. `each`: the fact table of its rule; `cause_of`: the kinds
-        of verdict that its rule explains;
-        none: any."""
+        """Whether a finding is about what the verdict names. `each`: the fact table of its rule; `cause_of`: kinds of
+        verdict that its rule explains; none: any."""
         if cause_of and self._kind not in cause_of:
             return False
         if finding.entity.startswith("load:"):
@@ -40,6 +39,12 @@ class Named:
         # How a LUN uses its paths is not how many I/Os its queue admits.
         if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
             return False
+        if each == "array_front":
+            # Target ports that are all full are the array's front end.
+            ports = {name for name, _ in self._elements if name.startswith("array_port:")}
+            return any(
+                self._topology.related(port, "member_of", "array") == [finding.entity] for port in ports & self._known
+            )
         directions = {direction for name, direction in self._elements if name == finding.entity}
         return bool(directions) and (finding.direction in directions or finding.direction in _ANY)
 

@@ -24,6 +24,7 @@ from sanpath.verdict.hypotheses import (
     retries,
     slow_drain,
     uncounted_links,
+    unread_host,
     unseen,
 )
 from sanpath.verdict.hypotheses.claim import Claim, normal
@@ -42,6 +43,7 @@ HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
     array.claims,
     data_sheet.claims,
     load.claims,
+    unread_host.claims,
     unseen.claims,
 )
 """All that may hold a load: to add one is to write its module and to name it here."""
@@ -50,6 +52,7 @@ _UNEXPLAINED = 0.08
 """Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 _AT_KNEE = 0.15
 """Density of no waiting at all at a place that limits: just at the knee."""
+_HARDLY = 0.01
 _WEIGHTS = (0.25, 0.5, 0.25)
 """Of the low, likely and high wait."""
 _NEVER = 1e-4
@@ -130,7 +133,12 @@ def _pooled(told: Sequence[tuple[float, float]]) -> float:
 def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
     """How surely another step is held by the same thing: the same I/O, with more or fewer in flight, and the same
     throughput."""
-    if other.load.step == table.load.step or not alike(table.facts.loads, table.load, other.load):
+    # Where a machine has moved, its steps before are not among those that are compared.
+    if (
+        other.load.step == table.load.step
+        or other.load not in table.facts.loads
+        or not alike(table.facts.loads, table.load, other.load)
+    ):
         return 0.0
     apart = log(other.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
     more = abs(log(other.load.in_flight_measured / table.load.in_flight_measured))
@@ -146,23 +154,27 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
     lowest = max(claim.explains, default=-1)
     total = 0.0
     for index, segment in enumerate(table.segments):
-        if index not in claim.explains:
+        if index in claim.also:
+            total += log((_limiting(segment, _HARDLY) + _stray(segment)) / 2)
+        elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
             total += log(held + (1 - held) * _stray(segment))
     own = [table.segments[index] for index in sorted(claim.explains)]
-    return total + log(_own(own, claim.hidden)) if own else total
+    return total + log(_own(own, claim)) if own else total
 
 
-def _own(own: Sequence[Segment], hidden: bool) -> float:
+def _own(own: Sequence[Segment], claim: Claim) -> float:
     """Density of the waits at the segments that a claim accounts for: it may show in one of them or be spread over
-    several; one that no clock contains need not show at all."""
+    several; one that no clock contains need not show at all. What holds frames up without being full shows in their
+    time, or holds nothing."""
+    at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
     everywhere = prod(_stray(segment) for segment in own)
     likely = min(1.0, sum(segment.wait_shares[1] for segment in own))
     single = sum(
-        _limiting(segment) * prod(_stray(other) for other in own if other is not segment) for segment in own
+        _limiting(segment, at_knee) * prod(_stray(other) for other in own if other is not segment) for segment in own
     ) / len(own)
-    seen = (single + _at_limit(likely)) / 2 if len(own) > 1 else single
-    return (seen + everywhere) / 2 if hidden else seen
+    seen = (single + _at_limit(likely, at_knee)) / 2 if len(own) > 1 else single
+    return (seen + everywhere) / 2 if claim.hidden else seen
 
 
 def _held_above(segment: Segment) -> float:
@@ -183,17 +195,19 @@ def _stray(segment: Segment) -> float:
     return sum(weight * density for weight, density in zip(_WEIGHTS, densities, strict=True)) + _NEVER
 
 
-def _limiting(segment: Segment) -> float:
+def _limiting(segment: Segment, at_knee: float) -> float:
     """Density of the wait at a place that limits."""
     low, likely, high = segment.wait_shares
     if segment.blind:
-        return _at_limit((low + high) / 2)
-    return sum(weight * _at_limit(share) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True))
+        return _at_limit((low + high) / 2, at_knee)
+    return sum(
+        weight * _at_limit(share, at_knee) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True)
+    )
 
 
-def _at_limit(share: float) -> float:
+def _at_limit(share: float, at_knee: float) -> float:
     """1 - knee / in flight of the time is waiting, and tests go well beyond the knee."""
-    return _AT_KNEE + 2 * (1 - _AT_KNEE) * share
+    return at_knee + 2 * (1 - at_knee) * share
 
 
 def _scaling(table: PlaceTable, claim: Claim) -> float:

@@ -21,7 +21,7 @@ _MAYBE = -0.7
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for every port of the load's hosts and arrays that no counted link ends at."""
-    explains = table.indices("fabric", "array_door", "below")
+    explains, also = table.transfer, table.before_transfer
     for row, sure in uncounted_ports(table):
         used = number(row, f"filled_ratio_{table.load.direction}")
         evidence = [
@@ -31,7 +31,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
         conclude = partial(_conclude, table)
         yield Claim(
-            "bottleneck", "link", str(row["entity"]), explains, tuple(evidence), "saturates", conclude, joins="ports"
+            "bottleneck",
+            "link",
+            str(row["entity"]),
+            explains,
+            tuple(evidence),
+            "saturates",
+            conclude,
+            joins="ports",
+            also=also,
         )
 
 

@@ -26,6 +26,7 @@ _BUSY = 0.5
 _ONCE = 0.93
 _NO_BURSTS = 0.03
 """Share of limiting links of which no window was full."""
+_OTHERS_FILL = 1.5
 _MAYBE = -0.7
 """Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
 _SHORT = 0.02
@@ -34,14 +35,18 @@ _SHORT = 0.02
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for every counted link that carries the load, or may."""
-    explains = table.indices("fabric", "array_door", "below")
+    explains, also = table.transfer, table.before_transfer
     for row in table.links:
         if row["utilisation"] is None or not row["full_ratio"]:
             continue
         used = number(row, "utilisation") / number(row, "full_ratio")
         words = f"{row['entity']} is at {percent(used)} of what a full link reads"
         full_once = number(row, "utilisation_max") >= _ONCE * number(row, "full_ratio")
-        evidence = [Evidence(words, at_limit(used) if full_once else at_limit(used, bursts=_NO_BURSTS))]
+        weight = at_limit(used) if full_once else at_limit(used, bursts=_NO_BURSTS)
+        if row["on_loaded_path"] is None:
+            # Others may have filled it: that it is full says less of the test.
+            weight = min(weight, _OTHERS_FILL)
+        evidence = [Evidence(words, weight)]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
         if stall > 0 and used >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
@@ -50,7 +55,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
-        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links")
+        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links", also=also)
 
 
 def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:

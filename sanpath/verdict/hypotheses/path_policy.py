@@ -38,9 +38,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(f"{len(used)} links of the host are busy {parts}: together what one link carries", weight)]
     evidence += list(_policy(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
-    explains = table.indices("fabric", "array_door", "below")
+    explains, also = table.transfer, table.before_transfer
     yield Claim(
-        "bottleneck", "path_policy", entity, explains, evidence, "saturates", partial(_conclude, table, list(used))
+        "bottleneck",
+        "path_policy",
+        entity,
+        explains,
+        evidence,
+        "saturates",
+        partial(_conclude, table, list(used)),
+        also=also,
     )
 
 

@@ -47,9 +47,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if is_full(found):
         evidence.append(Evidence(f"{found['entity']} is full", 1.0))
     entity = str(found["entity"])
-    explains = table.indices("fabric", "array_door", "below")
+    explains, also = table.transfer, table.before_transfer
     conclude = partial(_conclude, table, found, victims)
-    yield Claim("bottleneck", "credit_stall", entity, explains, evidence, "any", conclude)
+    yield Claim("bottleneck", "credit_stall", entity, explains, evidence, "any", conclude, also=also)
 
 
 def _conclude(table: PlaceTable, found: FactRow, victims: Sequence[FactRow], _named: Sequence[Claim]) -> Conclusion:

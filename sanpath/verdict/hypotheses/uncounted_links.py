@@ -56,13 +56,15 @@ class _Side:
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for the links of each side together, and one for those of a side used one after the other."""
     facts, load = table.facts, table.load
-    explains = table.indices("fabric", "array_door", "below")
+    explains, also = table.transfer, table.before_transfer
     sides = _sides(facts, load)
     if table.uncounted and not sides:
         words = f"{table.uncounted[0]} is on the way, and nobody counted its bytes"
         conclude = partial(_unread, table)
         unread = (Evidence(words, 0.0),)
-        yield Claim("bottleneck", "link", table.uncounted[0], explains, unread, "saturates", conclude, _UNREAD)
+        yield Claim(
+            "bottleneck", "link", table.uncounted[0], explains, unread, "saturates", conclude, _UNREAD, also=also
+        )
     for side in sides:
         used = load.bytes_per_second / side.together
         words = f"the test moves {percent(used)} of what {side} can carry"
@@ -70,7 +72,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         same = [other for other in sides if abs(load.bytes_per_second / other.together - used) <= 2 * _MODEL]
         conclude = partial(_full, table, same)
         yield Claim(
-            "bottleneck", "link", side.links[0].id, explains, evidence, "saturates", conclude, joins="uncounted"
+            "bottleneck",
+            "link",
+            side.links[0].id,
+            explains,
+            evidence,
+            "saturates",
+            conclude,
+            joins="uncounted",
+            also=also,
         )
         if len(side.links) > 1:
             used = load.bytes_per_second / side.payload
@@ -78,7 +88,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
             entity = wait_at(facts, load, load.entity)
             in_turn = partial(_one_after_the_other, table, side)
-            yield Claim("bottleneck", "path_policy", entity, explains, evidence, "saturates", in_turn, _IN_TURN)
+            yield Claim(
+                "bottleneck", "path_policy", entity, explains, evidence, "saturates", in_turn, _IN_TURN, also=also
+            )
 
 
 def _sides(facts: Facts, load: LoadFacts) -> list[_Side]:

@@ -44,6 +44,16 @@ class PlaceTable:
         """The links that certainly carry the load."""
         return [row for row in self.links if row["on_loaded_path"]]
 
+    @property
+    def transfer(self) -> frozenset[int]:
+        """Where frames wait on their way: in what the array times as transfer, where it does."""
+        return self.indices("fabric", "below") or self.indices("array_door")
+
+    @property
+    def before_transfer(self) -> frozenset[int]:
+        """Where commands wait behind frames that wait."""
+        return self.indices("array_door") - self.transfer
+
     def indices(self, *kinds: str) -> frozenset[int]:
         """Which segments are of these kinds."""
         return frozenset(i for i, segment in enumerate(self.segments) if segment.kind in kinds)

@@ -1,0 +1,79 @@
+"""Queues of the host below the last clock that was read there: a LUN's queue, and an initiator's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.planes import path_of
+from sanpath.facts.table import number
+from sanpath.topology.paths import initiators_of, machines_of
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import count, duration
+
+_ADAPTER = -1.5
+"""Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by drivers' defaults."""
+_DEPTH_ERROR = 0.05
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One for the LUN where nobody reads the host below the load or the guest, and one for the initiator."""
+    explains = table.indices("array_door") or table.indices("fabric", "below")
+    if not explains:
+        return
+    if (lun := _unread_lun(table)) is not None:
+        evidence = (Evidence("how long I/Os wait in the host was not read", 0.0),)
+        yield Claim("bottleneck", "lun", lun, explains, evidence, "saturates", partial(_conclude, table))
+    ports = [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+    rows = [
+        row
+        for row in table.facts.tables["initiator"].select(step=table.load.step)
+        if row["entity"] in ports and row["queue_filled_ratio"] is not None
+    ]
+    if rows:
+        row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
+        words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
+        weight, entity = at_limit(number(row, "queue_filled_ratio"), _DEPTH_ERROR), str(row["entity"])
+    elif ports:
+        words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
+    else:
+        return
+    evidence = (Evidence(words, weight),)
+    yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table), _ADAPTER)
+
+
+def _unread_lun(table: PlaceTable) -> str | None:
+    """The LUN of the load on a host of which no clock was read. None: the host was read, or no LUN is known."""
+    topology, load = table.facts.topology, table.load
+    queues = [segment.queue for segment in table.segments if segment.queue is not None]
+    machines = [machine for root in load.roots for machine in machines_of(topology, root)]
+    virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
+    if queues and not (virtual and all(queue.layer == "guest" for queue in queues)):
+        return None
+    luns = sorted(entity for entity in path_of(topology, load) if entity.startswith("lun:"))
+    own = [lun for lun in luns if not queues or all(queue.entity != lun for queue in queues)]
+    return next(iter(own or luns), None)
+
+
+def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+    load, first = table.load, named[0]
+    entity = str(first.entity)
+    wait = sum(table.segments[i].wait[1] for i in first.explains)
+    because = (
+        first.evidence[0].words,
+        f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the last clock that was read in the host",
+    )
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind=first.kind,
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        wait_at=entity,
+        because=because,
+        overturn_if=("a deeper queue that does not raise throughput",),
+    )
+    return Conclusion((bottleneck,), because)
