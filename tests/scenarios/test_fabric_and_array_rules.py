@@ -24,7 +24,7 @@ def with_errors(folder: Path, told: Mapping[str, float]) -> Diagnosis:
     """The test at a quarter of 16GFC; the host's port counts so many over the step."""
     san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
     ports = {port.name: (COUNTED, NOTHING) for port in san.ports}
-    array = {"read": AtArray(0.0004)}
+    array = {"read": AtArray(0.0024, queue=0.0)}
     san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array=array, seconds=30, counted={"sw1/fc1/7": told})
     return judged(san.write())
 
@@ -90,7 +90,7 @@ def test_an_idle_target_port_is_a_risk(tmp_path: Path) -> None:
     third = replace(SECOND_TARGET, name="fc1/3", device="CT1.FC1", wwpn="524a937000000003")
     san = San(tmp_path, ports=[fast(port) for port in (HOST_PORT, ARRAY_PORT, SECOND_TARGET, third)])
     ports = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING), "fc1/2": (0.0, 0.0), "fc1/3": (0.0, 0.0)}
-    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array={"read": AtArray(0.0004)})
+    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array={"read": AtArray(0.0024)})
     (finding,) = of(judged(san.write()), "array-ports-unused")
     assert (finding.role, finding.entity) == ("risk", "array:fa1")
     assert "uses 1 of the 3 target ports" in finding.summary

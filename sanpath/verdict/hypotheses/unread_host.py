@@ -14,7 +14,7 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
 _ADAPTER = -1.5
-"""Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by drivers' defaults."""
+"""Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by their drivers."""
 _DEPTH_ERROR = 0.05
 
 
@@ -63,7 +63,7 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     wait = sum(table.segments[i].wait[1] for i in first.explains)
     because = (
         first.evidence[0].words,
-        f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the last clock that was read in the host",
+        f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the host's last clock that was read",
     )
     bottleneck = Bottleneck(
         entity=entity,
