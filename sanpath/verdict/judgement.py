@@ -25,6 +25,8 @@ from sanpath.verdict.settled import as_far_as_steady
 
 _NAMED = 0.5
 """Probability from which on a suspect is named: it is more probable than all others together."""
+_EXCLUDED = 0.55
+"""The same for what no reading speaks for, but that nothing else accounts for the wait."""
 _ACQUITS = 0.75
 """The same for saying that nothing limits: whoever reads that stops looking."""
 _SURE: Sequence[tuple[float, Grade]] = ((0.97, "A"), (0.85, "B"))
@@ -55,7 +57,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     kind, why_not = _kind(table, first)
     known = _known(table.windows) * (1.0 if _confirmed(table, first) else _ALONE)
     probability = _together(first) * known
-    if _together(first) < (_ACQUITS if kind == "concurrency_limited" else _NAMED):
+    if _together(first) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([one.claim for one in first])
     decision = decide(table, groups)
@@ -75,6 +77,14 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     # A step in which the virtual machine moved to another host is a mixture of both.
     moved = any(move.seen >= table.step.start for move in moves_in(facts.stays, load))
     return replace(settled, grade="C") if moved else settled
+
+
+def _needed(first: Sequence[Suspicion]) -> float:
+    """The probability from which on a suspect is named."""
+    claim = first[0].claim
+    if claim.verdict == "concurrency_limited":
+        return _ACQUITS
+    return _NAMED if any(one.weight > 0 for one in claim.evidence) or claim.entity is None else _EXCLUDED
 
 
 def _grouped(found: Sequence[Suspicion]) -> list[list[Suspicion]]:

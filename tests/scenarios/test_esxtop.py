@@ -82,5 +82,5 @@ def test_the_queue_that_esxtop_shows_is_what_limits(tmp_path: Path) -> None:
 
 def test_two_luns_that_carry_as_much_tell_nothing_of_the_disk(tmp_path: Path) -> None:
     found = host_queue(tmp_path, twins=True)
-    assert not found.verdict.bottlenecks
+    assert not any(found.verdict.bottlenecks), found.verdict.headline
     assert not [part for b in found.latency_budget for part in b.parts if part.plane == "kernel"]

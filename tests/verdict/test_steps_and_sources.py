@@ -39,7 +39,7 @@ def test_a_direction_with_hardly_any_io_is_not_judged_but_reported(tmp_path: Pat
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
     flows = {"read": Flow(2000, 0.0005), "write": Flow(10, 0.001)}
     ports = {p.name: (135e6, 1e6) for p in san.ports}
-    array = {d: AtArray(0.0003) for d in flows}
+    array = {d: AtArray(0.0004) for d in flows}
     san.step("s", 1, read=flows["read"], write=flows["write"], ports=ports, array=array)
     found = judged(san.write())
     (step,) = found.steps

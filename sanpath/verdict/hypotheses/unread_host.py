@@ -13,7 +13,7 @@ from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
-_ADAPTER = -1.5
+_ADAPTER = -2.0
 """Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by their drivers."""
 _DEPTH_ERROR = 0.05
 
@@ -36,6 +36,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
         weight, entity = at_limit(number(row, "queue_filled_ratio"), _DEPTH_ERROR), str(row["entity"])
+        # What waits for a slot of the adapter waits in the kernel, above the device's clock.
+        explains |= table.indices("host_queue")
     elif ports:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
     else:

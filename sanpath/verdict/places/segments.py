@@ -205,13 +205,15 @@ def _wait(
         case "cap" | "array_queue":
             return low, middle, high
         case "host_queue":
-            return max(0.0, low - 4 * _SOFTWARE_SECONDS), max(0.0, middle - _SOFTWARE_SECONDS), high
+            return max(0.0, most * low - 4 * _SOFTWARE_SECONDS), max(0.0, most * middle - _SOFTWARE_SECONDS), high
         case "fabric" | "array_door":
             least = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or counted else 0.0)
             timed = segment.source == _BY_ARRAY
             sure = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * least - _ROUND_TRIP_SECONDS
             sure = max(grown, sure) if counted else grown
-            return max(0.0, sure), max(0.0, middle - least), high
+            # One I/O in flight waits for nobody of its own; in a transfer others may be before it.
+            own = 1.0 if timed else most
+            return max(0.0, own * sure), max(0.0, own * middle - least), high
         case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
