@@ -22,6 +22,7 @@ from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.table import PlaceTable, place_tables
 from sanpath.verdict.posterior import Suspicion, weighed
 from sanpath.verdict.settled import as_far_as_steady
+from sanpath.verdict.units import percent
 
 _NAMED = 0.5
 """Probability from which on a suspect is named: it is more probable than all others together."""
@@ -132,10 +133,12 @@ def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
 
 def _waiting(table: PlaceTable) -> str | None:
     """Where more of the latency waits than a test without a limit shows; None: nowhere."""
-    for segment in table.segments:
-        if segment.wait[0] > _QUEUEING * table.load.latency_seconds:
-            return f"{segment.wait[0] / table.load.latency_seconds:.0%} of the latency wait: {segment.source}"
-    return None
+    waits = [(segment.wait[0] if segment.blind else segment.wait[1], segment) for segment in table.segments]
+    share = sum(seconds for seconds, _ in waits) / table.load.latency_seconds
+    if share <= _QUEUEING:
+        return None
+    most = max(waits, key=lambda one: one[0])[1]
+    return f"{percent(share)} of the latency are waiting or not accounted for, most of it by {most.source}"
 
 
 def _undecided(table: PlaceTable, groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:

@@ -93,5 +93,5 @@ def counted(events: float, usual: float = 0.5) -> float:
 
 def stall_weight(stall: float) -> float:
     """Log-likelihood ratio of a share of time without credit: ports of a sound fabric wait a few percent of it at
-    most, an exponential tail, against any share."""
-    return min(6.0, stall / _USUAL_STALL + log(_USUAL_STALL))
+    most, an exponential tail, against any share. It may stall and hold nobody up: more than four it never tells."""
+    return min(4.0, stall / _USUAL_STALL + log(_USUAL_STALL))

@@ -9,7 +9,7 @@ from sanpath.facts.planes import path_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.model import Bottleneck, Kind
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
@@ -23,9 +23,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("array_door") or table.indices("fabric", "below")
     if not explains:
         return
-    if (lun := _unread_lun(table)) is not None:
+    if _is_unread(table):
         evidence = (Evidence("how long I/Os wait in the host was not read", 0.0),)
-        yield Claim("bottleneck", "lun", lun, explains, evidence, "saturates", partial(_conclude, table))
+        lun, conclude = _lun(table), partial(_conclude, table)
+        # Which of the host's LUNs carries the load may not be known: then none is accused.
+        kind: Kind = "cannot_tell" if lun is None else "bottleneck"
+        yield Claim(kind, "unseen" if lun is None else "lun", lun, explains, evidence, "saturates", conclude)
     ports = [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
     rows = [
         row
@@ -46,17 +49,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table), _ADAPTER)
 
 
-def _unread_lun(table: PlaceTable) -> str | None:
-    """The LUN of the load on a host of which no clock was read. None: the host was read, or no LUN is known."""
+def _is_unread(table: PlaceTable) -> bool:
+    """Whether there is a host below the load, or below its virtual machine, of which no clock was read."""
     topology, load = table.facts.topology, table.load
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
     machines = [machine for root in load.roots for machine in machines_of(topology, root)]
     virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
-    if queues and not (virtual and all(queue.layer == "guest" for queue in queues)):
-        return None
-    luns = sorted(entity for entity in path_of(topology, load) if entity.startswith("lun:"))
-    own = [lun for lun in luns if not queues or all(queue.entity != lun for queue in queues)]
-    return next(iter(own or luns), None)
+    return bool(machines) and (not queues or (virtual and all(queue.layer == "guest" for queue in queues)))
+
+
+def _lun(table: PlaceTable) -> str | None:
+    """The LUN of the load that nobody reads. None: none is known."""
+    read = {segment.queue.entity for segment in table.segments if segment.queue is not None}
+    luns = sorted(e for e in path_of(table.facts.topology, table.load) if e.startswith("lun:"))
+    return next((lun for lun in luns if lun not in read), None)
 
 
 def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
