@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from sanpath.topology.paths import initiators_of
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.posterior import Suspicion
@@ -56,6 +57,11 @@ def name_of(claim: Claim) -> str:
     }.get(claim.verdict, "something that nobody reads")
 
 
+def initiators(table: PlaceTable) -> list[str]:
+    """The initiators of the load's hosts."""
+    return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+
+
 def _worth(experiment: Experiment, leading: Sequence[tuple[Claim, float]]) -> float:
     apart = sum(
         p * q * abs(experiment.outcome(one) - experiment.outcome(other))
@@ -85,7 +91,14 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
         "twice the IOPS",
         0.2,
     )
-    if any(row["utilisation"] is None for row in table.links) or not table.links:
+    if not table.paths and not initiators(table):
+        yield Experiment(
+            "read how busy each device, link and processor below was, and what its caches answered and wrote back",
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
+            "one that is full",
+            0.0,
+        )
+    elif any(row["utilisation"] is None for row in table.links) or not table.links:
         yield Experiment(
             "read the switch ports: sanpath init adds them",
             lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,

@@ -28,7 +28,7 @@ _NAMED = 0.5
 """Probability from which on a suspect is named: it is more probable than all others together."""
 _EXCLUDED = 0.55
 """The same for what no reading speaks for, but that nothing else accounts for the wait."""
-_ACQUITS = 0.75
+_ACQUITS = 0.7
 """The same for saying that nothing limits: whoever reads that stops looking."""
 _SURE: Sequence[tuple[float, Grade]] = ((0.97, "A"), (0.85, "B"))
 """Probability from which on a verdict has a grade."""
@@ -37,6 +37,9 @@ _COINCIDENT = 0.1
 _QUEUEING = 0.2
 """Share of the latency that may wait or be unexplained where nothing is said to limit."""
 _LISTED = 0.005
+_MENTIONED = 0.05
+_TELLING = ("link", "data_sheet")
+"""Kinds of claims whose reading says how far what is known is used."""
 _COUNTED = 2.0
 """Log-likelihood ratio of a reading that is evidence by itself."""
 _ALONE = 0.95
@@ -143,13 +146,14 @@ def _waiting(table: PlaceTable) -> str | None:
 
 def _undecided(table: PlaceTable, groups: Sequence[Sequence[Suspicion]], why_not: Sequence[str]) -> tuple[str, ...]:
     named = [(name_of(group[0].claim), _together(group)) for group in groups[:2]]
-    several = " or ".join(f"{name} ({share:.0%})" for name, share in named)
+    several = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
+    read = [e.words for group in groups for e in group[0].claim.evidence if group[0].claim.kind in _TELLING]
+    told = [*in_words(table.facts.loads, table.load), *why_not, *read]
     unseen = not_seen(table.facts, table.load, table.on_path, table.array)
     return (
-        f"it may be {several}",
-        *in_words(table.facts.loads, table.load),
-        *why_not,
-        *(e.words for group in groups[:2] for e in group[0].claim.evidence),
+        "; ".join([*told[:1], f"it may be {several}"]),
+        *told[1:],
+        *(e.words for group in groups[:2] for e in group[0].claim.evidence if e.words not in told),
         *(f"{what} could not be seen" for what in unseen),
     )
 

@@ -215,7 +215,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     found = 0.0
     if (slope := table.scaling.more) is not None:
         e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.9 * (normal(e, 0.0, error) if e > 0 else normal(e, 0.0, 3 * error) * 3) + 0.05
+        flat = 0.9 * (normal(e, 0.0, error) if e > 0 else normal(e, 0.0, 3 * error) * 3) + 0.01
         follows = 0.4 * normal(e, 1.0, error + 0.05) + (0.5 if -0.1 <= e <= 1.1 else 0.05)
         found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     if (slope := table.scaling.fewer) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
@@ -18,16 +17,11 @@ _AS_MANY = 0.7
 
 
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
-    """Of the step with the highest throughput, within 3 % that with most in flight, the direction in which its I/Os
-    spend their time."""
-    moved: defaultdict[str, float] = defaultdict(float)
-    flying: defaultdict[str, float] = defaultdict(float)
-    for j in judgements:
-        moved[j.load.step] += j.load.bytes_per_second
-        flying[j.load.step] += j.load.in_flight_measured
-    best = max(moved.values())
-    near = [step for step, size in moved.items() if size >= best * (1 - SAME_THROUGHPUT)]
-    step = max(near, key=lambda name: (flying[name], moved[name]))
+    """Of the step with the highest throughput in one direction, within 3 % that with most in flight, the direction in
+    which its I/Os spend their time."""
+    best = max(j.load.bytes_per_second for j in judgements)
+    near = [j for j in judgements if j.load.bytes_per_second >= best * (1 - SAME_THROUGHPUT)]
+    step = max(near, key=lambda j: (j.load.in_flight_measured, j.load.bytes_per_second)).load.step
     here = [j for j in judgements if j.load.step == step]
     most = max(j.load.in_flight_measured for j in here)
     # A mixed loop is held by the direction that is held: the other one then has too little in flight.

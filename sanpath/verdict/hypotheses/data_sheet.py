@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import log
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -21,8 +22,10 @@ from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04
 """A data sheet's figure is a round number."""
-_BEATEN = 1.1
-"""A promise that was clearly exceeded is no limit."""
+_OFF = 0.15
+"""Relative: how far the device in the rack may differ from what is written of it."""
+_MORE = 1.05
+"""Throughput of another step that shows that this is no limit."""
 _REFUTED = -8.0
 _SHEET = -1.0
 """Log-odds of a promise being the limit, against what was measured."""
@@ -54,10 +57,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             default=first.used,
         )
         words = f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}"
-        evidence = (Evidence(words, at_limit(first.used / max(1.0, most), _ROUND) if most < _BEATEN else _REFUTED),)
+        evidence = [Evidence(words, at_limit(min(1.0, first.used), _ROUND))]
+        if first.used > 1:
+            beyond = log(first.used) / _OFF
+            evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
+        if most > first.used * _MORE:
+            evidence.append(Evidence(f"another step took {percent(most)} of it", _REFUTED))
         others = [promise for promise in promises if promise is not first]
         conclude = partial(_conclude, table, first, others)
-        yield Claim("bottleneck", "data_sheet", first.entity, explains, evidence, "saturates", conclude, _SHEET)
+        yield Claim(
+            "bottleneck", "data_sheet", first.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
+        )
 
 
 def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _named: Sequence[Claim]) -> Conclusion:

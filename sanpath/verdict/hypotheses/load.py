@@ -10,7 +10,7 @@ from sanpath.verdict.healthy import met, rate_met
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
 from sanpath.verdict.model import Kind
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, percent
+from sanpath.verdict.units import count, iops, percent
 
 _CPU_ERROR = 0.04
 """A process that is limited by its core shows 97 to 100 % of it: some time is spent in the kernel on others."""
@@ -20,6 +20,8 @@ _FILLED_ERROR = 0.03
 _RATE = 3.0
 """A rate that was asked for and is met to a few percent."""
 _MISSED = -2.0
+_FOLLOWS = 0.3
+"""Elasticity from which on more in flight clearly brings more."""
 _NO_RATE = -3.0
 """A load that tells neither a rate nor how many I/Os it may keep in flight hardly holds any back."""
 
@@ -79,8 +81,18 @@ def _concurrency(table: PlaceTable) -> Claim:
         if busiest
         else ""
     )
-    because = (f"every I/O that was configured is in flight ({count(total)}) and nothing is full{at}",)
-    return _claim("concurrency_limited", frozenset(), (), "follows", because)
+    told = table.load.in_flight_configured
+    flying = (
+        f"every I/O that was configured is in flight ({count(total)})" if told else f"{count(total)} are in flight"
+    )
+    because = [f"{flying} and nothing is full{at}"]
+    if (slope := table.scaling.more) is not None and slope.elasticity > _FOLLOWS:
+        more = slope.other
+        because.append(
+            f"{count(table.load.in_flight_measured)} in flight gave {iops(table.load.ops_per_second)}, and "
+            f"{count(more.in_flight_measured)} gave {iops(more.ops_per_second)} over the same"
+        )
+    return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
 
 
 def _closed(filled: float) -> float:
