@@ -32,6 +32,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Knee", [*knee, *words.curve_texts(diagnosis)])
     yield from _do_next(diagnosis)
     yield from _list("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    yield from _list("Suspects", words.suspect_lines(verdict))
     yield from _list("What would decide", [verdict.decide_with] if verdict.decide_with else [])
     yield from _title("Steps")
     yield from _table(words.STEP_HEADER, [row for s in diagnosis.steps for row in words.step_cells(s)])

@@ -43,6 +43,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     parts += _section("Knee", [*knee, *words.curve_texts(diagnosis)])
     parts += _do_next(diagnosis)
     parts += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    parts += _section("Suspects", words.suspect_lines(verdict))
     if verdict.decide_with:
         parts += _section("What would decide", [verdict.decide_with])
     parts += _steps(diagnosis)

@@ -15,6 +15,7 @@ from sanpath.verdict.model import (
     RecorderAccount,
     SourceAccount,
     StepResult,
+    Suspect,
     Verdict,
 )
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
@@ -47,10 +48,32 @@ CLOCKS = {
 TOLD_FROM = "the highest throughput, and among equals the most in flight"
 
 GRADES = {
-    "A": "direct evidence, confirmed by a second plane or another step",
-    "B": "direct evidence",
-    "C": "thin evidence",
+    "A": "at least 97 of 100 such verdicts are right",
+    "B": "at least 85 of 100 such verdicts are right",
+    "C": "the most probable of several suspects",
 }
+"""What the probability of a verdict is at least: sanpath/verdict/judgement.py."""
+
+_MENTIONED = 0.01
+"""Suspects below this share are not listed."""
+
+
+def suspect_lines(verdict: Verdict) -> list[str]:
+    """The suspects of a verdict that has more than one, the most probable first."""
+    listed = [suspect for suspect in verdict.suspects if suspect.probability >= _MENTIONED]
+    if len(listed) < 2:
+        return []
+    return [f"{suspect.probability:.0%} {_suspect(suspect)}" for suspect in listed]
+
+
+def _suspect(suspect: Suspect) -> str:
+    name = KINDS[suspect.verdict].lower() if suspect.entity is None else short(suspect.entity)
+    if suspect.kind == "unseen":
+        name = "something that nobody reads"
+    kind = f" ({suspect.kind.replace('_', ' ')})" if suspect.entity is not None else ""
+    because = f": {suspect.because[0]}" if suspect.because else ""
+    return f"{name}{kind}{because}"
+
 
 DISRUPTION = {
     "none": "no outage",

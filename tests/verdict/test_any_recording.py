@@ -62,10 +62,40 @@ def check(found: Diagnosis) -> None:
     assert found.verdict.kind != "cannot_tell" or found.verdict.decide_with
     limiting = {b.entity for s in found.steps for b in s.verdict.bottlenecks}
     assert not limiting & {c.entity for c in found.cleared}
+    at_one_with_itself(found)
     assert text.render(found, 100)
     assert markdown.render(found)
     assert json.render(found)
     assert progress.line(found)
+
+
+NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
+
+
+def at_one_with_itself(found: Diagnosis) -> None:
+    """What verdict, findings, waterfall and cleared list say of each other."""
+    verdict = found.verdict
+    probabilities = [suspect.probability for suspect in verdict.suspects]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) <= 1 + 1e-9
+    assert verdict.decide_with is None or "fewer than" not in verdict.decide_with
+    for finding in found.findings:
+        if finding.in_this_run == "it limits this run":
+            assert verdict.bottlenecks or verdict.kind in NOTHING_LIMITS or verdict.kind == "generator_limited"
+    suspected = {suspect.entity for suspect in verdict.suspects if suspect.probability >= 0.05}
+    assert not suspected & {cleared.entity for cleared in found.cleared}
+    step = next((s for s in found.steps if s.name == verdict.from_step), None)
+    if step is None:
+        return
+    # The headline is about the direction in which the I/Os in flight spend their time.
+    flying = {name: one.ops_per_second * one.latency_seconds.mean for name, one in step.directions.items()}
+    for bottleneck in verdict.bottlenecks[:1]:
+        assert flying[bottleneck.direction] >= 0.7 * max(flying.values())
+    if verdict.kind in NOTHING_LIMITS:
+        for budget in found.latency_budget:
+            if budget.step == step.name and flying[budget.direction] == max(flying.values()):
+                queued = sum(sum(p.seconds) / 2 for p in budget.parts if p.what.startswith(("waits", "queue", "QoS")))
+                assert queued <= 0.25 * budget.total_seconds
 
 
 @pytest.mark.parametrize("seed", range(25))

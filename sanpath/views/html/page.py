@@ -39,6 +39,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         run=diagnosis.run,
         diagnosis=diagnosis,
         verdict=diagnosis.verdict,
+        suspects=words.suspect_lines(diagnosis.verdict),
         step=words.deciding_step(diagnosis),
         policy=_policy(script, style),
         style=Markup(style),  # noqa: S704 - files of this package

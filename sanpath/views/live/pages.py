@@ -31,7 +31,7 @@ HELP = (
     ("up down", "scroll; choose a step on the page of steps, a stop on the path"),
     ("Esc", "back to the overview of the newest step, without a filter"),
     ("", ""),
-    ("grade", "A: two kinds of evidence, B: direct evidence, C: thin evidence"),
+    ("grade", "of 100 such verdicts are right, A: 97 or more, B: 85 or more, C: fewer"),
     ("windows", "whole intervals of the slowest source that lie in the step"),
     ("R", "the law that holds in any test: latency = I/Os in flight / IOPS"),
     ("held by", "a queue that is full because of an element below it"),
