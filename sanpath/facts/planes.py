@@ -30,7 +30,10 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     found: dict[str, FactRow] = {}
     here = planes.select(step=load.step, direction=load.direction)
     carrying = [row for row in here if _carries(row, load)]
-    for row in [*(row for row in carrying if row["entity"] in path), *_below_disks(topology, load, path, carrying)]:
+    for row in [
+        *_finest(row for row in carrying if row["entity"] in path),
+        *_below_disks(topology, load, path, carrying),
+    ]:
         found.setdefault(str(row["plane"]), row)
     for plane in {str(row["plane"]) for row in here} - found.keys():
         several = beside_each_other(topology, load, planes, plane)
@@ -47,10 +50,11 @@ def beside_each_other(topology: Topology, load: LoadFacts, planes: FactTable, pl
 
 
 def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
-    """One row a device: of several sources that of the finest clock."""
-    found: dict[str, FactRow] = {}
-    for row in sorted(rows, key=lambda row: number(row, "resolution_seconds")):
-        found.setdefault(str(row["entity"]), row)
+    """One row a device and plane: of several sources that of the finest clock, and of these the lowest: what is more
+    holds a queue above."""
+    found: dict[tuple[str, str], FactRow] = {}
+    for row in sorted(rows, key=lambda row: (number(row, "resolution_seconds"), number(row, "latency_seconds"))):
+        found.setdefault((str(row["entity"]), str(row["plane"])), row)
     return list(found.values())
 
 

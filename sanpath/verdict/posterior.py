@@ -158,7 +158,11 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
             total += log((_limiting(segment, _HARDLY) + _stray(segment)) / 2)
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
-            total += log(held + (1 - held) * _stray(segment))
+            stray = _stray(segment)
+            if claim.verdict == "demand_limited":
+                # Why an I/O takes as long as it does is another question than why there are no more of them.
+                stray = (stray + 1) / 2
+            total += log(held + (1 - held) * stray)
     own = [table.segments[index] for index in sorted(claim.explains)]
     return total + log(_own(own, claim)) if own else total
 

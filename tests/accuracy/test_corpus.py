@@ -13,8 +13,9 @@ from sanpath_testbed.corpus import Job, outcome
 pytestmark = pytest.mark.slow
 
 SEED = 103
-WRONG: frozenset[str] = frozenset()
-"""Families whose case was wrong when this was recorded."""
+WRONG = frozenset({"damaged-frames"})
+"""Families whose case was wrong when this was recorded. A load that asks for no more while most of its
+latency is lost to damaged frames is not told: no verdict that nothing limits stands beside such a wait."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)

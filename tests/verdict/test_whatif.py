@@ -93,7 +93,7 @@ def in_turn(folder: Path, batch: int | None = 1000, policy: str = "round_robin")
     for n in (64, 256):
         busy = {HOST_PORT.name: 0.51, SECOND_HBA.name: 0.50, ARRAY_PORT.name: 0.51, SECOND_TARGET.name: 0.50}
         ports = {name: (425e6 * part, NOTHING) for name, part in busy.items()}
-        disk, array = {"read": Flow(ops, 32 / ops)}, {"read": AtArray(0.00035, san=0.0002)}
+        disk, array = {"read": Flow(ops, 32 / ops)}, {"read": AtArray(0.00035, san=32 / ops - 0.00045)}
         san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, disk=disk, array=array)
     return san.write()
 

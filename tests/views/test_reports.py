@@ -87,7 +87,8 @@ def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
     for report in (text.render(told("switch_not_observed"), 100), markdown.render(told("switch_not_observed"))):
         assert report.lower().lstrip("# ").startswith("cannot tell")
         assert "What would decide" in report
-        assert "read the links of the loaded path" in joined(report)
+        assert "read the switch ports" in joined(report)
+        assert "Suspects" in report
         assert "healthy" not in report.lower()
 
 

@@ -17,7 +17,10 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
-_OWN = {"array_port": ("crc_errors_per_second", "invalid_words_per_second"), "initiator": ("errors_per_second",)}
+_OWN = {
+    "array_port": ("crc_errors_per_second", "invalid_words_per_second", "errors_per_second"),
+    "initiator": ("errors_per_second",),
+}
 """Fact table → what its devices count of frames that came in damaged."""
 _KINDS = ("hba", "array_port")
 _LEAST = 0.5
