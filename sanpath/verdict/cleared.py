@@ -24,6 +24,7 @@ _WAITS = 0.5
 """Waiting half as long as being served is a beginning queue."""
 _SLOW_TRANSFER = 5.0
 """Transfer time this many times that of the wire, at a free link, is somebody's wait."""
+_NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
 _SUSPECTED = 0.05
 """Probability from which on a suspect is not cleared."""
 _IDLE = 0.001
@@ -37,7 +38,7 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
     limiters |= {
         e
         for j in judgements
-        for suspect in j.suspects
+        for suspect in (() if j.kind in _NOTHING_LIMITS else j.suspects)
         if suspect.probability >= _SUSPECTED
         for e in (suspect.entity, *suspect.coincident)
         if e is not None

@@ -34,6 +34,13 @@ class Judgement:
     suspects: tuple[Suspect, ...] = ()
 
     @property
+    def held(self) -> float:
+        """Probability that something was at its limit, whatever it was."""
+        return sum(
+            s.probability for s in self.suspects if s.verdict in ("bottleneck", "configured_cap", "cannot_tell")
+        )
+
+    @property
     def limiter(self) -> str | None:
         """The saturated element, None when there is none."""
         return self.bottlenecks[0].entity if self.kind == "bottleneck" and self.bottlenecks else None

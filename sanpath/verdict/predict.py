@@ -26,6 +26,8 @@ from sanpath.verdict.units import iops
 
 _EXPLAINED = 0.85
 """Share of what such a closed loop reaches from which on the known ceilings explain a step."""
+_FREE = 0.5
+"""Probability that something held a step, from which on it does not tell the latency without a queue."""
 _MOST = 10_000
 """I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
 _BEYOND = 1.03
@@ -182,7 +184,7 @@ def calmest(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) ->
     """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
     same = [j for j in judgements if j.load.comparable(judged.load)]
     calm = min(same, key=lambda j: j.load.in_flight_measured)
-    if calm.limiter is not None or calm.kind == "configured_cap" or flat_beyond(facts, calm.load) is not None:
+    if calm.held >= _FREE or flat_beyond(facts, calm.load) is not None:
         return None
     return calm
 
