@@ -221,9 +221,7 @@ class Recording:
         """The account of every poll, by time."""
         return self._rows("polls", lambda row: Poll(**row), "ended")
 
-    def _segments(
-        self, urls: Sequence[str], times: Sequence[str], options: str = f"union_by_name = true, {PARQUET}"
-    ) -> str:
+    def _segments(self, urls: Sequence[str], times: Sequence[str], options: str = "union_by_name = true") -> str:
         """SQL of what segments hold, with these columns by the clock of the recording. Most recordings have one:
         then nothing is added, and statistics of the files tell what to read."""
         by_shift: dict[int, list[str]] = defaultdict(list)
@@ -231,7 +229,7 @@ class Recording:
             by_shift[self.shift_us(_writer(url))].append(literal(url))
         parts = []
         for shift, files in by_shift.items():
-            read = f"read_parquet([{', '.join(files)}], {options})"
+            read = f"read_parquet([{', '.join(files)}], {options}, {PARQUET})"
             moved = ", ".join(f"{name} + {shift} AS {name}" for name in times)
             parts.append(f"(SELECT * REPLACE ({moved}) FROM {read})" if shift else read)  # noqa: S608 - ours
         if len(parts) == 1:
