@@ -4,7 +4,9 @@ nothing."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -15,6 +17,7 @@ from sanpath.catalogue.load import metrics
 from sanpath.cli import app
 from sanpath.recording.read import Recording
 from sanpath.recording.redact import redact
+from tests.support.recording import RecordingBuilder
 from tests.support.stories import recorded
 
 KINDS = ("switch_port", "load", "vdisk", "volume")
@@ -173,3 +176,38 @@ def test_text_under_the_name_of_a_metric_is_left_out(plain: Path) -> None:
     assert {kind: set(recording.view(connection, kind)) for kind in KINDS} == there
     connection.close()
     assert diagnosed(plain) == expected
+
+
+def test_a_copy_does_not_tell_which_run_it_is_of(plain: Path, tmp_path: Path) -> None:
+    redact(plain, tmp_path / "redacted.sanpath")
+    own, other = (Recording(folder).manifest.run_id for folder in (plain, tmp_path / "redacted.sanpath"))
+    assert len(other) == len(own) == 32
+    for path in (tmp_path / "redacted.sanpath").rglob("*.json"):
+        assert own not in path.read_text()
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_recording_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "r.sanpath"
+    RecordingBuilder(folder).write()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert modes(folder) == {0o600}
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_folder_that_was_made_before_says_who_may_read(tmp_path: Path) -> None:
+    folder = tmp_path / "shared.sanpath"
+    folder.mkdir()
+    RecordingBuilder(folder).write()
+    assert modes(folder) == {0o644}
