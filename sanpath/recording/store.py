@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ Location = Path | str
 
 
 _TICK_SECONDS = 0.01
+_LARGEST_BYTES = 64 << 20
 
 
 def location(place: Location) -> Location:
@@ -121,13 +123,24 @@ class LocalStore:
     def list(self, folder: str) -> list[str]:
         """Names of what lies directly in a folder."""
         try:
-            return os.listdir(self._root / folder)  # noqa: PTH208 - names are all that is wanted
+            with os.scandir(self._root / folder) as entries:
+                # A pipe would be waited for, a device read for ever.
+                return [entry.name for entry in entries if entry.is_file() or entry.is_dir()]
         except FileNotFoundError:
             return []
+        except NotADirectoryError:
+            if folder:
+                return []
+            raise
 
     def read(self, name: str) -> bytes:
         """The content of a file."""
-        return (self._root / name).read_bytes()
+        path = self._root / name
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "is no file")
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise OSError(errno.EFBIG, "is larger than any document of a recording")
+        return path.read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
         """Write and rename."""
