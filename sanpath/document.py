@@ -13,6 +13,9 @@ import yaml
 
 from sanpath.errors import ConfigError, UsageError
 
+_MOST_KEYS = 100_000
+"""Nobody writes so many values. A few aliases of aliases stand for billions, and nobody can walk through those."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -76,6 +79,9 @@ def _note_lines(
     """Note the line of every key. Raises ConfigError for a key given twice, of which YAML would keep the last."""
     if node is None or node in above:
         return
+    if len(document.lines) > _MOST_KEYS:
+        line = node.start_mark.line + 1
+        raise ConfigError(document.path, line, "", f"more than {_MOST_KEYS:,} values; write out what *aliases repeat")
     document.lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

@@ -90,6 +90,39 @@ def test_only_the_recording_opens_duckdb() -> None:
     assert users == {"sanpath/recording/duck.py"}
 
 
+COMPOSES_SQL = {
+    *("sanpath/recording/duck.py", "sanpath/recording/read.py", "sanpath/recording/redact.py"),
+    *("sanpath/recording/write.py", "sanpath/recorder/importing/file.py", "sanpath/rulebook/judge.py"),
+    *("sanpath/facts/clocks.py", "sanpath/facts/compute.py", "sanpath/facts/means.py", "sanpath/facts/placing.py"),
+    *("sanpath/facts/rates.py", "sanpath/facts/series.py", "sanpath/facts/timed.py"),
+}
+"""Whatever is added here has to quote each name and text it takes (sanpath/recording/duck.py)."""
+
+
+def test_sql_is_put_together_in_few_places() -> None:
+    """Everywhere else a query is a text that stands in the source, and what varies is a parameter."""
+    found = set()
+    for path in modules(*CODE):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                queries = node.func.attr in {"execute", "executemany", "sql", "query"}
+                if queries and not isinstance(node.args[0], ast.Constant) and "duckdb" in path.read_text():
+                    found.add(str(path.relative_to(ROOT)))
+    assert found | {"sanpath/recording/duck.py"} == COMPOSES_SQL
+
+
+def test_no_path_of_a_segment_becomes_a_column() -> None:
+    """DuckDB reads columns out of folders called name=value unless it is told not to."""
+    for path in modules(*CODE):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
+                text = ast.unparse(node)
+                calls, told = text.count("read_parquet("), text.count("{PARQUET}")
+                assert told >= calls, f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
 def test_lab_and_analysis_share_nothing() -> None:
     for path in modules("lab/sanpath_lab", "examples/real-lab"):
         packages = {name.split(".")[0] for name in imports(path)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from sanpath.model import Table
+from sanpath.recording.rows import moment
 
 
 class Document(BaseModel):
@@ -25,13 +27,22 @@ class Manifest(Document):
     started: str = Field(description="ISO 8601, UTC")
 
 
+def _finite(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    if not all(math.isfinite(c.scale) and math.isfinite(c.resolution) for table in tables for c in table.columns):
+        raise ValueError("a scale is no number")
+    return tables
+
+
+Moment = Annotated[int, AfterValidator(moment)]
+
+
 class Declaration(Document):
     """A source, and what may be asked of it."""
 
     name: str = Field(description="as in the column `source`")
     collector: str
     every_seconds: float = Field(description="time between polls")
-    tables: tuple[Table, ...]
+    tables: Annotated[tuple[Table, ...], AfterValidator(_finite)]
 
 
 class Header(Document):
@@ -44,7 +55,9 @@ class Header(Document):
     recorder: str = Field(
         default="", description="whose writer it is: the same name when it is started anew; empty: no recorder's"
     )
-    started_us: int = Field(description="wall clock when the recorder's clock was made, microseconds since the epoch")
+    started_us: Moment = Field(
+        description="wall clock when the recorder's clock was made, microseconds since the epoch"
+    )
     load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
     sources: tuple[Declaration, ...] = ()
     plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
@@ -53,7 +66,7 @@ class Header(Document):
 class Ending(Document):
     """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
 
-    ended_us: int = Field(description="recorder's clock, microseconds since the epoch")
+    ended_us: Moment = Field(description="recorder's clock, microseconds since the epoch")
     load_exit_code: int | None = Field(description="null: no load, or it was ended by sanpath")
     recorder_cpu_seconds: float
 

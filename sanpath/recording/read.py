@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, TypeVar
 
 import duckdb
 
 from sanpath.catalogue.load import metrics
 from sanpath.errors import RecordingError
-from sanpath.model import Column, Event, Poll, Scalar, Thing, Tie
-from sanpath.recording import layout, tables
+from sanpath.model import Column, Event, Poll, Thing, Tie
+from sanpath.recording import layout, rows, tables
 from sanpath.recording.alignment import STORE_CLOCK, Aligned, Bounds, aligned
 from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Ending
@@ -37,13 +36,6 @@ NUMBERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY"
 """Types of DuckDB that a metric may have. What else a column is called or holds is nobody's sample."""
 _ATTEMPTS = 5
 """Segments may vanish between listing and opening when they have been compacted: list again."""
-
-
-@lru_cache
-def _attributes(text: str) -> Mapping[str, Scalar]:
-    """Of a thing; those of many ports are the same."""
-    told: dict[str, Scalar] = json.loads(text)
-    return told
 
 
 class Recording:
@@ -103,8 +95,11 @@ class Recording:
             f"WHERE name = {literal(STORE_CLOCK)}"
         )
         for file, detail in self._asked("events", query):
-            told = json.loads(detail)
-            middle, within = told["offset_seconds"], told["uncertainty_seconds"]
+            try:
+                told = rows.details(detail)
+                middle, within = float(told["offset_seconds"] or 0), float(told["uncertainty_seconds"] or 0)
+            except rows.MALFORMED:
+                continue  # It is named when the events are read.
             compared[_writer(file)].append((middle - within, middle + within))
         return aligned(self.starts, compared)
 
@@ -125,7 +120,8 @@ class Recording:
             ("samples/load", "seen", "seen"),
         ):
             files = f"read_parquet($files, union_by_name = true, filename = true, {PARQUET})"
-            query = f"SELECT filename, min({first}), max({last}) FROM {files} GROUP BY filename"  # noqa: S608 - ours
+            possible = f"WHERE {first} >= {rows.EARLIEST_US} AND {last} <= {rows.LATEST_US}"
+            query = f"SELECT filename, min({first}), max({last}) FROM {files} {possible} GROUP BY filename"  # noqa: S608 - ours
             for file, began, until in self._asked(table, query):
                 writer = _writer(file)
                 shift = self.shift_us(writer)
@@ -173,7 +169,8 @@ class Recording:
         """
 
         def make(urls: list[str]) -> list[str]:
-            since = f" WHERE seen >= {self.since_us}" if self.since_us is not None else ""
+            first = rows.EARLIEST_US if self.since_us is None else self.since_us
+            since = f" WHERE seen BETWEEN {first} AND {rows.LATEST_US}"
             segments = self._segments(urls, ("seen",))
             described = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
             told = {name for name, form, *_ in described if form in NUMBERS and name in metrics().get(kind, {})}
@@ -189,22 +186,13 @@ class Recording:
     def inventory(self) -> list[tuple[str, int, Thing | Tie]]:
         """(source, seen, thing or link), in the order they were seen; what was told anew without a change is left
         out."""
-
-        def told(row: dict[str, Any]) -> tuple[str, int, Thing | Tie]:
-            if row["kind"] is not None:
-                ids = {key: tuple(values) for key, values in json.loads(row["ids"]).items()}
-                thing = Thing(row["kind"], row["local_id"], row["label"], ids, _attributes(row["attributes"]))
-                return row["source"], row["seen"], thing
-            ends = (row["from_kind"], row["from_id"]), (row["to_kind"], row["to_id"])
-            return row["source"], row["seen"], Tie(row["relation"], *ends, row["evidence"])
-
-        return self._rows("inventory", told)
+        return self._rows("inventory", rows.thing_or_tie)
 
     def events(self) -> list[tuple[str, Event]]:
         """(source, event), by time; without the comparisons of recorders' clocks that `alignment` is made of."""
 
         def told(row: dict[str, Any]) -> tuple[str, Event]:
-            event = Event(row["seen"], row["name"], json.loads(row["detail"]))
+            event = rows.event(row)
             shift, offset = self.shift_us(_writer(row["filename"])), event.detail.get("offset_seconds")
             if event.name == "clock" and shift and isinstance(offset, int | float):
                 # It was told against the clock of its own recorder.
@@ -219,11 +207,9 @@ class Recording:
 
     def polls(self) -> list[Poll]:
         """The account of every poll, by time."""
-        return self._rows("polls", lambda row: Poll(**row), "ended")
+        return self._rows("polls", rows.poll, "ended")
 
-    def _segments(
-        self, urls: Sequence[str], times: Sequence[str], options: str = f"union_by_name = true, {PARQUET}"
-    ) -> str:
+    def _segments(self, urls: Sequence[str], times: Sequence[str], options: str = "union_by_name = true") -> str:
         """SQL of what segments hold, with these columns by the clock of the recording. Most recordings have one:
         then nothing is added, and statistics of the files tell what to read."""
         by_shift: dict[int, list[str]] = defaultdict(list)
@@ -231,7 +217,7 @@ class Recording:
             by_shift[self.shift_us(_writer(url))].append(literal(url))
         parts = []
         for shift, files in by_shift.items():
-            read = f"read_parquet([{', '.join(files)}], {options})"
+            read = f"read_parquet([{', '.join(files)}], {options}, {PARQUET})"
             moved = ", ".join(f"{name} + {shift} AS {name}" for name in times)
             parts.append(f"(SELECT * REPLACE ({moved}) FROM {read})" if shift else read)  # noqa: S608 - ours
         if len(parts) == 1:
@@ -251,7 +237,11 @@ class Recording:
                 found: list[T] = []
                 # A day has a million polls: they are never there as rows and as objects at once.
                 while some := cursor.fetchmany(_ROWS):
-                    found += [make(dict(zip(names, row, strict=True))) for row in some]
+                    for row in some:
+                        try:
+                            found.append(make(dict(zip(names, row, strict=True))))
+                        except rows.MALFORMED:
+                            self.unreadable.add(f"{table} (some of its rows)")
                 return found
             finally:
                 connection.close()
@@ -264,7 +254,8 @@ class Recording:
         def fetch(urls: list[str]) -> tuple[int, int] | None:
             connection = self.connect()
             try:
-                condition = f"WHERE ended >= {self.since_us}" if self.since_us is not None else ""
+                first = rows.EARLIEST_US if self.since_us is None else self.since_us
+                condition = f"WHERE started >= {rows.EARLIEST_US} AND ended BETWEEN {first} AND {rows.LATEST_US}"
                 segments = self._segments(urls, tables.TIMES["polls"])
                 query = f"SELECT min(started), max(ended) FROM {segments} {condition}"  # noqa: S608 - ours
                 first, last = connection.execute(query).fetchall()[0]

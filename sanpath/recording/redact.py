@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,6 +62,7 @@ def redact(source: Location, target: Location) -> Redacted:
     except OSError as error:
         raise UsageError(f"{target}: {error.strerror or error}; choose another name for the copy") from error
     headers, endings, left_out = _documents(store)
+    run_id = uuid.uuid4().hex  # Nor is it to be looked up who has the original.
     connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
         pseudonyms = Pseudonyms()
@@ -80,12 +82,12 @@ def redact(source: Location, target: Location) -> Redacted:
         for segment in whole:
             _copy(connection, store, copy, segment, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
-            layout.put(copy, f"writers/{writers[name]}.json", _header(header, writers[name], pseudonyms))
+            layout.put(copy, f"writers/{writers[name]}.json", _header(header, writers[name], run_id, pseudonyms))
         for name, ending in endings.items():
             if name in writers:
                 layout.put(copy, f"writers/{writers[name]}.end.json", ending)
         # Last: what was cut short is no recording.
-        layout.put(copy, "manifest.json", manifest)
+        layout.put(copy, "manifest.json", manifest.model_copy(update={"run_id": run_id}))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     except duckdb.Error as error:
@@ -250,13 +252,20 @@ def _public(column: str) -> tuple[Sequence[str], Sequence[str]]:
     return (public["attributes"], ()) if column == "attributes" else (public["details"], public["free_details"])
 
 
-def _header(header: Header, writer: str, pseudonyms: Pseudonyms) -> Header:
+def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) -> Header:
     sources = []
     for declared in header.sources:
         name = declared.name if declared.name in _OURS else pseudonyms.of(declared.name)
         changed = {"name": name, "collector": pseudonyms.of_product(declared.collector)}
         sources.append(declared.model_copy(update=changed))
     command = [pseudonyms.of(word) for word in header.load_command]
-    told = {"writer": writer, "host": pseudonyms.of(header.host), "load_command": command, "sources": tuple(sources)}
+    told = {
+        "writer": writer,
+        "run_id": run_id,
+        "host": pseudonyms.of(header.host),
+        "load_command": command,
+        "sources": tuple(sources),
+    }
+    told["run_id"] = run_id
     told["recorder"] = pseudonyms.of(header.recorder)
     return header.model_copy(update=told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ Location = Path | str
 
 
 _TICK_SECONDS = 0.01
+_LARGEST_BYTES = 64 << 20
 
 
 def location(place: Location) -> Location:
@@ -121,13 +123,24 @@ class LocalStore:
     def list(self, folder: str) -> list[str]:
         """Names of what lies directly in a folder."""
         try:
-            return os.listdir(self._root / folder)  # noqa: PTH208 - names are all that is wanted
+            with os.scandir(self._root / folder) as entries:
+                # A pipe would be waited for, a device read for ever.
+                return [entry.name for entry in entries if entry.is_file() or entry.is_dir()]
         except FileNotFoundError:
             return []
+        except NotADirectoryError:
+            if folder:
+                return []
+            raise
 
     def read(self, name: str) -> bytes:
         """The content of a file."""
-        return (self._root / name).read_bytes()
+        path = self._root / name
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "is no file")
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise OSError(errno.EFBIG, "is larger than any document of a recording")
+        return path.read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
         """Write and rename."""
@@ -136,11 +149,11 @@ class LocalStore:
 
     def create(self, name: str, content: bytes) -> bool:
         """Link a complete file to the name: that fails when the name is taken, on NFS too."""
-        path = self._root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self._place(name)
         partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
         try:
             partial.write_bytes(content)
+            self._protect(partial)
             try:
                 path.hardlink_to(partial)
             except FileExistsError:
@@ -166,11 +179,11 @@ class LocalStore:
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[str]:
         """The path of a `.partial` file, renamed at the end."""
-        path = self._root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self._place(name)
         partial = path.with_name(path.name + ".partial")
         try:
             yield str(partial)
+            self._protect(partial)
             partial.replace(path)
         except BaseException:
             partial.unlink(missing_ok=True)  # On a full disk, half a file is in everybody's way.
@@ -191,6 +204,23 @@ class LocalStore:
 
     def adopt(self, scratch: Path, folder: str) -> None:
         """It is there already."""
+
+    def _place(self, name: str) -> Path:
+        """The path of a file, whose folder is there. A recording that is made here is its owner's alone: it holds
+        names and addresses of a network. Who is to share one makes its folder before, with the rights it is to have.
+        """
+        if not self._root.exists():
+            self._root.parent.mkdir(parents=True, exist_ok=True)
+            self._root.mkdir(mode=0o700, exist_ok=True)
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _protect(self, path: Path) -> None:
+        """Take from a file what the recording's folder does not grant."""
+        own = path.stat().st_mode
+        if own & ~self._root.stat().st_mode & 0o066:
+            path.chmod(own & self._root.stat().st_mode & 0o666)
 
 
 class ObjectStore:

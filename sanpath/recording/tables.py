@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sanpath.recording.duck import PARQUET
-
 ORDERS = {"inventory": "seen", "events": "seen", "polls": "started"}
 """Rows of one moment stay in the order in which they were written."""
 _SAMPLE_ORDER = "source, entity, seen"
@@ -20,7 +18,7 @@ other link it counts that it was told."""
 
 TIMES = {"inventory": ("seen",), "events": ("seen",), "polls": ("due", "started", "ended")}
 """Columns by the recorder's clock."""
-IN_ORDER = f"union_by_name = true, filename = true, file_row_number = true, {PARQUET}"
+IN_ORDER = "union_by_name = true, filename = true, file_row_number = true"
 """How segments are read that are put in order."""
 
 

@@ -17,7 +17,7 @@ from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.recording import layout, tables
 from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
-from sanpath.recording.duck import literal, separate
+from sanpath.recording.duck import PARQUET, literal, separate
 from sanpath.recording.earlier import Earlier
 from sanpath.recording.layout import RECORDER, Segment
 from sanpath.recording.store import Location, store_at
@@ -182,7 +182,8 @@ class Writer:
             tried, merged = True, joined(small)
             files = ", ".join(literal(self._store.url(part.segment.name)) for part in small)
             try:
-                self._copy(tables.rows(table, f"read_parquet([{files}], {tables.IN_ORDER})"), merged.segment)
+                segments = f"read_parquet([{files}], {tables.IN_ORDER}, {PARQUET})"
+                self._copy(tables.rows(table, segments), merged.segment)
             except (OSError, duckdb.Error):
                 parts.failed(level)
                 continue

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli import main
+from sanpath.document import read_document
+from sanpath.errors import ConfigError
 from tests.recorder.processes import sanpath
 
 SECRET = "hunter2-is-not-a-reference"
@@ -201,3 +203,10 @@ def test_a_configuration_without_sources_has_nothing_to_record(tmp_path: Path, r
 def test_a_source_that_is_not_there_cannot_be_chosen(tmp_path: Path, refused: RunHere) -> None:
     (tmp_path / "sanpath.yaml").write_text(SWITCH)
     assert refused("--only-sources", "sw2") == "sanpath: --only-sources: no source is called 'sw2'; there are: sw1\n"
+
+
+def test_aliases_of_aliases_are_not_walked_through(tmp_path: Path) -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 30))
+    (tmp_path / "sanpath.yaml").write_text(f"l0: &l0 [1]\n{levels}")
+    with pytest.raises(ConfigError, match=r"write out what \*aliases repeat"):
+        read_document(tmp_path / "sanpath.yaml")

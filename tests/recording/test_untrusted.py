@@ -1,138 +1,213 @@
-"""A recording that somebody else has written reaches no file but its own, whatever its names say."""
+"""A recording that somebody else has made: its names are no SQL, its files reach nothing outside of it, its path says
+nothing."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
+from typer.testing import CliRunner, Result
 
-from sanpath import diagnose
+from sanpath.catalogue.load import metrics
+from sanpath.cli import app
 from sanpath.recording.read import Recording
-from sanpath.views import json as as_json
+from sanpath.recording.redact import redact
+from tests.support.recording import RecordingBuilder
 from tests.support.stories import recorded
 
+KINDS = ("switch_port", "load", "vdisk", "volume")
 
-def exploit(file: Path) -> str:
-    """A metric's name that ends the query it stands in and begins one of its own."""
-    return (
-        'q" -- */, 1)] FROM (VALUES(1,1,1)) v(step,entity,q) GROUP BY ALL; '
-        f"COPY (SELECT 'x') TO '{file}' (FORMAT csv, HEADER false); SELECT (\""
-    )
-
-
-@pytest.fixture
-def loot(tmp_path: Path) -> Path:
-    return tmp_path / "loot.csv"
-
-
-@pytest.fixture
-def hostile(tmp_path: Path, loot: Path) -> Path:
-    """A recording that declares such a metric, and has it as a column of its samples, a gauge and a counter each."""
-    folder = tmp_path / "hostile.sanpath"
-    shutil.copytree(recorded("published").folder, folder)
-    name = exploit(loot)
-    for header in (folder / "writers").glob("*.json"):
-        told = json.loads(header.read_text(encoding="utf-8"))
-        for source in told.get("sources", ()):
-            for table in source["tables"]:
-                table["columns"] += [{"metric": name}, {"metric": name + " ", "bits": 64}]
-        header.write_text(json.dumps(told), encoding="utf-8")
-    quoted = '"' + name.replace('"', '""') + '"'
-    spaced = '"' + (name + " ").replace('"', '""') + '"'
-    for segment in (folder / "samples").rglob("*.parquet"):
-        rewritten = segment.with_suffix(".new")
-        duckdb.execute(
-            f"COPY (SELECT *, 1.0 AS {quoted}, 1::BIGINT AS {spaced} FROM read_parquet('{segment}')) "
-            f"TO '{rewritten}' (FORMAT parquet)"
-        )
-        rewritten.replace(segment)
-    return folder
-
-
-def run(*words: str) -> int:
-    """A command as a person types it: its exit code, and nobody sees a traceback."""
-    done = subprocess.run([sys.executable, "-P", "-m", "sanpath", *words], capture_output=True, text=True, timeout=60)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode
-
-
-COMMANDS: dict[str, Callable[[Path, Path], tuple[str, ...]]] = {
-    "diagnose": lambda folder, _: ("diagnose", str(folder)),
-    "report": lambda folder, out: ("report", str(folder), "--out", str(out / "r.md")),
-    "compare": lambda folder, _: ("compare", str(folder), str(folder)),
-    "whatif": lambda folder, _: ("whatif", str(folder), "--relieve"),
-    "redact": lambda folder, out: ("redact", str(folder), str(out / "copy.sanpath")),
-    "topology": lambda folder, _: ("topology", str(folder)),
+# What a metric is called ends the query it would stand in, for the means of gauges and for the rates of counters.
+COPIED = "COPY (SELECT 'x') TO '{file}' (FORMAT csv); --"
+EXPLOITS = {
+    "gauge": f'q" -- */, 1)] FROM (VALUES(1,1,1)) v(step,entity,q) GROUP BY ALL; {COPIED}',
+    "counter": f'q" FROM (SELECT 1)); {COPIED}',
+    "quote": f"'; {COPIED}",
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_runs_what_a_metric_is_called(command: str, hostile: Path, loot: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    assert run(*COMMANDS[command](hostile, out)) in (0, 2)
-    assert not loot.exists()
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A recording with a verdict."""
+    return Path(shutil.copytree(Path(recorded("published").folder), tmp_path / "plain.sanpath"))
 
 
-def test_the_verdict_is_that_of_the_recording_without_it(hostile: Path) -> None:
-    found, plain = (diagnose.diagnose(Recording(folder)) for folder in (hostile, recorded("published").folder))
-    assert (found.verdict.headline, found.verdict.probability) == (plain.verdict.headline, plain.verdict.probability)
+def with_column(folder: Path, name: str, of: str, bits: int = 0) -> None:
+    """Declare a column of every sample, and write it into every segment. `of`: SQL of its values."""
+    for header in (folder / "writers").glob("*.json"):
+        told = json.loads(header.read_text())
+        for source in told.get("sources", ()):
+            for table in source["tables"]:
+                table["columns"].append({"metric": name, "bits": bits, "scale": 1.0})
+        header.write_text(json.dumps(told))
+    connection = duckdb.connect()
+    quoted = '"' + name.replace('"', '""') + '"'
+    for segment in (folder / "samples").rglob("*.parquet"):
+        other = segment.with_suffix(".other")
+        connection.execute(
+            f"COPY (SELECT *, {of} AS {quoted} FROM read_parquet('{segment}')) TO '{other}' (FORMAT parquet)"
+        )
+        other.replace(segment)
+    connection.close()
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "COPY (SELECT 1) TO '{outside}/x.csv'",
-        "SELECT * FROM read_text('{outside}/secret')",
-        "SELECT * FROM read_csv('{outside}/secret')",
-        "ATTACH '{outside}/x.db'",
-        "INSTALL httpfs",
-        "LOAD httpfs",
-        "SET enable_external_access = true",
-        "SET allowed_directories = ['/']",
-        "RESET lock_configuration",
-    ],
-)
-def test_a_connection_reaches_nothing_but_its_recording(query: str, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("secret", encoding="utf-8")
-    connection = Recording(recorded("published").folder).connect()
+def asked(*arguments: str | Path) -> Result:
+    """A command that ends as it should, and by no exception of its own."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+def diagnosed(folder: Path) -> str:
+    return asked("diagnose", folder, "--format", "json", "--fail-on", "never").stdout
+
+
+@pytest.mark.parametrize("exploit", EXPLOITS)
+def test_a_name_of_a_recording_is_no_sql(plain: Path, tmp_path: Path, exploit: str) -> None:
+    target = tmp_path / "written"
+    hostile = Path(shutil.copytree(plain, tmp_path / "hostile.sanpath"))
+    name = EXPLOITS[exploit].format(file=target)
+    with_column(hostile, name, "1::UBIGINT" if exploit == "counter" else "1.0", 64 if exploit == "counter" else 0)
+    before = set(tmp_path.rglob("*"))
+
+    expected = diagnosed(plain)
+    assert json.loads(expected)["verdict"]["kind"] != "cannot_tell"
+    assert diagnosed(hostile) == expected
+    asked("report", hostile, "-o", tmp_path / "report.html")
+    asked("whatif", hostile, "--relieve")
+    asked("compare", plain, hostile)
+    asked("topology", hostile)
+    asked("redact", hostile, tmp_path / "redacted.sanpath")
+
+    made = set(tmp_path.rglob("*")) - before
+    assert not target.exists()
+    assert {path.relative_to(tmp_path).parts[0] for path in made} == {"report.html", "redacted.sanpath"}
+    assert name not in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("form", ["junit", "markdown", "prometheus", "text"])
+def test_every_form_of_a_diagnosis_survives_such_a_name(plain: Path, tmp_path: Path, form: str) -> None:
+    target = tmp_path / "written"
+    with_column(plain, EXPLOITS["gauge"].format(file=target), "1.0")
+    asked("diagnose", plain, "--format", form, "--fail-on", "never")
+    assert not target.exists()
+
+
+OUTSIDE = {
+    "read_text": "SELECT * FROM read_text('{outside}')",
+    "read_csv": "SELECT * FROM read_csv('{outside}')",
+    "a name as a file": "SELECT * FROM '{outside}'",
+    "a neighbour": "SELECT * FROM read_text('{inside}/../secret.csv')",
+    "a neighbour of the same beginning": "SELECT * FROM read_text('{inside}-other/secret.csv')",
+    "glob": "SELECT * FROM glob('{parent}/*')",
+    "copy to": "COPY (SELECT 1) TO '{parent}/written'",
+    "attach": "ATTACH '{parent}/other.db'",
+    "export": "EXPORT DATABASE '{parent}/exported'",
+    "install": "INSTALL httpfs",
+    "load": "LOAD '{parent}/own.duckdb_extension'",
+    "set": "SET enable_external_access = true",
+    "set directories": "SET allowed_directories = ['/']",
+    "unlock": "SET lock_configuration = false",
+    "reset": "RESET lock_configuration",
+    "pragma": "PRAGMA enable_external_access = true",
+}
+
+
+@pytest.mark.parametrize("statement", OUTSIDE)
+def test_a_connection_of_a_recording_reaches_nothing_outside_of_it(
+    plain: Path, tmp_path: Path, statement: str
+) -> None:
+    (tmp_path / "secret.csv").write_text("secret\n")
+    neighbour = tmp_path / f"{plain.name}-other"
+    neighbour.mkdir()
+    (neighbour / "secret.csv").write_text("secret\n")
+    before = sorted(tmp_path.rglob("*"))
+    connection = Recording(plain).connect()
     try:
+        query = OUTSIDE[statement].format(outside=tmp_path / "secret.csv", inside=plain, parent=tmp_path)
         with pytest.raises(duckdb.Error):
-            connection.execute(query.format(outside=tmp_path))
+            connection.execute(query).fetchall()
     finally:
         connection.close()
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_folder_s_path_is_no_data(tmp_path: Path) -> None:
-    """DuckDB would read columns `source` and `seen` out of such a path."""
-    place = tmp_path / "source=evil" / "seen=1" / "entity=x"
-    place.mkdir(parents=True)
-    folder = place / recorded("published").folder.name
-    shutil.copytree(recorded("published").folder, folder)
-    there, here = (
-        json.loads(as_json.render(diagnose.diagnose(Recording(f)))) for f in (folder, recorded("published").folder)
-    )
-    assert there["verdict"] == here["verdict"]
-    assert there["elements"] == here["elements"]
+def test_a_segment_that_links_to_a_file_elsewhere_is_read_as_a_segment_or_not_at_all(
+    plain: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.csv").write_text("a secret\n")
+    (plain / "events/test.9-00000001-00000001.parquet").symlink_to(tmp_path / "secret.csv")
+    assert "a secret" not in diagnosed(plain)
+    redact(plain, tmp_path / "redacted.sanpath")
+    for path in (tmp_path / "redacted.sanpath").rglob("*"):
+        assert path.is_dir() or b"a secret" not in path.read_bytes()
 
 
-def test_a_text_where_a_number_should_be_is_left_out(tmp_path: Path) -> None:
-    folder = tmp_path / "text.sanpath"
-    shutil.copytree(recorded("published").folder, folder)
-    for segment in (folder / "samples" / "switch_port").glob("*.parquet"):
-        rewritten = segment.with_suffix(".new")
-        duckdb.execute(
-            f"COPY (SELECT * REPLACE ('many' AS bytes_tx_total) FROM read_parquet('{segment}')) "
-            f"TO '{rewritten}' (FORMAT parquet)"
-        )
-        rewritten.replace(segment)
-    found = diagnose.diagnose(Recording(folder))
-    used = {e.utilisation for e in found.elements if e.direction == "read" and "vmhba2" in e.entity}
-    assert used == {None}
+@pytest.mark.parametrize("place", ["source=evil/seen=1", "entity=1/name=x/kind=y", "year=2024"])
+def test_the_path_of_a_recording_says_nothing(plain: Path, tmp_path: Path, place: str) -> None:
+    placed = Path(shutil.copytree(plain, tmp_path / place / "plain.sanpath"))
+    assert diagnosed(placed) == diagnosed(plain)
+
+
+def test_the_path_of_a_recording_does_not_get_into_a_copy(plain: Path, tmp_path: Path) -> None:
+    placed = Path(shutil.copytree(plain, tmp_path / "source=evil/seen=1/plain.sanpath"))
+    redact(plain, tmp_path / "of_plain.sanpath")
+    redact(placed, tmp_path / "seen=2/of_placed.sanpath")
+    assert diagnosed(tmp_path / "seen=2/of_placed.sanpath") == diagnosed(tmp_path / "of_plain.sanpath")
+
+
+def test_text_under_the_name_of_a_metric_is_left_out(plain: Path) -> None:
+    expected = diagnosed(plain)
+    recording = Recording(plain)
+    connection = recording.connect()
+    there = {kind: set(recording.view(connection, kind)) for kind in KINDS}
+    connection.close()
+    unused = {kind: sorted(metrics()[kind].keys() - there[kind]) for kind in KINDS}
+    for name in {names[0] for names in unused.values() if names}:
+        with_column(plain, name, "'a text'")
+    recording = Recording(plain)
+    connection = recording.connect()
+    assert {kind: set(recording.view(connection, kind)) for kind in KINDS} == there
+    connection.close()
+    assert diagnosed(plain) == expected
+
+
+def test_a_copy_does_not_tell_which_run_it_is_of(plain: Path, tmp_path: Path) -> None:
+    redact(plain, tmp_path / "redacted.sanpath")
+    own, other = (Recording(folder).manifest.run_id for folder in (plain, tmp_path / "redacted.sanpath"))
+    assert len(other) == len(own) == 32
+    for path in (tmp_path / "redacted.sanpath").rglob("*.json"):
+        assert own not in path.read_text()
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_recording_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "r.sanpath"
+    RecordingBuilder(folder).write()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert modes(folder) == {0o600}
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_folder_that_was_made_before_says_who_may_read(tmp_path: Path) -> None:
+    folder = tmp_path / "shared.sanpath"
+    folder.mkdir()
+    RecordingBuilder(folder).write()
+    assert modes(folder) == {0o644}

@@ -64,7 +64,12 @@ def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures."""
     if not re.search(r"^figures\s*:", text, re.MULTILINE):
         separator = separator_of(text.partition("\n")[0])
-        yield from enumerate(csv.DictReader(io.StringIO(text), delimiter=separator, skipinitialspace=True), start=1)
+        try:
+            yield from enumerate(
+                csv.DictReader(io.StringIO(text), delimiter=separator, skipinitialspace=True), start=1
+            )
+        except csv.Error as error:
+            raise ValueError(f"not valid CSV: {error}") from error
         return
     try:
         told = yaml.safe_load(text)
@@ -87,6 +92,8 @@ def separator_of(header: str) -> str:
 
 def figure(entry: Mapping[str, Any]) -> Figure:
     """One entry. Raises ValueError with what to mend."""
+    if nested := [key for key, value in entry.items() if isinstance(value, list | dict)]:
+        raise ValueError(f"{nested[0]}: one value is wanted, no list")
     said = {str(key).strip(): str(value).strip() for key, value in entry.items() if value not in (None, "")}
     if unknown := said.keys() - set(_KEYS):
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}; there are: {', '.join(_KEYS)}")

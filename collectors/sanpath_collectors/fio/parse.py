@@ -280,7 +280,7 @@ def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
 
 def _scaled(value: Any, scale: int, count: int) -> Number:
     number = finite(value)
-    return number * scale if count and number is not None else None
+    return number * scale if count and number is not None and number >= 0 else None
 
 
 def _time(value: Any, microseconds: int) -> int | None:

@@ -17,7 +17,7 @@ KINDS = ("ALL", "MANAGER", "WORKER", "DISK", "NETWORK")
 _FARTHEST = 16
 """Commas within names that are looked for."""
 _LONGEST_MS = 86_400_000.0
-_BIN = re.compile(r"(?:>= ?[0-9.]+|[0-9.]+ to ([0-9.]+)) (us|ms|s)")
+_BIN = re.compile(r"(?:>= ?[0-9.]+|[0-9.]+ to ([0-9]{1,15}(?:[.][0-9]{0,15})?)) (us|ms|s)")
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -96,6 +96,11 @@ class Columns:
             for place, name in enumerate(names)
             if (found := _BIN.fullmatch(name)) is not None
         ]
+
+    @property
+    def bins(self) -> Sequence[float | None]:
+        """Upper limits of the bins of latency, seconds; None: it has none."""
+        return tuple(upper for upper, _ in self._bins)
 
     @property
     def are_updates(self) -> bool:

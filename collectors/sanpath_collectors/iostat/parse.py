@@ -24,7 +24,7 @@ from sanpath_collectors.iostat.report import MOST, Report
 from sanpath_collectors.iostat.tables import SOURCES
 from sanpath_collectors.iostat.times import stamp
 
-TITLE = re.compile(r"\s*\w+ \S+ \((.*?)\)\s+\S+.*\(\d+ CPU\)\s*$")
+TITLE = re.compile(r"\s*\w+ \S+ \(([^()]*+)\)\s+\S.*\(\d+ CPU\)\s*$")
 _WANTED = frozenset(word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.times))
 _HUMAN = re.compile(r"[\d.,]+(?:[kMGTPE]B?|%)")
 _LONGEST_LINE = 1 << 16

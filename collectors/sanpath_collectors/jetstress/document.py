@@ -20,7 +20,7 @@ _SECTIONS = frozenset(
     )
 )
 """Headings that are taken for what they are wherever they stand."""
-_BLG = re.compile(r"[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
+_BLG = re.compile(r"(?<![\w.-])[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

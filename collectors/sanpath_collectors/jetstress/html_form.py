@@ -31,10 +31,12 @@ class HtmlForm:
                 Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
             )
         self._tags.feed(self._decoder.feed(added))
+        self._tags.forget_unfinished(_LONGEST_CELL)
 
     def finish(self) -> None:
         """The file has ended, maybe inside a tag."""
         self._tags.feed(self._decoder.feed(b"", last=True))
+        self._tags.forget_unfinished()
         self._tags.close()
         self._tags.end_of_row()
 
@@ -54,6 +56,12 @@ class _Tags(HTMLParser):
         self._heading = False
         self._loose: list[str] = []
         self.begun = self.ended = False
+
+    def forget_unfinished(self, longest: int = 0) -> None:
+        """Drop a tag or comment that has not ended and is longer than this: for each "<" in it the parser would look
+        for an end once more, at the end of the file or whenever something is added."""
+        if self.rawdata.startswith("<") and len(self.rawdata) > longest:
+            self.rawdata = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the base class'
         """A cell, a heading, a row or a new line begins; what was left open ends."""

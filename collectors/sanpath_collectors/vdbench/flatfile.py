@@ -11,7 +11,7 @@ from sanpath_collectors.vdbench.columns import Columns
 from sanpath_collectors.vdbench.parse import ahead_of_utc, averaged, days_of, interval, time_of_day, unlocalised
 from sanpath_collectors.vdbench.runs import Runs
 
-_HEADER = re.compile(rb"^\s+tod\s.*\sRun\s+Interval\s", re.MULTILINE)
+_HEADER = re.compile(rb"^[ \t]++tod\s.*\sRun[ \t]++Interval\s", re.MULTILINE)
 _REMARK = re.compile(rb"^\* Run +: Name of run from RD=", re.MULTILINE)
 _TITLE = re.compile(rb"<title>Vdbench [^<\n]*flatfile\.html</title>")
 _STAMP = re.compile(r"(\d\d)/(\d\d)/(\d{4})-[\d:]{8}-(\S+)", re.ASCII)

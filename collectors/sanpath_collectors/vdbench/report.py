@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from sanpath.plugin import Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
@@ -13,8 +13,6 @@ from sanpath_collectors.vdbench.parse import day, time_of_day, unlocalised
 from sanpath_collectors.vdbench.runs import Runs
 from sanpath_collectors.vdbench.told import Start, start
 
-_DEVICES = re.compile(r"^(.*?)\s+interval\s+(i/o .*)$")
-_FILES = re.compile(r"^(.*?)\s+\.*Interval\.*\s+(\.+ReqstdOps\..*)$")
 _MEGABYTES = {"1024**2": 1024.0**2, "1000**2": 1000.0**2}
 _NAMES = {
     **{"i/o rate": "rate", "bytes i/o": "bytes/io", "read pct": "read%", "resp time": "resp"},
@@ -30,7 +28,7 @@ class Report(ResultReader):
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._lines = Lines()
-        self._upper: tuple[str, str, bool] | None = None
+        self._upper: tuple[str, list[str], bool] | None = None
         self._columns: Columns | None = None
         self._clock, self._runs = ReportClock(), Runs(load)
         self.storages: int | None = None
@@ -65,11 +63,11 @@ class Report(ResultReader):
     def _line(self, line: str) -> Iterator[Item]:
         if (begun := start(line, self.storages)) is not None:
             yield from self.started(begun, self._clock.tick(begun.time_of_day))
-        elif (header := _DEVICES.match(line)) or (header := _FILES.match(line)):
-            self._upper = header[1], header[2], header.re is _FILES
+        elif (header := _header(line.split())) is not None:
+            self._upper = header
         elif self._upper is not None:
             (date, upper, files), self._upper = self._upper, None
-            self._columns = _columns(upper.split(), line.split(), files)
+            self._columns = _columns(upper, line.split(), files)
             if (number := day(date)) is not None:
                 self._clock.dated(number)
         else:
@@ -91,6 +89,15 @@ class Report(ResultReader):
         if cells[1][:1].isdecimal() and self._runs.begun:
             text = f"a row is damaged or cut and left out: {cells[0]} ..."
             yield from self._runs.warn(self.seen(self._clock.tick(time)), "damaged-row", text)
+
+
+def _header(words: list[str]) -> tuple[str, list[str], bool] | None:
+    """The upper line of a header: its date, its columns, and whether they are of files; None: it is none."""
+    for at, (word, first) in enumerate(pairwise(words)):
+        files = word.strip(".") == "Interval" and first.startswith(".") and first.lstrip(".").startswith("ReqstdOps.")
+        if files or (word == "interval" and first == "i/o"):
+            return " ".join(words[:at]), words[at + 1 :], files
+    return None
 
 
 def _columns(upper: Sequence[str], lower: Sequence[str], files: bool) -> Columns | None:

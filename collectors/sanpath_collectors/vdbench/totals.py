@@ -11,7 +11,7 @@ from sanpath_collectors.vdbench.parse import averaged
 from sanpath_collectors.vdbench.report import Report
 from sanpath_collectors.vdbench.told import Start, is_preparation
 
-_TITLE = re.compile(rb"^Run totals\s*$", re.MULTILINE)
+_TITLE = re.compile(rb"^Run totals[ \t\r]*+$", re.MULTILINE)
 _RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
 
 

@@ -40,3 +40,16 @@ class Batch:
         """What waits."""
         held, self._waiting = self._waiting, {}
         yield from (rows for rows, _ in held.values())
+
+
+def single(rows: Rows) -> Iterator[Rows]:
+    """Samples one by one."""
+    for at in range(len(rows.entity)):
+        yield Rows(
+            rows.table,
+            rows.entity[at : at + 1],
+            rows.seen[at : at + 1],
+            {name: told[at : at + 1] for name, told in rows.values.items()},
+            rows.device_time and rows.device_time[at : at + 1],
+            rows.covers_seconds and rows.covers_seconds[at : at + 1],
+        )

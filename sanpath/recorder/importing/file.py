@@ -92,6 +92,8 @@ class ImportedFile:
             connection.close()
 
     def _open(self) -> IO[bytes]:
+        if not self.path.is_file() and not self.path.is_dir() and self.path.exists():
+            raise UsageError(f"{self.path}: is a pipe or a device; write its content to a file")
         try:
             with self.path.open("rb") as file:
                 start = file.read(8)

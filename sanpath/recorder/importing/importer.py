@@ -15,7 +15,7 @@ from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, Thing, Tie
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubts
-from sanpath.recorder.importing.batch import Batch
+from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, steps_of
 from sanpath.recording import layout
@@ -81,7 +81,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
     _refuse_twice(file, known)
     from_host, odd = _host(request.host, known)
-    task = _Import(writer, source, clock, placement, from_host, [*said, *odd])
+    task = Importing(writer, source, clock, placement, from_host, [*said, *odd])
     for item in request.known:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
@@ -99,7 +99,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
 
 
 @dataclass
-class _Import:
+class Importing:
     """One file on its way into a recording. `said`: what a person should know; `told`: that of it which the file says
     itself. `ends`: of its steps, microseconds."""
 
@@ -128,7 +128,7 @@ class _Import:
                 raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
             failure = str(error)
             self.said.append(f"what follows could not be read: {error}")
-        self._write(self.batch.rest())
+        self.write(self.batch.rest())
         self._account(began, file.read_bytes, failure)
 
     def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, known: Recording | None) -> None:
@@ -167,7 +167,7 @@ class _Import:
         match placed:
             case Rows():
                 self.rows += len(placed.entity)
-                self._write(self.batch.add(placed))
+                self.write(self.batch.add(placed))
             case Thing() | Tie():
                 self.writer.inventory(self.source, now, placed)
                 for tie in self._on_host(placed):
@@ -182,11 +182,26 @@ class _Import:
                     self.said.append(str(placed.detail.get("text", "")))
                     self.told.add(self.said[-1])
 
-    def _write(self, samples: Iterable[Rows]) -> None:
+    def write(self, samples: Iterable[Rows]) -> None:
+        """Take samples that have been placed."""
         for rows in samples:
-            self.writer.samples(self.source, rows)
+            try:
+                self.writer.samples(self.source, rows)
+            except (ValueError, TypeError, OverflowError):
+                self._write_singly(rows)
         if self.writer.rows_waiting > _FLUSH_ROWS:
             self.writer.flush()
+
+    def _write_singly(self, samples: Rows) -> None:
+        """Leave out those that no counter or clock can hold."""
+        left_out = 0
+        for rows in single(samples):
+            try:
+                self.writer.samples(self.source, rows)
+            except (ValueError, TypeError, OverflowError):
+                left_out += 1
+        self.rows -= left_out
+        self.said.append(f"{left_out} samples of {samples.table.kind} are left out: no such figure or time can be")
 
     def _on_host(self, item: Thing | Tie) -> Iterator[Thing | Tie]:
         """A load runs on its host, and a block device is attached to it."""

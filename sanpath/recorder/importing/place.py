@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from sanpath.errors import UsageError
+from sanpath.errors import CollectorError, Failure, UsageError
 from sanpath.model import Event, Rows, Thing, Tie
 from sanpath.plugin import Item, ResultClock
 
@@ -28,6 +28,10 @@ def zone(text: str) -> tzinfo:
     except (OSError, ValueError, KeyError):
         pass
     raise UsageError(f"{text!r} is no time zone; write its name, as Europe/Berlin, or its offset, as +02:00")
+
+
+_BEYOND_US = 2**62
+"""A recording keeps times in 64 bits."""
 
 
 @dataclass(slots=True)
@@ -79,15 +83,21 @@ class Placement:
             placed = moment - self._offset_us(moment) + self.behind_us
         else:
             placed = moment + self.behind_us
+        if abs(placed) >= _BEYOND_US:
+            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {moment} microseconds")
         self.first = placed if self.first is None else min(self.first, placed)
         self.last = placed if self.last is None else max(self.last, placed)
         return placed
 
     def _offset_us(self, local_us: int) -> int:
-        """By how much local time is ahead of UTC at a local time."""
-        naive = datetime(1970, 1, 1) + timedelta(microseconds=local_us)
-        aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
-        return round((aware.utcoffset() or timedelta()).total_seconds() * 1e6)
+        """By how much local time is ahead of UTC at a local time. Raises CollectorError: there is no such time."""
+        try:
+            naive = datetime(1970, 1, 1) + timedelta(microseconds=local_us)
+            aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
+            offset = aware.utcoffset()
+        except (OverflowError, ValueError, OSError) as error:  # Before the year 1, or after 9999.
+            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {error}") from error
+        return round((offset or timedelta()).total_seconds() * 1e6)
 
 
 def steps_of(events: Sequence[tuple[str, Event]]) -> Mapping[str, tuple[int, int | None]]:

@@ -1,0 +1,140 @@
+"""What no recorder writes: left out and named, or one line; no traceback, no hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.errors import SanpathError, UsageError
+from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recording.read import Recording
+from tests.support.stories import recorded
+
+DEEP = "[" * 100_000 + "]" * 100_000
+NOW = 1_800_000_030_000_000
+DETAILS = {
+    "a list": "[]",
+    "a number": "7",
+    "null": "null",
+    "nothing": "",
+    "nested": '{"step": {"a": 1}}',
+    "deep": f'{{"step": {DEEP}}}',
+    "a group that is a list": '{"step": "x", "group": []}',
+    "offered infinity": '{"step": "x", "offered": 1e999}',
+    "offered nan": '{"step": "x", "offered": NaN}',
+    "offered huge": f'{{"step": "x", "offered": {"9" * 400}}}',
+    "offered longer than Python reads": f'{{"step": "x", "offered": {"9" * 5000}}}',
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(Path(recorded("published").folder), tmp_path / "r.sanpath"))
+
+
+def add(folder: Path, table: str, **changed: Any) -> None:
+    """One more segment: a row of the table with some columns otherwise."""
+    connection = duckdb.connect()
+    some = next((folder / table).glob("*.parquet"))
+    columns = ", ".join(f"${name} AS {name}" for name in changed)
+    target = folder / table / "evil.1-00000001-00000001.parquet"
+    where = "WHERE kind IS NOT NULL" if table == "inventory" else ""
+    query = f"SELECT * REPLACE ({columns}) FROM read_parquet('{some}') {where} LIMIT 1"
+    connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", changed)
+    connection.close()
+
+
+def diagnosed(folder: Path) -> Any:
+    """What diagnose says, or None where it refuses with a line of its own."""
+    result = CliRunner().invoke(app, ["diagnose", str(folder), "--format", "json", "--fail-on", "never"])
+    if isinstance(result.exception, SanpathError):
+        assert result.exception.exit_code == 2
+        return None
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", ["step-begin", "load-ended", "figure"])
+@pytest.mark.parametrize("detail", DETAILS)
+def test_an_event_of_another_form_is_left_out_and_named(folder: Path, name: str, detail: str) -> None:
+    expected = Recording(folder).events()
+    add(folder, "events", name=name, detail=DETAILS[detail], seen=NOW)
+    recording = Recording(folder)
+    assert recording.events() == expected
+    assert recording.unreadable == {"events (some of its rows)"}
+
+
+def test_a_diagnosis_survives_such_an_event(folder: Path) -> None:
+    expected = diagnosed(folder)["verdict"]
+    add(folder, "events", name="step-begin", detail=DETAILS["a group that is a list"], seen=NOW)
+    assert diagnosed(folder)["verdict"] == expected
+
+
+@pytest.mark.parametrize("seen", [2**63 - 1, 10**18, -(10**18), -(2**63)])
+@pytest.mark.parametrize("table", ["events", "inventory", "samples/load", "samples/switch_port"])
+def test_a_time_that_no_calendar_has_is_left_out(folder: Path, table: str, seen: int) -> None:
+    expected = diagnosed(folder)["verdict"]
+    add(folder, table, seen=seen)
+    assert diagnosed(folder)["verdict"] == expected
+
+
+@pytest.mark.parametrize("ids", ["[]", "7", '{"wwpn": "21"}', '{"wwpn": [7]}', '{"wwpn": [[]]}', DEEP, "{"])
+def test_identifiers_of_another_form_are_left_out_and_named(folder: Path, ids: str) -> None:
+    expected = Recording(folder).inventory()
+    add(folder, "inventory", ids=ids, local_id="another")
+    recording = Recording(folder)
+    assert recording.inventory() == expected
+    assert recording.unreadable == {"inventory (some of its rows)"}
+
+
+@pytest.mark.parametrize("started", [2**63 - 1, 10**18, 10**30])
+def test_a_writer_that_began_at_no_time_is_left_out_and_named(folder: Path, started: int) -> None:
+    (folder / "writers/evil.1.json").write_text(json.dumps({"started_us": started}))
+    assert Recording(folder).unreadable == {"writers/evil.1.json"}
+
+
+@pytest.mark.parametrize("scale", ["Infinity", "NaN", '"inf"'])
+def test_a_writer_whose_scale_is_no_number_is_left_out_and_named(folder: Path, scale: str) -> None:
+    header = (folder / "writers/test.1.json").read_text()
+    (folder / "writers/evil.1.json").write_text(header.replace('"scale": 1.0', f'"scale": {scale}'))
+    assert Recording(folder).unreadable == {"writers/evil.1.json"}
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "writers/test.1.json", "events", "inventory", "samples", "polls"])
+@pytest.mark.parametrize("other", ["folder", "file", "pipe", "endless"])
+def test_what_is_of_another_kind_is_not_waited_for(folder: Path, name: str, other: str) -> None:
+    path = folder / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    match other:
+        case "folder":
+            path.mkdir()
+        case "file":
+            path.write_text("x")
+        case "pipe":
+            os.mkfifo(path)
+        case _:
+            path.symlink_to("/dev/zero")
+    diagnosed(folder)
+
+
+@pytest.mark.parametrize("table", ["events", "samples/load"])
+def test_a_segment_that_is_a_pipe_or_a_device_is_not_opened(folder: Path, table: str) -> None:
+    expected = diagnosed(folder)["verdict"]
+    os.mkfifo(folder / table / "evil.1-00000001-00000001.parquet")
+    (folder / table / "evil.2-00000001-00000001.parquet").symlink_to("/dev/zero")
+    assert diagnosed(folder)["verdict"] == expected
+
+
+def test_a_pipe_or_a_device_is_not_imported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is a pipe or a device"):
+            ImportedFile(path).head()
