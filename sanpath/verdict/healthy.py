@@ -22,15 +22,20 @@ _WAITS = 0.5
 """I/Os that wait in the array half as long as they are served have begun to queue."""
 
 
-def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
-    """(rate asked for, operations a second reached) of all loads of the step together, where it is met. None: it is
-    not, or no rate is known."""
+def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
+    """(rate asked for, operations a second reached) of all loads of the step together. None: no rate is known."""
     here = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
     mine = [other for other in facts.loads if other.step == load.step]
     asked = {str(row["entity"]): number(row, "requested_ops_per_second") for row in here}
     reached = sum(other.ops_per_second for other in mine)
     total = sum(asked.values())
-    return (total, reached) if len(here) == len(mine) and reached >= _MET * total > 0 else None
+    return (total, reached) if len(here) == len(mine) and total > 0 else None
+
+
+def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
+    """The same where the rate is met. None: it is not, or none is known."""
+    rate = requested_rate(facts, load)
+    return rate if rate is not None and rate[1] >= _MET * rate[0] else None
 
 
 def not_healthy(table: PlaceTable) -> str | None:
@@ -56,6 +61,6 @@ def not_healthy(table: PlaceTable) -> str | None:
     return f"it is not steady: {moved}" if moved is not None else None
 
 
-def met(rate: tuple[float, float]) -> str:
+def in_words(rate: tuple[float, float]) -> str:
     """The rate that was asked for and what was reached, as a clause."""
     return f"{iops(rate[0])} were asked for and {iops(rate[1])} reached"

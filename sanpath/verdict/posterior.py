@@ -153,16 +153,16 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
     """Logarithm of the density of the waits, given the claim."""
     lowest = max(claim.explains, default=-1)
     total = 0.0
+    if claim.verdict == "demand_limited":
+        # Why an I/O takes as long as it does is another question than why there are no more of them.
+        strays = [_stray(segment) for segment in table.segments]
+        return log((prod(strays) + prod((stray + 1) / 2 for stray in strays)) / 2)
     for index, segment in enumerate(table.segments):
         if index in claim.also:
             total += log((_limiting(segment, _HARDLY) + _stray(segment)) / 2)
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
-            stray = _stray(segment)
-            if claim.verdict == "demand_limited":
-                # Why an I/O takes as long as it does is another question than why there are no more of them.
-                stray = (stray + 1) / 2
-            total += log(held + (1 - held) * stray)
+            total += log(held + (1 - held) * _stray(segment))
     own = [table.segments[index] for index in sorted(claim.explains)]
     return total + log(_own(own, claim)) if own else total
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from math import log
 
-from sanpath.verdict.healthy import met, rate_met
+from sanpath.verdict.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
 from sanpath.verdict.model import Kind
 from sanpath.verdict.places.table import PlaceTable
@@ -17,8 +17,10 @@ _CPU_ERROR = 0.04
 _CPU_UNREAD = -1.5
 _FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
-_RATE = 3.0
-"""A rate that was asked for and is met to a few percent."""
+_RATE_ERROR = 0.015
+"""A rate that was asked for is met to a few percent: generators pace in bursts."""
+_PACED = 0.98
+"""Share of the loads that want no more that reach the rate they ask for."""
 _MISSED = -2.0
 _FOLLOWS = 0.3
 """Elasticity from which on more in flight clearly brings more."""
@@ -61,9 +63,11 @@ def _demand(table: PlaceTable) -> Claim:
         evidence.append(Evidence(because[0], log(max(likely, 1e-3) / _closed(filled))))
     elif not table.step.rate_limited:
         evidence.append(Evidence("it tells neither a rate nor how many I/Os it may keep in flight", _NO_RATE))
-    if (rate := rate_met(table.facts, table.load)) is not None:
-        evidence.append(Evidence(met(rate), _RATE))
-        because = [f"{met(rate)}, with {because[0]}"]
+    if (rate := requested_rate(table.facts, table.load)) is not None:
+        reached = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
+        evidence.append(Evidence(in_words(rate), log(_PACED * reached + 1 - _PACED)))
+        if rate_met(table.facts, table.load) is not None:
+            because = [f"{in_words(rate)}, with {because[0]}"]
     elif table.step.rate_limited and filled is not None and filled > 1 - _FILLED_ERROR:
         evidence.append(Evidence("every I/O that could be is in flight", _MISSED))
     return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
