@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import weakref
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -61,9 +62,15 @@ def _database(process: int, threads: int, folders: tuple[str, ...], setup: str) 
     """One a process: a fork has none of the threads of its parent's. A database that is no longer kept lives as long
     as its connections."""
     database = _opened(threads, folders, None, setup)
-    # One that is alive at exit beside a daemon thread prints a leak report.
-    atexit.register(lambda: database.close() if os.getpid() == process else None)
+    # One that is alive at exit beside a daemon thread prints a leak report. A weak reference keeps none alive.
+    left = weakref.ref(database)
+    atexit.register(lambda: _close(left(), process))
     return database
+
+
+def _close(database: duckdb.DuckDBPyConnection | None, process: int) -> None:
+    if database is not None and os.getpid() == process:
+        database.close()
 
 
 def _opened(

@@ -49,7 +49,7 @@ def test_the_slow_device_is_the_culprit_though_it_is_no_part_of_the_test(slow_dr
     assert bottleneck["culprit"] == CULPRIT
     assert bottleneck["direction"] == "read"
     assert bottleneck["utilisation"] < 0.1
-    assert verdict["grade"] == "B"
+    assert verdict["grade"] in ("A", "B")
 
 
 def test_the_link_between_the_switches_is_a_victim_and_nobody_but_the_culprit_is_blamed(

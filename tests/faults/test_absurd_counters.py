@@ -53,10 +53,13 @@ def test_a_jump_up_makes_one_link_unknown_and_says_so(tmp_path: Path, port: Port
     assert unknown[f"{link} in step t800"] == "counts more bytes than its 4 Gb/s can carry"
 
 
-def test_jumps_of_every_link_leave_nothing_to_blame(tmp_path: Path) -> None:
+def test_jumps_of_every_link_leave_what_the_same_throughput_told_before(tmp_path: Path) -> None:
     found = diagnosis(tmp_path, {HOST_PORT.name: HALF_OF_64_BITS, ARRAY_PORT.name: HALF_OF_64_BITS})
-    assert found.verdict.kind == "cannot_tell"
     assert {entry.what for entry in found.unobserved} >= {f"{HOST_LINK} in step t800", f"{ARRAY_LINK} in step t800"}
+    (bottleneck,) = found.verdict.bottlenecks
+    assert {bottleneck.entity, *bottleneck.coincident} == {HOST_LINK, ARRAY_LINK}
+    assert bottleneck.utilisation is None
+    assert any("nobody counted the bytes" in reason for reason in bottleneck.because)
 
 
 def test_a_jump_back_leaves_out_its_window_and_no_more(tmp_path: Path) -> None:

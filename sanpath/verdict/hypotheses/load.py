@@ -19,8 +19,8 @@ _FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
 _RATE_ERROR = 0.015
 """A rate that was asked for is met to a few percent: generators pace in bursts."""
-_PACED = 0.98
-"""Share of the loads that want no more that reach the rate they ask for."""
+_PACED = 0.9
+"""Share of the loads that want no more that reach the rate they ask for: others think, or wait for one another."""
 _MISSED = -2.0
 _FOLLOWS = 0.3
 """Elasticity from which on more in flight clearly brings more."""

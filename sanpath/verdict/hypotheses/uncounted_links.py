@@ -2,13 +2,13 @@
 
 Two different limits rarely lie within a few percent of each other. Throughput that more load does not move, and that
 stands at the payload of one link of the topology, is held by that link; at that of all links side by side, by all
-of them; and where there are several and it stands at that of one, they are used one after the other. Nothing was
-counted, so it is never more than grade C.
+of them; and where there are several and it stands at that of one, they are used one after the other. What was counted
+in other steps with the same throughput speaks as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -16,9 +16,9 @@ from typing import cast
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable, io_paths
+from sanpath.topology.paths import Cable
 from sanpath.verdict.evidence import flat_over_load
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.judged import wait_at
@@ -37,11 +37,13 @@ _UNREAD = -0.5
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Links that share the test's bytes, all of one speed. `payload`: bytes a second of one full link."""
+    """Links that nobody counted and that share bytes of the test, all of one speed. `moved`: bytes a second of the
+    test that cross them; `payload`: of one full link."""
 
     links: Sequence[Cable]
     speed: Capacity
     payload: float
+    moved: float
 
     @property
     def together(self) -> float:
@@ -57,19 +59,28 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for the links of each side together, and one for those of a side used one after the other."""
     facts, load = table.facts, table.load
     explains, also = table.transfer, table.before_transfer
-    sides = _sides(facts, load)
-    if table.uncounted and not sides:
-        words = f"{table.uncounted[0]} is on the way, and nobody counted its bytes"
-        conclude = partial(_unread, table)
-        unread = (Evidence(words, 0.0),)
+    sides = _sides(table)
+    known = {cable.id for side in sides for cable in side.links}
+    unread = [link for link in table.uncounted if link not in known]
+    if unread:
+        words = f"{unread[0]} is on the way, and nobody counted its bytes"
+        conclude = partial(_unread, table, unread)
         yield Claim(
-            "bottleneck", "link", table.uncounted[0], explains, unread, "saturates", conclude, _UNREAD, also=also
+            "bottleneck",
+            "link",
+            unread[0],
+            explains,
+            (Evidence(words, 0.0),),
+            "saturates",
+            conclude,
+            _UNREAD,
+            also=also,
         )
     for side in sides:
-        used = load.bytes_per_second / side.together
+        used = side.moved / side.together
         words = f"the test moves {percent(used)} of what {side} can carry"
         evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
-        same = [other for other in sides if abs(load.bytes_per_second / other.together - used) <= 2 * _MODEL]
+        same = [other for other in sides if abs(other.moved / other.together - used) <= 2 * _MODEL]
         conclude = partial(_full, table, same)
         yield Claim(
             "bottleneck",
@@ -79,11 +90,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence,
             "saturates",
             conclude,
-            joins="uncounted",
+            joins="links",
             also=also,
         )
         if len(side.links) > 1:
-            used = load.bytes_per_second / side.payload
+            used = side.moved / side.payload
             words = f"the test moves {percent(used)} of what one of {side} can carry"
             evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
             entity = wait_at(facts, load, load.entity)
@@ -93,26 +104,32 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             )
 
 
-def _sides(facts: Facts, load: LoadFacts) -> list[_Side]:
-    """The links at the host and at the array that the test's I/O can cross, of those that were counted while the same
-    load was at work the ones that carried it; [] when one is counted in this step."""
+def _sides(table: PlaceTable) -> list[_Side]:
+    """The uncounted links at the host, between switches and at the array that the test's I/O can cross; of those that
+    were counted while the same load was at work the ones that carried it."""
+    facts, load = table.facts, table.load
     size = load.operation_bytes
-    paths = io_paths(facts.topology, *load.roots)
-    cables = {cable.id: cable for path in paths for cable in path.cables}
-    counted = {row["entity"] for row in facts.tables["link"].select(step=load.step, direction=load.direction)}
-    if size is None or counted & cables.keys():
+    if size is None:
         return []
+    cables = {cable.id: cable for path in table.paths for cable in path.cables}
+    counted = {str(row["entity"]): row for row in table.links if row["utilisation"] is not None}
     carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
     found = []
     for where in ("host", "array"):
-        possible = [cable for cable in cables.values() if cable.side == where]
+        here = [cable for cable in cables.values() if cable.side == where]
+        possible = [cable for cable in here if cable.id not in counted]
         links = [cable for cable in possible if cable.id in carried] or possible
-        speeds = {_speed(facts, cable) for cable in links}
+        speeds = {_speed(table, cable) for cable in links}
         if len(speeds) != 1 or (speed := speeds.pop()) is None:
             continue
+        moved = load.bytes_per_second - sum(_of_the_test(counted[c.id]) for c in here if c.id in counted)
         overhead = full_ratio(speed.technology, size) / counted_per_payload(speed.technology, size)
-        found.append(_Side(links, speed, speed.data_bytes_per_second * overhead))
+        found.append(_Side(links, speed, speed.data_bytes_per_second * overhead, max(0.0, moved)))
     return found
+
+
+def _of_the_test(row: FactRow) -> float:
+    return number(row, "bytes_per_second") - number(row, "foreign_bytes_per_second")
 
 
 def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
@@ -121,9 +138,11 @@ def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
             yield from facts.tables["link"].select(step=other.step, direction=other.direction)
 
 
-def _speed(facts: Facts, cable: Cable) -> Capacity | None:
-    port = facts.topology.entities[cable.switch_port].attributes
-    return _capacity(port.get("technology"), port.get("speed_bits_per_second"))
+def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
+    row: Mapping[str, Scalar] | None = next((row for row in table.links if row["entity"] == cable.id), None)
+    port = table.facts.topology.entities[cable.switch_port].attributes
+    negotiated = row["negotiated_bits_per_second"] if row is not None else port.get("speed_bits_per_second")
+    return _capacity(port.get("technology"), negotiated)
 
 
 def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
@@ -132,19 +151,19 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
     return link_capacity(cast(Technology, technology), float(speed))
 
 
-def _unread(table: PlaceTable, _named: Sequence[Claim]) -> Conclusion:
+def _unread(table: PlaceTable, links: Sequence[str], _named: Sequence[Claim]) -> Conclusion:
     """Nobody read the links; what was read does not account for the wait."""
-    load, first = table.load, table.uncounted[0]
+    load, first = table.load, links[0]
     because = (
         "nothing that was read accounts for the wait between host and array",
-        f"{count(len(table.uncounted))} links on the way were not counted",
+        f"{count(len(links))} links on the way were not counted",
     )
     bottleneck = Bottleneck(
         entity=first,
         kind="link",
         layer="fabric",
         direction=load.direction,
-        coincident=table.uncounted[1:],
+        coincident=tuple(links[1:]),
         wait_at=wait_at(table.facts, load, first),
         because=because,
         overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
@@ -154,8 +173,8 @@ def _unread(table: PlaceTable, _named: Sequence[Claim]) -> Conclusion:
 
 def _full(table: PlaceTable, binding: Sequence[_Side], _named: Sequence[Claim]) -> Conclusion:
     facts, load, side = table.facts, table.load, binding[0]
-    at = percent(load.bytes_per_second / side.together)
-    moved = f"{bandwidth(load.bytes_per_second)} of payload"
+    at = percent(side.moved / side.together)
+    moved = f"{bandwidth(side.moved)} of payload"
     carries = "carries" if len(side.links) == 1 else "carry together"
     because = (
         f"{moved} = {at} of the {bandwidth(side.together)} that {side} {carries}",
@@ -185,7 +204,7 @@ def _full(table: PlaceTable, binding: Sequence[_Side], _named: Sequence[Claim]) 
 
 def _one_after_the_other(table: PlaceTable, side: _Side, _named: Sequence[Claim]) -> Conclusion:
     facts, load = table.facts, table.load
-    moved = f"{bandwidth(load.bytes_per_second)}: {percent(load.bytes_per_second / side.payload)} of what one carries"
+    moved = f"{bandwidth(side.moved)}: {percent(side.moved / side.payload)} of what one carries"
     because = (
         f"{side} could carry the test side by side, and it moves {moved}",
         _flat(facts, load),
