@@ -29,6 +29,8 @@ _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each of them adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
+_SLOWEST_SERVICE_SECONDS = 0.03
+"""What takes longer has waited, whoever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest drives."""
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
@@ -218,4 +220,5 @@ def _wait(
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
             end = max(grown, most * high - (wire if segment.kind == "below" else 0.0))
-            return grown, (grown + end) / 2, end
+            sure = min(end, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
+            return sure, (sure + end) / 2, end
