@@ -14,6 +14,8 @@ SHARED = 0.05
 """Beyond this share of others an array's average says nothing of the test's own I/Os."""
 _SAME = 0.05
 """The array as a whole stands for the volume when its bytes agree with the load's within this."""
+_FEW = 0.02
+"""Share of others' I/Os from which on they may move the array's mean, however few bytes they are."""
 
 
 def path_pair_rows(
@@ -67,10 +69,19 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         size = number(row, "bytes_per_second")
         if row["entity"] not in arrays or not isclose(size, load.bytes_per_second, rel_tol=_SAME):
             continue
-        # Small I/Os of others are few bytes and many operations.
-        if own is None or same_operations(load, row) or not same_operations(load, own):
+        # Small I/Os of others are few bytes and many operations, and a few slow ones move the mean.
+        alone = isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_FEW)
+        if own is None or (same_operations(load, row) and (alone or not _tells(load, own))):
+            return row
+        if not same_operations(load, own):
             return row
     return own
+
+
+def _tells(load: LoadFacts, volume: FactRow) -> bool:
+    """Whether volumes tell how long the test's own operations took, all of them."""
+    counted = isclose(number(volume, "ops_per_second"), load.ops_per_second, rel_tol=_SAME)
+    return counted and volume["array_seconds"] is not None
 
 
 _TIMES = (

@@ -200,6 +200,17 @@ def _scaled(seconds: float, less: float, more: float) -> Interval:
 def _wait(
     segment: Segment, wire: float, counted: bool, most: float, calm: Segment | None
 ) -> tuple[float, float, float]:
+    low, likely, high = _alone(segment, wire, counted, most, calm)
+    if calm is not None:
+        # What it waited then, and by how much it has grown since.
+        limit = max(0.0, segment.seconds[1] - calm.seconds[0]) + calm.wait[2]
+        low, likely, high = min(low, limit), min(likely, limit), min(high, limit)
+    return low, likely, high
+
+
+def _alone(
+    segment: Segment, wire: float, counted: bool, most: float, calm: Segment | None
+) -> tuple[float, float, float]:
     low, high = segment.seconds
     middle = segment.middle
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0

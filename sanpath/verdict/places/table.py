@@ -70,14 +70,14 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     row = array_side(facts.topology, load, facts.tables)
     seen = [row for row in links if row["on_loaded_path"]] + ([row] if row is not None else [])
     windows = [int(number(one, "windows")) for one in seen] + ([] if load.summary else [load.windows])
-    total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+    total = _in_flight(facts, load.step)
     calmer = [
         other
         for other in facts.loads
         if alike(facts.loads, load, other) and other.in_flight_measured <= _FEWER * load.in_flight_measured
     ]
     calm = min(calmer, key=lambda other: other.in_flight_measured, default=None)
-    before = segments(facts, calm, wire_seconds(facts, calm), total) if calm is not None else ()
+    before = () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _in_flight(facts, calm.step))
     ways = io_paths(facts.topology, *load.roots)
     arrays = {path.array for path in ways if path.array}
     told = {str(row["entity"]) for row in facts.tables["link"].select(**here) if row["utilisation"] is not None}
@@ -99,3 +99,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         total / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
     )
+
+
+def _in_flight(facts: Facts, step: str) -> float:
+    """I/Os in flight in a step, of both directions."""
+    return sum(load.in_flight_measured for load in facts.loads if load.step == step)
