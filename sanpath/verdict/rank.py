@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.loads import LoadFacts
 from sanpath.verdict.curves import curves
 from sanpath.verdict.explain import headline
 from sanpath.verdict.judged import Judgement
@@ -19,14 +21,25 @@ _AS_MANY = 0.7
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """Of the step with the highest throughput in one direction, within 3 % that with most in flight, the direction in
     which its I/Os spend their time."""
-    best = max(j.load.bytes_per_second for j in judgements)
-    near = [j for j in judgements if j.load.bytes_per_second >= best * (1 - SAME_THROUGHPUT)]
-    step = max(near, key=lambda j: (j.load.in_flight_measured, j.load.bytes_per_second)).load.step
+    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
+    near = [j.load for j in judgements if _as_fast(j.load, best)]
+    in_flight: defaultdict[str, float] = defaultdict(float)
+    for j in judgements:
+        in_flight[j.load.step] += j.load.in_flight_measured
+    step = max(near, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
     here = [j for j in judgements if j.load.step == step]
     most = max(j.load.in_flight_measured for j in here)
     # A mixed loop is held by the direction that is held: the other one then has too little in flight.
     alike = [j for j in here if j.load.in_flight_measured >= _AS_MANY * most]
     return max(alike, key=lambda j: (bool(j.bottlenecks), j.load.in_flight_measured))
+
+
+def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
+    """Within 3 % of the best, in bytes; or in operations, where a mix of sizes makes bytes scatter."""
+    least = 1 - SAME_THROUGHPUT
+    if load.bytes_per_second >= least * best.bytes_per_second:
+        return True
+    return load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
 
 
 def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence[Cleared]) -> Verdict:

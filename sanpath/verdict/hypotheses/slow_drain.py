@@ -87,13 +87,24 @@ def _of_others(table: PlaceTable, row: FactRow) -> float:
 
 
 def _claim(table: PlaceTable, found: FactRow, evidence: Sequence[Evidence], conclude: _Conclude) -> Claim:
-    entity = str(found["entity"])
-    explains, also = table.transfer, table.before_transfer
-    return Claim("bottleneck", "credit_stall", entity, explains, evidence, "any", conclude, also=also)
+    entity, device = str(found["entity"]), str(found["receiver"] or found["entity"])
+    # A host that is too slow is too slow on all its ports.
+    owner = next(iter(table.facts.topology.related(device, "attached_to", "host")), device)
+    return Claim(
+        "bottleneck",
+        "credit_stall",
+        entity,
+        table.transfer,
+        evidence,
+        "any",
+        conclude,
+        joins=f"credit_stall {owner}",
+        also=table.before_transfer,
+    )
 
 
 def _conclude(
-    table: PlaceTable, found: FactRow, held: Sequence[str], reasons: Sequence[str], _named: Sequence[Claim]
+    table: PlaceTable, found: FactRow, held: Sequence[str], reasons: Sequence[str], named: Sequence[Claim]
 ) -> Conclusion:
     facts, load = table.facts, table.load
     # Behind an uplink that several share, who it is stays open.
@@ -115,6 +126,7 @@ def _conclude(
         layer="host" if on_path and found["side"] == "host" else "fabric",
         direction=load.direction,
         utilisation=None if found["utilisation"] is None else number(found, "utilisation"),
+        coincident=tuple(str(claim.entity) for claim in named if claim.entity != entity),
         limited_by=entity,
         wait_at=held[0] if held else entity,
         culprit=culprit,

@@ -84,7 +84,7 @@ def segments(
     if queues:
         last = queues[-1]
         low, high = last.below_seconds - last.resolution_seconds, last.below_seconds + last.resolution_seconds
-    found += _below(facts, load, (low, high))
+    found = _closed(found + _below(facts, load, (low, high)), load)
     size = load.operation_bytes or 0.0
     transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
     before = {_same_place(one): one for one in calm}
@@ -97,6 +97,16 @@ def segments(
         rest += max(0.0, segment.middle)
         doors.append(replace(segment, door_seconds=rest))
     return doors[::-1]
+
+
+def _closed(found: Sequence[Segment], load: LoadFacts) -> list[Segment]:
+    """No segment takes longer than the I/O less what the others take at least: sources that round say less."""
+    whole = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    sure = sum(segment.seconds[0] for segment in found)
+    return [
+        replace(s, seconds=(s.seconds[0], min(s.seconds[1], max(s.seconds[0], whole - (sure - s.seconds[0])))))
+        for s in found
+    ]
 
 
 def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
