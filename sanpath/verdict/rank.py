@@ -14,7 +14,7 @@ from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.predict import calmest
 
 SAME_THROUGHPUT = 0.03
-_AS_MANY = 0.7
+_AS_MANY = 0.3
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 
 

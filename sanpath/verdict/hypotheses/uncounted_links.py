@@ -8,7 +8,7 @@ in other steps with the same throughput speaks as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -139,10 +139,13 @@ def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
 
 
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
-    row: Mapping[str, Scalar] | None = next((row for row in table.links if row["entity"] == cable.id), None)
+    """None: not known, or its agent names a speed that its own counters contradict."""
+    counted = list(table.facts.tables["link"].select(entity=cable.id))
     port = table.facts.topology.entities[cable.switch_port].attributes
-    negotiated = row["negotiated_bits_per_second"] if row is not None else port.get("speed_bits_per_second")
-    return _capacity(port.get("technology"), negotiated)
+    speeds = [row["negotiated_bits_per_second"] for row in counted if row["capacity_bytes_per_second"] is not None]
+    if counted and not speeds:
+        return None
+    return _capacity(port.get("technology"), speeds[-1] if speeds else port.get("speed_bits_per_second"))
 
 
 def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
