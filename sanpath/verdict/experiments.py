@@ -12,6 +12,7 @@ from itertools import combinations
 
 from sanpath.topology.paths import initiators_of
 from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.next_run import repeated
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.posterior import Suspicion
 from sanpath.verdict.units import count
@@ -62,6 +63,10 @@ def initiators(table: PlaceTable) -> list[str]:
     return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
 
 
+def _by(command: str | None) -> str:
+    return f" ({command})" if command is not None else ""
+
+
 def _worth(experiment: Experiment, leading: Sequence[tuple[Claim, float]]) -> float:
     apart = sum(
         p * q * abs(experiment.outcome(one) - experiment.outcome(other))
@@ -72,21 +77,22 @@ def _worth(experiment: Experiment, leading: Sequence[tuple[Claim, float]]) -> fl
 
 def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
     yield Experiment(
-        f"repeat it with {count(max(2, round(2 * total)))} I/Os in flight",
+        f"repeat it with {count(more)} I/Os in flight{_by(repeated(table.facts, table.load, more))}",
         lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
         "more throughput",
         0.1,
     )
     if total >= 2:
         yield Experiment(
-            f"repeat it with {count(max(1, round(total / 2)))} I/Os in flight",
+            f"repeat it with {count(fewer)} I/Os in flight{_by(repeated(table.facts, table.load, fewer))}",
             lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
             "the same throughput",
             0.15,
         )
     yield Experiment(
-        "repeat it with blocks of half the size",
+        f"repeat it with blocks of half the size{_by(repeated(table.facts, table.load, times_size=0.5))}",
         lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
         "twice the IOPS",
         0.2,

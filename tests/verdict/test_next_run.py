@@ -1,0 +1,51 @@
+"""The command that an experiment proposes runs, reads only, and keeps as many I/Os in flight as it says."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sanpath.facts.compute import compute
+from sanpath.verdict.next_run import repeated
+from tests.support.san import San
+from tests.support.stories import published
+
+ABOUT = {
+    "engine": "fio",
+    "read_ratio": 1,
+    "random_ratio": 1.0,
+    "block_bytes": 65536,
+    "threads": 4,
+    "ioengine": "psync",
+}
+
+
+def command(folder: Path, in_flight: float, **about: object) -> str | None:
+    facts = compute(published(San(folder, about={**ABOUT, **about})).write())  # type: ignore[dict-item]
+    return repeated(facts, facts.loads[0], in_flight)
+
+
+def test_it_reads_from_the_same_device_with_as_many_in_flight(tmp_path: Path) -> None:
+    made = command(tmp_path, 32)
+    assert made is not None
+    assert {"--filename=/dev/sda", "--readonly", "--rw=randread", "--numjobs=4", "--iodepth=8"} <= set(made.split())
+
+
+def test_nobody_is_told_to_write(tmp_path: Path) -> None:
+    assert command(tmp_path, 32, read_ratio=0.7) is None
+
+
+def test_another_generator_has_another_command_line(tmp_path: Path) -> None:
+    assert command(tmp_path, 32, engine="diskspd") is None
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_takes_it(tmp_path: Path) -> None:
+    made = command(tmp_path / "r", 8, rw="randread")
+    assert made is not None
+    argv = shlex.split(made)[3:]
+    subprocess.run([*argv, "--parse-only"], check=True, capture_output=True, timeout=60)
