@@ -15,6 +15,7 @@ from sanpath_lab.scenario import FcPort, Scenario
 
 Way = tuple[LinkDirection, ...]
 
+
 @dataclass(frozen=True, slots=True)
 class Cable:
     """A cable as the switch port at one of its ends sees it. `gigabit`: what both ends have agreed on."""

@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from sanpath import diagnose
+from sanpath.facts.compute import Facts
 from sanpath.recording.read import Recording
+from sanpath.verdict.judged import Judgement
 from sanpath.verdict.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
+from sanpath_lab.generator import FAMILY, draw
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
-from sanpath_testbed.defects import Defect
+from sanpath_testbed.defects import Defect, Defects, as_tested
 from sanpath_testbed.outcome import Outcome, judged
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 
@@ -32,11 +35,13 @@ REACHED_SECONDS = 4.0
 
 
 class Job(NamedTuple):
-    """One case to be judged. `defect` None: nothing goes wrong."""
+    """One case to be judged. `family` "draw": a draw of the generator. `defect` None: nothing goes wrong; `relation`
+    None: the case is as it is drawn."""
 
     family: str
     seed: int
     defect: Defect | None
+    relation: str | None = None
 
 
 def jobs(names: Iterable[str], seeds: Sequence[int], defects: Sequence[Defect | None]) -> list[Job]:
@@ -51,7 +56,7 @@ def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, 
     `pool` does the work; `tell` gets the number of outcomes so far and the newest.
     """
     code = _digest()
-    done = {(o.family, o.seed, o.defect): o for o in _read(kept, code)}
+    done = {Job(o.family, o.seed, o.defect, o.relation): o for o in _read(kept, code)}
     found = [done[job] for job in wanted if job in done]
     left = [job for job in wanted if job not in done]
     with kept.open("a", encoding="utf-8") as file:
@@ -62,12 +67,14 @@ def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, 
             file.write(json.dumps({"code": code, **asdict(result)}) + "\n")
             file.flush()
             tell(len(found), result)
-    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or ""))
+    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or "", o.relation or ""))
 
 
 def outcome(job: Job, relieve: bool = True) -> Outcome:
     """Draw, record, diagnose and judge one case; where its limit can be relieved, and that is asked for, see what it
     brings."""
+    if job.family == FAMILY:
+        return _of_draw(job)
     case = families.case(job.family, job.seed)
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
         place = Path(folder) / "case.sanpath"
@@ -82,9 +89,31 @@ def outcome(job: Job, relieve: bool = True) -> Outcome:
     return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=reached)
 
 
+def _of_draw(job: Job) -> Outcome:
+    """The same for a draw of the generator."""
+    drawn = draw(job.seed)
+    scenario = as_tested(drawn.scenario, job.defect)
+    with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
+        place = Path(folder) / "case.sanpath"
+        record(scenario, place, Defects(scenario, job.defect, drawn.reading))
+        recording = Recording(place)
+        facts, judgements = diagnose.judged(recording)
+        found = judged(*job[:3], scenario.truth, diagnose.concluded(recording, facts, judgements))
+        found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation)
+        if drawn.reached is None or job.defect or not found.first:
+            return found
+        told = _heaviest(facts, judgements)
+    if told is None or told.predicted_ops_per_second is None:
+        return found
+    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=drawn.reached)
+
+
 def _prediction(recording: Recording) -> Prediction | None:
     """What `sanpath whatif --relieve` says of the heaviest step."""
-    facts, judgements = diagnose.judged(recording)
+    return _heaviest(*diagnose.judged(recording))
+
+
+def _heaviest(facts: Facts, judgements: Sequence[Judgement]) -> Prediction | None:
     return max(what_if(facts, judgements, (), True).steps, key=lambda told: told.in_flight, default=None)
 
 

@@ -187,6 +187,8 @@ class _Recorder:
         seen = self._clock.now_us()
         if self._defects.loses(LOAD, seen):
             return
+        if not self._defects.disks_read:
+            status["disks"] = ()
         status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
         rows = self._take_all(LOAD, seen, reader.feed(render(document(status)).encode(), seen))
         if rows:

@@ -1,0 +1,78 @@
+"""Cases drawn at random: topology x load x fault x decoys x what is read, each confirmed by the simulation itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sanpath_lab.families.san import San
+from sanpath_lab.generator.confirm import Confirmed, confirmed
+from sanpath_lab.generator.decoys import add_decoys
+from sanpath_lab.generator.faults import FAULTS
+from sanpath_lab.generator.grounds import grounds
+from sanpath_lab.generator.reading import Reading, read_how
+from sanpath_lab.scenario import Scenario
+
+FAMILY, PREFIX = "draw", "draw:"
+"""A draw is called by its seed: draw:17."""
+_TRIES = 40
+_TRIES_EACH = 8
+"""After so many draws of one fault that were not confirmed, another fault is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A draw that the simulation has confirmed.
+
+    `fault`: the name of what limits; `tries`: how many draws it took. `tellable`: whether what is read can show it.
+    `reached`: operations a second once the label's limit is gone, None where that is not one change of one place.
+    """
+
+    seed: int
+    fault: str
+    scenario: Scenario
+    reading: Reading
+    tellable: bool
+    tries: int
+    confirmed: Confirmed
+
+    @property
+    def reached(self) -> float | None:
+        """What the relieved scenario gave."""
+        return self.confirmed.relieved if FAULTS[self.fault].one_change else None
+
+
+class NothingConfirmed(Exception):
+    """No draw of a seed was confirmed."""
+
+
+@lru_cache(maxsize=8)
+def draw(seed: int) -> Drawn:
+    """The case of a seed: the same one every time. Raises NothingConfirmed."""
+    for tries, (fault, san, reading, scenario) in enumerate(_drawn(seed), 1):
+        if (found := confirmed(scenario, FAULTS[fault].relief, FAULTS[fault].waits)) is not None:
+            tellable = reading.tells(FAULTS[fault].seen_by, san)
+            return Drawn(seed, fault, scenario, reading, tellable, tries, found)
+    raise NothingConfirmed(f"draw {seed}: none of {_TRIES} was confirmed")
+
+
+def unconfirmed(seed: int) -> Drawn:
+    """The first draw of a seed, whether or not the simulation confirms it."""
+    fault, san, reading, scenario = next(_drawn(seed))
+    nothing = Confirmed(0.0, None, None)
+    return Drawn(seed, fault, scenario, reading, reading.tells(FAULTS[fault].seen_by, san), 0, nothing)
+
+
+def _drawn(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:
+    for attempt in range(_TRIES):
+        faults = San("draw", seed, f"/{attempt // _TRIES_EACH}")
+        fault = faults.random.choice(sorted(FAULTS))
+        san = San("draw", seed, f"/{attempt}/ground")
+        reading = read_how(san.random)
+        ground = grounds(san, reading)
+        truth = FAULTS[fault].make(san, ground)
+        add_decoys(san, ground, FAULTS[fault].decoys)
+        scenario = san.scenario(truth)
+        title = f"draw {seed}: {fault.replace('-', ' ')}"
+        yield fault, san, reading, scenario.model_copy(update={"title": title})
