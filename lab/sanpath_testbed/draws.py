@@ -64,8 +64,9 @@ def _predictions(outcomes: Sequence[Outcome]) -> str:
     held = sum(low * (1 - _MODEL) <= reached <= high * (1 + _MODEL) for low, high, reached in checked)
     width = median(high / low for low, high, _ in checked if low)
     return (
-        f"What-if: relieved in the simulation, {held} of {len(checked)} reached what was predicted, give or take the "
-        f"1 % that the model of frames on a link is good to; the interval's median width is a factor of {width:.2f}.\n"
+        f"What-if: relieved in the simulation, {held} of {len(checked)} reached what was predicted, give or take "
+        f"the 1 % that the model of frames on a link is good to; the interval's median width is a factor of "
+        f"{width:.2f}.\n"
     )
 
 
@@ -76,8 +77,8 @@ def _untold(outcomes: Sequence[Outcome]) -> str:
     right, convicted = sum(o.first for o in outcomes), sum(o.convicted for o in outcomes)
     acquitted = sum(o.acquitted for o in outcomes)
     return (
-        f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open, "
-        f"{right} told all the same and rightly; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
+        f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open and {right} told "
+        f"rightly all the same; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
     )
 
 

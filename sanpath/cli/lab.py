@@ -74,7 +74,7 @@ def score(
     into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
 ) -> None:
     """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
-    asked = {
+    asked: dict[str, object] = {
         "--families": families,
         "--draws": draws,
         "--seeds": seeds,
