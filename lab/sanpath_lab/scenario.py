@@ -37,11 +37,11 @@ class _Part(BaseModel):
 class Load(_Part):
     """A closed loop: steps one after another, in each of them so many threads, each keeping so many I/Os outstanding.
 
-    `jobs`: how many alike run at the same time in a step, each with that many threads; they take turns over the disks
-    of the guest. CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is a process
-    that starts no I/O while its core works on another. `ios_per_second`: all threads together start no more, None: as many as they
-    can. `zeros`: what is written are zeros. `direction` mixed: every other outstanding I/O is a write, or with a
-    `write_ratio` this share of the I/Os, drawn at random as fio does.
+    `jobs`: how many alike run at the same time in a step, each with that many threads; they take turns over the
+    disks of the guest. CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is
+    a process that starts no I/O while its core works on another. `ios_per_second`: all threads together start no
+    more, None: as many as they can. `zeros`: what is written are zeros. `direction` mixed: every other
+    outstanding I/O is a write, or with a `write_ratio` this share of the I/Os, drawn at random as fio does.
     `working_set_bytes`: what it reads and writes within, at random, None: the whole disk. `direct`: past the file
     cache of the guest.
     """

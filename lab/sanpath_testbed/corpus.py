@@ -56,7 +56,7 @@ def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, 
     `pool` does the work; `tell` gets the number of outcomes so far and the newest.
     """
     code = _digest()
-    done = {Job(o.family, o.seed, o.defect, o.relation): o for o in _read(kept, code)}
+    done = {(o.family, o.seed, o.defect, o.relation): o for o in _read(kept, code)}
     found = [done[job] for job in wanted if job in done]
     left = [job for job in wanted if job not in done]
     with kept.open("a", encoding="utf-8") as file:

@@ -24,9 +24,10 @@ class Outcome:
     operations a second once the limit is relieved, the least and the most, and `likely` what is held against a run
     that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
 
-    `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn. `fault`: of a
-    draw. `tellable`: what is read can show the truth. `probability`: of the first suspect, `lead_is_right`: whether it
-    is the truth; `suspect_rank`: place of the first that is, from 1; `suspects`: in one word each.
+    `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn.
+    `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the first suspect,
+    `lead_is_right`: whether it is the truth; `suspect_rank`: place of the first that is, from 1; `suspects`: in
+    one word each.
     """
 
     family: str

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
+from sanpath_testbed import draws
 from sanpath_testbed.defects import MEANINGS
 from sanpath_testbed.outcome import Outcome
 
@@ -28,12 +29,18 @@ _MODEL = 0.01
 
 def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> str:
     """The whole paper; `command`: what makes it."""
-    clean = [o for o in outcomes if o.defect is None]
-    parts = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n", _families(clean)]
-    parts.append(_alarms(clean))
-    if any(o.defect for o in outcomes):
-        parts.append(_defects(outcomes))
-    parts.append(_wrong(clean))
+    as_drawn = [o for o in outcomes if o.relation is None]
+    clean = [o for o in as_drawn if o.defect is None]
+    named, drawn = [o for o in clean if o.fault is None], [o for o in clean if o.fault is not None]
+    parts = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n"]
+    if drawn:
+        parts.append(draws.paper(drawn))
+    if named:
+        parts += [_families(named), _alarms(named)]
+    if any(o.defect for o in as_drawn):
+        parts.append(_defects(as_drawn))
+    if named:
+        parts.append(_wrong(named))
     return "\n".join(parts)
 
 
@@ -85,15 +92,17 @@ def _alarms(clean: Sequence[Outcome]) -> str:
 
 
 def _defects(outcomes: Sequence[Outcome]) -> str:
-    lines = ["## What defects of the data do", "", "| defect | cases | AC@1 | without it |", "|---|---|---|---|"]
+    head = "| defect | cases | AC@1 | without it | lost, points |"
+    lines = ["## What defects of the data do", "", head, "|---|---|---|---|---|"]
     without = {(o.family, o.seed): o for o in outcomes if o.defect is None}
-    for defect, found in sorted(_grouped((o for o in outcomes if o.defect), lambda o: str(o.defect)).items()):
+    told = [o for o in outcomes if o.defect and o.tellable]
+    for defect, found in sorted(_grouped(told, lambda o: str(o.defect)).items()):
         same = [without[key] for o in found if (key := (o.family, o.seed)) in without]
         meaning = next(text for name, text in MEANINGS.items() if name == defect)
         ours, theirs = sum(o.first for o in found), sum(o.first for o in same)
-        lines.append(
-            f"| {defect}: {meaning} | {len(found)} | {_share(ours, len(found))} | {_share(theirs, len(same))} |"
-        )
+        shares = f"{_share(ours, len(found))} | {_share(theirs, len(same))}"
+        lost = f"{100 * (theirs / len(same) - ours / len(found)):.1f}" if same else ""
+        lines.append(f"| {defect}: {meaning} | {len(found)} | {shares} | {lost} |")
     return "\n".join(lines) + "\n"
 
 

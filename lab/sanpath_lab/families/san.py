@@ -21,13 +21,13 @@ FULL_SPEED = 16
 class San:
     """Attributes may be changed until `scenario` is called. Lists have an item for each of the two fabrics.
 
-    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches; `fabrics`:
-    one or two of them. `write_ratio`: share of writes among reads, None: `direction` alone; `jobs`: as many at a time,
-    on the first of `volumes`, or in turn on both.
-    `salt`: what is drawn otherwise with the same seed. `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not active.
-    `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
-    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what the
-    `controller` of the disk has.
+    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches;
+    `fabrics`: one or two of them. `write_ratio`: share of writes among reads, None: `direction` alone; `jobs`: as
+    many at a time, on the first of `volumes`, or in turn on both. `salt`: what is drawn otherwise with the same
+    seed. `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not
+    active. `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
+    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what
+    the `controller` of the disk has.
     """
 
     def __init__(self, family: str, seed: int, salt: str = "") -> None:
@@ -108,9 +108,9 @@ class San:
         array: str = "fa1",
         volume: int | None = None,
     ) -> str:
-        """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to, None:
-        any of the two, of which the first is that of the test; `volume`: the number of one that it shares, None: it has
-        its own. Returns its switch port."""
+        """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to,
+        None: any of the two, of which the first is that of the test; `volume`: the number of one that it shares,
+        None: it has its own. Returns its switch port."""
         taken = {n["hba"]["switch_port"] for n in self.neighbours} | {self.host_port(f) for f in range(2)}
         free = [port for n in HOST_PORTS if (port := self._port(self.edge(fabric), n)) not in taken]
         port, number = self.random.choice(free), len(self.neighbours) + 41

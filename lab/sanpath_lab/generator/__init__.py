@@ -39,29 +39,33 @@ class Drawn:
 
     @property
     def reached(self) -> float | None:
-        """What the relieved scenario gave."""
-        return self.confirmed.relieved if FAULTS[self.fault].one_change else None
+        """What the relieved scenario gave, of a load in one direction."""
+        one = FAULTS[self.fault].one_change and self.scenario.load.direction != "mixed"
+        return self.confirmed.relieved if one else None
 
 
-class NothingConfirmed(Exception):
+class NotConfirmedError(Exception):
     """No draw of a seed was confirmed."""
 
 
 @lru_cache(maxsize=8)
 def draw(seed: int) -> Drawn:
-    """The case of a seed: the same one every time. Raises NothingConfirmed."""
+    """The case of a seed: the same one every time. Raises NotConfirmedError."""
     for tries, (fault, san, reading, scenario) in enumerate(_drawn(seed), 1):
         if (found := confirmed(scenario, FAULTS[fault].relief, FAULTS[fault].waits)) is not None:
             tellable = reading.tells(FAULTS[fault].seen_by, san)
             return Drawn(seed, fault, scenario, reading, tellable, tries, found)
-    raise NothingConfirmed(f"draw {seed}: none of {_TRIES} was confirmed")
+    raise NotConfirmedError(f"draw {seed}: none of {_TRIES} was confirmed")
 
 
-def unconfirmed(seed: int) -> Drawn:
-    """The first draw of a seed, whether or not the simulation confirms it."""
-    fault, san, reading, scenario = next(_drawn(seed))
-    nothing = Confirmed(0.0, None, None)
-    return Drawn(seed, fault, scenario, reading, reading.tells(FAULTS[fault].seen_by, san), 0, nothing)
+def called(name: str) -> Drawn | None:
+    """The draw of a name, draw:SEED; None: it is the name of something else. Raises FileNotFoundError: not a seed."""
+    if not name.startswith(PREFIX):
+        return None
+    seed = name.removeprefix(PREFIX)
+    if not seed.isdecimal():
+        raise FileNotFoundError(f"{name}: a draw is called by its seed, as in {PREFIX}17")
+    return draw(int(seed))
 
 
 def _drawn(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:

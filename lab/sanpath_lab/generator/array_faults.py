@@ -69,8 +69,8 @@ def qos_shared(san: San, ground: Ground) -> dict[str, Any]:
     """Another host uses a part of what the limit of the shared volume allows."""
     san.volumes = 1
     truth = qos(san, ground)
-    busy = {"block_bytes": san.block_bytes, "outstanding": max(2, round(san.outstanding * san.threads[-1] / 2))}
-    san.neighbour(san.random.randrange(san.fabrics), direction=san.direction, volume=1, **busy)
+    fabric, outstanding = san.random.randrange(san.fabrics), max(2, round(san.outstanding * san.threads[-1] / 2))
+    san.neighbour(fabric, block_bytes=san.block_bytes, outstanding=outstanding, direction=san.direction, volume=1)
     return truth
 
 

@@ -40,9 +40,8 @@ def _loose_cap(san: San, ground: Ground) -> None:
 
 def _full_elsewhere(san: San) -> None:
     """A host fills its own slow link to an array port that the test does not use."""
-    slow = san.random.choice((1, 2))
-    busy = {"block_bytes": 256 * _KIB, "outstanding": 8, "direction": san.random.choice(("read", "write"))}
-    san.neighbour(san.random.randrange(san.fabrics), gigabit=slow, target=1, **busy)
+    fabric, slow = san.random.randrange(san.fabrics), san.random.choice((1, 2))
+    san.neighbour(fabric, block_bytes=256 * _KIB, outstanding=8, gigabit=slow, target=1)
 
 
 def _shared_port(san: San) -> None:

@@ -99,8 +99,7 @@ def neighbour_port(san: San, ground: Ground) -> dict[str, Any]:
     grow(san, ground, needed)
     for _ in range(san.random.choice((1, 2))):
         outstanding = round(san.random.uniform(0.5, 1.5) * needed) + 4
-        busy = {"block_bytes": san.block_bytes, "outstanding": outstanding, "direction": san.direction, "target": 0}
-        san.neighbour(0, **busy)
+        san.neighbour(0, block_bytes=san.block_bytes, outstanding=outstanding, direction=san.direction, target=0)
     return san.truth("bottleneck", "array_front", san.array_port(0))
 
 
@@ -113,7 +112,9 @@ def slow_drain(san: San, ground: Ground) -> dict[str, Any]:
     san.block_bytes = 64 * _KIB
     serve(san, san.random.uniform(3e-4, 1e-3))
     grow(san, ground, san.random.choice((16, 32, 64)))
-    busy = {"block_bytes": san.block_bytes, "outstanding": 64, "direction": "read", "target": 1}
-    port = san.neighbour(0, **busy, drain_ratio=san.random.uniform(0.03, 0.08))
+    drains = san.random.uniform(0.03, 0.08)
+    port = san.neighbour(
+        0, block_bytes=san.block_bytes, outstanding=64, direction="read", target=1, drain_ratio=drains
+    )
     culprit = san.neighbours[-1]["hba"]["wwpn"].replace(":", "")
     return san.truth("bottleneck", "fabric", port, culprit=f"hba:{culprit}")
