@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--first-seed", type=int, default=1)
     scoring.add_argument("--defects", default="none", help="names with commas between, or all")
     scoring.add_argument("--defect-seeds", type=int, default=None, help="how many of the seeds get defects; all")
+    scoring.add_argument("--relations", default="none", help="names with commas between, or all; of draws")
+    scoring.add_argument("--relation-draws", type=int, default=None, help="how many of the draws get them; all")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -84,6 +86,7 @@ def _score(arguments: argparse.Namespace) -> int:
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
     from sanpath_testbed.outcome import Outcome
+    from sanpath_testbed.relations import RELATIONS
 
     asked_for = arguments.families or (None if arguments.draws else "all")
     names = _chosen("--families", asked_for, families.FAMILIES) if asked_for else []
@@ -95,9 +98,14 @@ def _score(arguments: argparse.Namespace) -> int:
         wanted += corpus.jobs(these, seeds, [None])
         wanted += corpus.jobs(these, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
 
+    changes = [] if arguments.relations == "none" else _chosen("--relations", arguments.relations, RELATIONS)
+    drawn = range(first, first + arguments.draws)[: arguments.relation_draws]
+    wanted += [corpus.Job(FAMILY, seed, None, change) for seed in drawn for change in changes]
+
     def tell(count: int, newest: Outcome) -> None:
-        word = "right" if newest.first else f"WRONG: {newest.headline}"
+        word = "right" if newest.first else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
         what = f"{newest.fault or newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
+        what += f", {newest.relation}" if newest.relation else ""
         print(f"{count} of {len(wanted)}  {what}: {word}", file=sys.stderr, flush=True)
 
     with executor(arguments.cluster) as remote:
@@ -112,6 +120,10 @@ def _score(arguments: argparse.Namespace) -> int:
     command = f"sanpath lab score {asked} --defects {arguments.defects}"
     if arguments.defect_seeds is not None:
         command += f" --defect-seeds {arguments.defect_seeds}"
+    if changes:
+        command += f" --relations {arguments.relations}"
+    if arguments.relation_draws is not None:
+        command += f" --relation-draws {arguments.relation_draws}"
     text = table.paper(found, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")

@@ -24,11 +24,11 @@ from sanpath_lab.generator import FAMILY, draw
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.defects import Defect, Defects, as_tested
-from sanpath_testbed.outcome import Outcome, judged
+from sanpath_testbed.outcome import Outcome, absent, judged
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
+from sanpath_testbed.relations import Variant, variant
 
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
-
 
 REACHED_SECONDS = 4.0
 """How long a relieved scenario is simulated after its ramp."""
@@ -92,15 +92,22 @@ def outcome(job: Job, relieve: bool = True) -> Outcome:
 def _of_draw(job: Job) -> Outcome:
     """The same for a draw of the generator."""
     drawn = draw(job.seed)
-    scenario = as_tested(drawn.scenario, job.defect)
+    changed = Variant(drawn.scenario, drawn.reading, job.defect)
+    if job.relation is not None:
+        made = variant(job.relation, drawn)
+        if made is None:
+            return replace(absent(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
+        changed = made
+    scenario = as_tested(changed.scenario, job.defect)
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
         place = Path(folder) / "case.sanpath"
-        record(scenario, place, Defects(scenario, job.defect, drawn.reading))
+        record(scenario, place, Defects(scenario, changed.defect, changed.reading, changed.counted_low))
         recording = Recording(place)
         facts, judgements = diagnose.judged(recording)
         found = judged(*job[:3], scenario.truth, diagnose.concluded(recording, facts, judgements))
-        found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation)
-        if drawn.reached is None or job.defect or not found.first:
+        accused = tuple(map(changed.old_name, found.accused))
+        found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation, accused=accused)
+        if drawn.reached is None or job.defect or job.relation or not found.first:
             return found
         told = _heaviest(facts, judgements)
     if told is None or told.predicted_ops_per_second is None:

@@ -29,6 +29,7 @@ _LOST_RATIO = 0.1
 _SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
 _LONG_SECONDS = 44.0
 """Four whole windows of the switches and what lies over both edges of a step; arrays tell every second afterwards."""
+_LOW = 0.97
 LOAD = "fio"
 
 
@@ -43,11 +44,18 @@ def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
 class Defects:
     """One kind of defect, or none, in a recording of a scenario; what is drawn is drawn with the scenario's seed.
 
-    `reading`: what of the scenario is read to begin with, and how often.
+    `reading`: what of the scenario is read to begin with, and how often. `counted_low`: the switch whose ports count
+    3 % of their bytes too little.
     """
 
-    def __init__(self, scenario: Scenario, defect: Defect | None = None, reading: Reading = EVERYTHING) -> None:
-        self._defect, self._reading = defect, reading
+    def __init__(
+        self,
+        scenario: Scenario,
+        defect: Defect | None = None,
+        reading: Reading = EVERYTHING,
+        counted_low: str | None = None,
+    ) -> None:
+        self._defect, self._reading, self._counted_low = defect, reading, counted_low
         self._random = Random(scenario.seed)  # noqa: S311  a drawing, not secrets
         self._switches = {switch.name for switch in scenario.switches}
         self._arrays = {array.name for array in scenario.arrays}
@@ -95,7 +103,9 @@ class Defects:
 
     def bent(self, source: str, item: Item) -> Iterator[Item]:
         """What is recorded instead of an item."""
-        if isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
+        if isinstance(item, Rows) and source == self._counted_low:
+            yield _low(item)
+        elif isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
         elif isinstance(item, Rows) and item.device_time and source in self._arrays:
             ahead = round(self.skew_seconds(source) * 1e6)
@@ -125,3 +135,12 @@ class Defects:
         if not cleared:
             return value
         return value - self._first.setdefault(key, value)
+
+
+def _low(rows: Rows) -> Rows:
+    """The same with the bytes counted too low."""
+    values = {
+        metric: [None if value is None else int(value * _LOW) for value in column] if "bytes" in metric else column
+        for metric, column in rows.values.items()
+    }
+    return replace(rows, values=values)

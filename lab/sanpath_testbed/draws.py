@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import mean, median
 
 from sanpath_testbed.outcome import Outcome
+from sanpath_testbed.relations import RELATIONS, meaning
 
 _HEAD = """## Draws
 
@@ -80,6 +81,41 @@ def _untold(outcomes: Sequence[Outcome]) -> str:
         f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open and {right} told "
         f"rightly all the same; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
     )
+
+
+def relations(outcomes: Sequence[Outcome]) -> str:
+    """How often kind and element stay where something changes that leaves the truth as it is."""
+    before = {o.seed: o for o in outcomes if o.relation is None and o.defect is None and o.fault is not None}
+    pairs = [(o, before[o.seed]) for o in outcomes if o.relation is not None and o.applies and o.seed in before]
+    if not pairs:
+        return ""
+    by_name: defaultdict[str, list[tuple[Outcome, Outcome]]] = defaultdict(list)
+    for changed, was in pairs:
+        by_name[changed.relation or ""].append((changed, was))
+    head = ("relation", "cases", "stayed", "right before", "right after")
+    rows = [_stayed(f"{name}: {meaning(name)}", by_name[name]) for name in RELATIONS if name in by_name]
+    lost = [
+        (
+            f"draw:{o.seed}",
+            o.relation or "",
+            o.fault or "",
+            _accuses(was),
+            _accuses(o),
+        )
+        for o, was in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
+        if not o.same_as(was)
+    ]
+    text = "## The same truth, told otherwise\n\n" + _table(head, [*rows, _stayed("**all**", pairs)])
+    return text + ("\n" + _table(("draw", "relation", "fault", "before", "after"), lost) if lost else "")
+
+
+def _stayed(name: str, pairs: Sequence[tuple[Outcome, Outcome]]) -> tuple[str, ...]:
+    found = [(o.same_as(was), was.first, o.first) for o, was in pairs]
+    return name, str(len(pairs)), *(_ratio(sum(column), len(pairs)) for column in zip(*found, strict=True))
+
+
+def _accuses(o: Outcome) -> str:
+    return f"{o.kind}: {', '.join(o.accused[:2])}" if o.accused else o.kind
 
 
 def reliability(outcomes: Sequence[Outcome]) -> str:

@@ -10,6 +10,7 @@ from sanpath_lab.scenario import Truth
 
 NOTHING = ("concurrency_limited", "demand_limited", "healthy")
 """Kinds that say that nothing but the load itself holds it."""
+_QUIET = "healthy"
 _OF_ARRAYS = ("volume", "controller")
 HELD = ("bottleneck", "configured_cap")
 """Kinds of verdict that say that an element holds the test."""
@@ -57,6 +58,8 @@ class Outcome:
     suspect_rank: int | None = None
     suspects: tuple[str, ...] = ()
     generator: bool = False
+    accused: tuple[str, ...] = ()
+    applies: bool = True
 
     @property
     def first(self) -> bool:
@@ -104,6 +107,14 @@ class Outcome:
         """Whether an element is accused of holding a test that nothing holds, or that something else does."""
         return self.accuses_cleared or (self.held_nothing and self.kind in HELD)
 
+    def same_as(self, before: Outcome) -> bool:
+        """Whether kind and element are those of another outcome: a verdict that is right stays so with another of the
+        elements that are at fault together."""
+        if self.first and before.first:
+            return True
+        kind, was = (_QUIET if k in ("demand_limited", "healthy") else k for k in (self.kind, before.kind))
+        return kind == was and (set(self.accused) == set(before.accused) or bool({*self.accused} & {*before.accused}))
+
 
 def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
     """A diagnosis against the truth."""
@@ -130,10 +141,34 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         truth.forbidden,
         any(_is_one(name, truth.cleared) for names in candidates for name in names),
         generator=truth.kind == "generator_limited",
+        accused=tuple(candidates[0]) if verdict.bottlenecks else (),
         probability=verdict.suspects[0].probability if suspects else None,
         lead_is_right=bool(suspects) and suspects[0],
         suspect_rank=suspects.index(True) + 1 if True in suspects else None,
         suspects=tuple(f"{s.kind} {s.entity or ''} {s.probability:.3f}" for s in verdict.suspects[:4]),
+    )
+
+
+def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
+    """In place of an outcome where a relation does not apply."""
+    nothing: tuple[str, ...] = ()
+    return Outcome(
+        family,
+        seed,
+        defect,
+        kind="cannot_tell",
+        grade="C",
+        kind_is_right=False,
+        rank=None,
+        named=nothing,
+        found=nothing,
+        called_cause=nothing,
+        headline="",
+        wants_element=bool(truth.bottlenecks),
+        held_nothing=truth.kind not in HELD,
+        expected=nothing,
+        forbidden=nothing,
+        applies=False,
     )
 
 

@@ -39,6 +39,8 @@ def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> st
         parts += [_families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         parts.append(_defects(as_drawn))
+    if told := draws.relations(outcomes):
+        parts.append(told)
     if named:
         parts.append(_wrong(named))
     return "\n".join(parts)

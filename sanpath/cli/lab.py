@@ -66,6 +66,12 @@ def score(
     defect_seeds: Annotated[
         int | None, typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; all.")
     ] = None,
+    relations: Annotated[
+        str, typer.Option("--relations", help="Changes of draws that leave the truth: names, all or none.")
+    ] = "none",
+    relation_draws: Annotated[
+        int | None, typer.Option("--relation-draws", min=1, help="How many of the draws are changed so; all.")
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
@@ -83,6 +89,8 @@ def score(
     }
     asked |= {
         "--defect-seeds": defect_seeds,
+        "--relations": relations,
+        "--relation-draws": relation_draws,
         "--keep": keep,
         "--workers": workers,
         "--into": into,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 
 from sanpath_lab.families.san import San
 from sanpath_lab.generator.confirm import Confirmed, confirmed
@@ -51,7 +52,7 @@ class NotConfirmedError(Exception):
 @lru_cache(maxsize=8)
 def draw(seed: int) -> Drawn:
     """The case of a seed: the same one every time. Raises NotConfirmedError."""
-    for tries, (fault, san, reading, scenario) in enumerate(_drawn(seed), 1):
+    for tries, (fault, san, reading, scenario) in enumerate(drafts(seed), 1):
         if (found := confirmed(scenario, FAULTS[fault].relief, FAULTS[fault].waits)) is not None:
             tellable = reading.tells(FAULTS[fault].seen_by, san)
             return Drawn(seed, fault, scenario, reading, tellable, tries, found)
@@ -68,10 +69,18 @@ def called(name: str) -> Drawn | None:
     return draw(int(seed))
 
 
-def _drawn(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:
+def _fault(seed: int, change: int) -> str:
+    """The fault of a seed; `change`: how many others were given up. Each comes once in as many seeds as there are."""
+    block, place = divmod(seed, len(FAULTS))
+    order = sorted(FAULTS)
+    Random(f"faults/{block}").shuffle(order)  # noqa: S311  a drawing, not secrets
+    return order[(place + change) % len(order)]
+
+
+def drafts(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:
+    """What is drawn for a seed, one after the other, until one is confirmed: fault, SAN, what is read, scenario."""
     for attempt in range(_TRIES):
-        faults = San("draw", seed, f"/{attempt // _TRIES_EACH}")
-        fault = faults.random.choice(sorted(FAULTS))
+        fault = _fault(seed, attempt // _TRIES_EACH)
         san = San("draw", seed, f"/{attempt}/ground")
         reading = read_how(san.random)
         ground = grounds(san, reading)

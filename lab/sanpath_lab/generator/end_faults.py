@@ -9,11 +9,14 @@ from sanpath_lab.families.san import San
 from sanpath_lab.generator.grounds import Ground, grow, serve
 
 _KIB = 1024
+_SLOWEST_SECONDS = 0.02
+"""What an I/O takes below the queue that holds it, at most."""
 
 
 def lun_queue(san: San, ground: Ground) -> dict[str, Any]:
     """The guest's disks let too few I/Os through; everything below them has room."""
-    san.queue_depth = san.random.choice((1, 2, 4, 8, 16, 32))
+    fast = [depth for depth in (1, 2, 4, 8, 16, 32) if depth * san.volumes <= _SLOWEST_SECONDS * ground.ops]
+    san.queue_depth = san.random.choice(fast)
     slots = san.queue_depth * san.volumes
     serve(san, slots / ground.ops)
     grow(san, ground, slots * san.random.uniform(2.0, 6.0))
@@ -26,7 +29,7 @@ def vdisk_queue(san: San, ground: Ground) -> dict[str, Any]:
     san.vcenter, san.queue_depth, san.volumes, san.measured_seconds = True, None, 1, 43.0
     san.controller, depth = san.random.choice((("lsi_logic", 32), ("pvscsi", 64)))
     ground.steps = min(ground.steps, 2)
-    ground.ops = min(ground.ops, san.random.uniform(500, 900))
+    ground.ops = san.random.uniform(1600, 2000) / ground.steps
     serve(san, depth / ground.ops)
     grow(san, ground, depth * san.random.uniform(2.0, 4.0))
     return san.truth("bottleneck", "guest", "lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")

@@ -9,7 +9,7 @@ from sanpath_lab.families.san import San
 from sanpath_lab.generator.reading import Reading
 
 _KIB = 1024
-_IOS = 70_000
+_IOS = 50_000
 """I/Os in a recording, about: what simulating them may cost."""
 FC_BYTES = {1: 1.0e8, 2: 2.0e8, 4: 4.0e8, 8: 8.0e8, 16: 1.6e9}
 """What a link of so many gigabit moves of data a second, roughly: to draw sizes that fit, and for nothing else."""
