@@ -59,7 +59,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     if not names:
         return text
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w-])({words})(?![\w])", lambda found: names[found[0]], text)
+    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda found: names[found[0]], text)
 
 
 def _as_drawn(drawn: Drawn, scenario: Scenario) -> Variant:
