@@ -105,9 +105,7 @@ def test_a_draw_says_how_it_was_confirmed_and_whether_it_can_be_told() -> None:
 
 def test_the_lab_lists_a_draw_by_its_seed_and_refuses_what_is_none() -> None:
     command = [sys.executable, "-m", "sanpath_lab", "list"]
-    done = subprocess.run(
-        [*command, "draw:1", "--json"], env=environment(), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*command, "draw:1", "--json"], env=environment(), capture_output=True, check=True)
     (told,) = json.loads(done.stdout)
     assert told["truth"] == draw(1).scenario.truth.model_dump(mode="json")
     failed = subprocess.run([*command, "draw:one"], env=environment(), capture_output=True, text=True, check=False)
