@@ -10,15 +10,19 @@ from itertools import islice
 import pytest
 
 from sanpath.cli.child import environment
-from sanpath_lab.generator import FAULTS, called, drafts, draw
+from sanpath_lab.generator import called, drafts, draw
 from sanpath_lab.generator.confirm import confirmed, throughput
-from sanpath_lab.generator.relief import PLACES, relieved
+from sanpath_lab.generator.faults import FAULTS, tells
+from sanpath_lab.generator.reading import EVERYTHING
+from sanpath_lab.generator.relief import PLACES, Place, relieved
 from sanpath_lab.scenario import Scenario
+
+MEDIA: tuple[Place, ...] = ("media",)
 
 
 def drafted(seed: int) -> tuple[str, Scenario]:
     """The first draft of a seed, which need not be confirmed."""
-    fault, _, _, scenario = next(drafts(seed))
+    fault, _, scenario = next(drafts(seed))
     return fault, scenario
 
 
@@ -42,7 +46,7 @@ def test_topology_load_and_what_is_read_differ_from_draw_to_draw() -> None:
     assert {len(scenario.disks) for *_, scenario in drawn} == {1, 2}
     assert {scenario.load.direction for *_, scenario in drawn} == {"read", "write", "mixed"}
     assert {len(scenario.load.threads) for *_, scenario in drawn} == {1, 2, 3, 4, 5}
-    assert {source for _, _, reading, _ in drawn for source in reading.unread} == {"array", "switches", "host"}
+    assert {source for _, reading, _ in drawn for source in reading.unread} == {"array", "switches", "host"}
 
 
 def test_what_a_label_names_is_in_the_scenario() -> None:
@@ -63,7 +67,7 @@ def test_a_label_is_confirmed_by_the_simulation_and_a_false_one_is_not(fault: st
     assert found is not None
     assert found.relieved is not None
     assert found.relieved > 1.05 * found.ops
-    innocent = "isls" if fault != "media" else "host queues"
+    innocent: Place = "isls" if fault != "media" else "host queues"
     assert confirmed(scenario, (innocent,), False) is None
 
 
@@ -78,8 +82,8 @@ def test_a_place_that_holds_as_well_makes_a_label_false() -> None:
         for other in scenario.other_disks
     )
     both = scenario.model_copy(update={"volume": capped, "other_disks": others})
-    assert confirmed(scenario, ("media",), False) is not None
-    assert confirmed(both, ("media",), False) is None
+    assert confirmed(scenario, MEDIA, False) is not None
+    assert confirmed(both, MEDIA, False) is None
 
 
 def test_every_place_can_be_given_room() -> None:
@@ -89,18 +93,26 @@ def test_every_place_can_be_given_room() -> None:
             Scenario.model_validate(relieved(scenario, (place,)).model_dump())
 
 
-def test_a_draw_says_how_it_was_confirmed_and_whether_it_can_be_told() -> None:
+def test_a_draw_says_how_it_was_confirmed() -> None:
     drawn = draw(1)
     assert drawn is called("draw:1")
     assert drawn.confirmed.relieved is not None
     assert drawn.confirmed.relieved > drawn.confirmed.ops
-    blind = [d for seed in range(1, 400) for d in islice(drafts(seed), 1) if d[2].unread and FAULTS[d[0]].seen_by]
-    assert any(set(FAULTS[fault].seen_by) & reading.unread for fault, _, reading, _ in blind)
-    assert all(
-        not reading.tells(FAULTS[fault].seen_by, san)
-        for fault, san, reading, _ in blind
-        if set(FAULTS[fault].seen_by) & reading.unread
-    )
+
+
+def test_what_is_not_read_cannot_tell() -> None:
+    drawn = [next(drafts(seed)) for seed in range(1, 300)]
+    unseen = [d for d in drawn if set(FAULTS[d[0]].seen_by) & d[1].unread]
+    assert unseen
+    assert not any(tells(*d) for d in unseen)
+    assert all(tells(fault, EVERYTHING, scenario) for fault, _, scenario in drawn if not FAULTS[fault].grows)
+
+
+def test_one_step_does_not_tell_a_wait_that_the_array_calls_service() -> None:
+    media = [scenario for seed in range(1, 900) for fault, _, scenario in islice(drafts(seed), 1) if fault == "media"]
+    alone = [s for s in media if len(s.load.threads) == 1]
+    told = {s.array.parallel_servers == s.array.parallel_media: tells("media", EVERYTHING, s) for s in alone}
+    assert told == {True: True, False: False}
 
 
 def test_the_lab_lists_a_draw_by_its_seed_and_refuses_what_is_none() -> None:
