@@ -186,7 +186,8 @@ def _half_the_rate(drawn: Drawn) -> Variant | None:
     """Everything takes twice as long."""
     scenario = drawn.scenario
     gigabits = [device.capable_gigabit for device in scenario.devices]
-    gigabits += [part.gigabit for part in (*scenario.switches, *scenario.inter_switch_links)]
+    gigabits += [switch.gigabit for switch in scenario.switches]
+    gigabits += [link.gigabit for link in scenario.inter_switch_links]
     if min(gigabits) == _LINK_GIGABITS[0]:
         return None
     slower = _slowed(scenario.model_dump())
