@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from sanpath.cli.child import environment
 from sanpath.model import Column, Rows, Table
 from sanpath_lab.generator import Drawn, drafts, draw
 from sanpath_lab.generator.confirm import throughput
@@ -150,3 +154,15 @@ def test_a_draw_is_judged_and_compared() -> None:
     assert (found.fault, found.defect, found.relation) == ("media", None, None)
     assert found.suspects
     assert found.probability is not None
+
+
+@pytest.mark.slow
+def test_draws_are_scored_from_the_command_line(tmp_path: Path, link: Drawn) -> None:
+    words = ("--draws", "1", "--first-seed", str(link.seed), "--relations", "one-step", "--into", "paper.md")
+    command = [sys.executable, "-m", "sanpath", "lab", "score", *words]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    paper = (tmp_path / "paper.md").read_text()
+    assert "| host-link | 1 |" in paper
+    assert "one-step: The last step alone | 1 |" in paper
+    assert "## Families" not in paper
