@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from sanpath import diagnose
-from sanpath.facts.compute import Facts
 from sanpath.recording.read import Recording
-from sanpath.verdict.judged import Judgement
+from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
@@ -74,54 +73,48 @@ def outcome(job: Job, relieve: bool = True) -> Outcome:
     """Draw, record, diagnose and judge one case; where its limit can be relieved, and that is asked for, see what it
     brings."""
     if job.family == FAMILY:
-        return _of_draw(job)
+        return _of_draw(job, relieve)
     case = families.case(job.family, job.seed)
-    with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
-        place = Path(folder) / "case.sanpath"
-        record(case.scenario, place, job.defect)
-        found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose.diagnose(Recording(place)))
-        if not relieve or case.relieved is None or job.defect is not None or not found.first:
-            return found
-        told = _prediction(Recording(place))
-    if told is None or told.predicted_ops_per_second is None:
+    scenario, relieved = case.scenario, case.relieved if relieve and job.defect is None else None
+    diagnosis, told = _told(as_tested(scenario, job.defect), Defects(scenario, job.defect), relieved is not None)
+    found = judged(job.family, job.seed, job.defect, scenario.truth, diagnosis)
+    if told is None or relieved is None or not found.first:
         return found
-    reached = _reached(case.relieved)
-    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=reached)
+    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=_reached(relieved))
 
 
-def _of_draw(job: Job) -> Outcome:
+def _of_draw(job: Job, relieve: bool) -> Outcome:
     """The same for a draw of the generator."""
     drawn = draw(job.seed)
-    changed = Variant(drawn.scenario, drawn.reading, job.defect)
+    changed: Variant | None = Variant(drawn.scenario, drawn.reading, job.defect)
     if job.relation is not None:
-        made = variant(job.relation, drawn)
-        if made is None:
-            return replace(absent(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
-        changed = made
+        changed = variant(job.relation, drawn)
+    if changed is None:
+        return replace(absent(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
+    relieve = relieve and drawn.reached is not None and job.defect is None and job.relation is None
     scenario = as_tested(changed.scenario, job.defect)
-    with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
-        place = Path(folder) / "case.sanpath"
-        record(scenario, place, Defects(scenario, changed.defect, changed.reading, changed.counted_low))
-        recording = Recording(place)
-        facts, judgements = diagnose.judged(recording)
-        found = judged(*job[:3], scenario.truth, diagnose.concluded(recording, facts, judgements))
-        accused = tuple(map(changed.old_name, found.accused))
-        found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation, accused=accused)
-        if drawn.reached is None or job.defect or job.relation or not found.first:
-            return found
-        told = _heaviest(facts, judgements)
-    if told is None or told.predicted_ops_per_second is None:
+    defects = Defects(scenario, changed.defect, changed.reading, changed.counted_low)
+    diagnosis, told = _told(scenario, defects, relieve)
+    found = judged(*job[:3], scenario.truth, diagnosis)
+    accused = tuple(map(changed.old_name, found.accused))
+    found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation, accused=accused)
+    if told is None or not found.first:
         return found
     return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=drawn.reached)
 
 
-def _prediction(recording: Recording) -> Prediction | None:
-    """What `sanpath whatif --relieve` says of the heaviest step."""
-    return _heaviest(*diagnose.judged(recording))
-
-
-def _heaviest(facts: Facts, judgements: Sequence[Judgement]) -> Prediction | None:
-    return max(what_if(facts, judgements, (), True).steps, key=lambda told: told.in_flight, default=None)
+def _told(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:
+    """The diagnosis of a scenario, and what `sanpath whatif --relieve` says of its heaviest step; None: it says
+    nothing, or is not asked."""
+    with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
+        place = Path(folder) / "case.sanpath"
+        record(scenario, place, defects)
+        recording = Recording(place)
+        facts, judgements = diagnose.judged(recording)
+        diagnosis = diagnose.concluded(recording, facts, judgements)
+        steps = what_if(facts, judgements, (), True).steps if relieve else ()
+    heaviest = max(steps, key=lambda told: told.in_flight, default=None)
+    return diagnosis, heaviest if heaviest is not None and heaviest.predicted_ops_per_second is not None else None
 
 
 def _reached(scenario: Scenario) -> float:

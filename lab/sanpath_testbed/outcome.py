@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sanpath.verdict.model import Diagnosis, Suspect
+from sanpath.verdict.model import Diagnosis, Suspect, Verdict
 from sanpath_lab.scenario import Truth
 
 NOTHING = ("concurrency_limited", "demand_limited", "healthy")
@@ -143,10 +143,20 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         generator=truth.kind == "generator_limited",
         accused=tuple(candidates[0]) if verdict.bottlenecks else (),
         probability=verdict.suspects[0].probability if suspects else None,
-        lead_is_right=bool(suspects) and suspects[0],
+        lead_is_right=_lead_is_right(verdict, suspects, truth, candidates),
         suspect_rank=suspects.index(True) + 1 if True in suspects else None,
         suspects=tuple(f"{s.kind} {s.entity or ''} {s.probability:.3f}" for s in verdict.suspects[:4]),
     )
+
+
+def _lead_is_right(
+    verdict: Verdict, suspects: Sequence[bool], truth: Truth, candidates: Sequence[Sequence[str]]
+) -> bool:
+    """Whether the first suspect is the truth: where there is a verdict, it is the verdict."""
+    if verdict.kind == "cannot_tell" or not suspects:
+        return bool(suspects) and suspects[0]
+    right_kind = verdict.kind in (truth.kind, *truth.also)
+    return right_kind and (not truth.bottlenecks or (bool(candidates) and _right(candidates[0], truth)))
 
 
 def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sanpath_lab.generator import FAULTS, Drawn
+from sanpath_lab.generator import Drawn
 from sanpath_lab.generator.confirm import confirmed
+from sanpath_lab.generator.faults import FAULTS, tells
 from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.scenario import FcPort, Neighbour, OtherDisk, Scenario, Volume
 from sanpath_testbed.defects import Defect
@@ -39,12 +40,15 @@ Relation = Callable[[Drawn], Variant | None]
 
 
 def variant(name: str, drawn: Drawn) -> Variant | None:
-    """The variant of a draw by a relation; None: there is none whose truth the simulation confirms to be the same.
+    """The variant of a draw by a relation; None: there is none whose truth is the same, as far as the simulation
+    confirms it, and that can be told as well.
 
     Raises KeyError: there is no such relation.
     """
     made = RELATIONS[name](drawn)
-    if made is None or name not in _TO_CONFIRM:
+    if made is None or drawn.tellable != tells(drawn.fault, made.reading, made.scenario):
+        return None
+    if name not in _TO_CONFIRM:
         return made
     fault = FAULTS[drawn.fault]
     return made if confirmed(made.scenario, fault.relief, fault.waits) is not None else None
@@ -59,7 +63,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     if not names:
         return text
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w-])({words})(?![\w])", lambda found: names[found[0]], text)
+    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda found: names[found[0]], text)
 
 
 def _as_drawn(drawn: Drawn, scenario: Scenario) -> Variant:
@@ -181,8 +185,10 @@ def _other_names(drawn: Drawn) -> Variant:
 def _half_the_rate(drawn: Drawn) -> Variant | None:
     """Everything takes twice as long."""
     scenario = drawn.scenario
-    links = (*scenario.devices, *scenario.switches, *scenario.inter_switch_links)
-    if min(getattr(link, "capable_gigabit", None) or getattr(link, "gigabit", 0) for link in links) < 2:
+    gigabits = [device.capable_gigabit for device in scenario.devices]
+    gigabits += [switch.gigabit for switch in scenario.switches]
+    gigabits += [link.gigabit for link in scenario.inter_switch_links]
+    if min(gigabits) == _LINK_GIGABITS[0]:
         return None
     slower = _slowed(scenario.model_dump())
     return _as_drawn(drawn, Scenario.model_validate(slower))

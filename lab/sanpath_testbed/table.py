@@ -12,9 +12,13 @@ from sanpath_testbed.outcome import Outcome
 
 _HEAD = """# How often the verdict is right
 
-Cases of the lab's families, drawn at random and simulated event by event, were recorded in simulated time, diagnosed,
-and compared with what is true of them. The lab shares no code with the diagnosis. It is a model all the same: a real
+Cases of the lab, drawn at random and simulated event by event, were recorded in simulated time, diagnosed, and
+compared with what is true of them. The lab shares no code with the diagnosis. It is a model all the same: a real
 fabric has faults that it does not have, and the numbers say nothing of those.
+"""
+_FAMILIES = """## Families
+
+Each is a fault that somebody has thought of, with a SAN made for it.
 
 AC@1: the kind of the verdict is right, and the element that it names first is one at fault. AC@3: one at fault is
 among the first three that are named. False: an element is said to hold a test that nothing holds, or one is named
@@ -36,7 +40,7 @@ def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> st
     if drawn:
         parts.append(draws.paper(drawn))
     if named:
-        parts += [_families(named), _alarms(named)]
+        parts += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         parts.append(_defects(as_drawn))
     if told := draws.relations(outcomes):

@@ -70,9 +70,9 @@ def test_littles_law_holds_for_the_guests_disk_which_never_has_more_than_its_dep
     simulation: Simulation,
 ) -> None:
     run_to_the_end(simulation)
-    host, now = simulation.host, simulation.now
-    assert host.disks[0].guest_queue.in_flight_seconds(now) == pytest.approx(host.disks[0].totals["read"].ticks_seconds, rel=1e-6)
-    mean_in_flight = host.disks[0].guest_queue.in_flight_seconds(now) / host.disks[0].guest_queue.busy_seconds(now)
+    disk, now = simulation.host.disks[0], simulation.now
+    assert disk.guest_queue.in_flight_seconds(now) == pytest.approx(disk.totals["read"].ticks_seconds, rel=1e-6)
+    mean_in_flight = disk.guest_queue.in_flight_seconds(now) / disk.guest_queue.busy_seconds(now)
     assert 27 < mean_in_flight < 32, "three of four steps fill the queue of 32, one has 16 outstanding"
 
 
@@ -81,8 +81,9 @@ def test_array_times_and_the_hosts_own_account_for_what_the_disk_sees(simulation
     simulation.advance(simulation.now + 1.0)
     read = simulation.array.snapshots[-1].total("read")
     inside = (read.service_seconds + read.queue_seconds + read.san_seconds) / read.ops
-    seen_by_guest = simulation.host.disks[0].totals["read"].ticks_seconds / simulation.host.disks[0].totals["read"].ios
-    assert read.ops == simulation.host.disks[0].totals["read"].ios
+    guest = simulation.host.disks[0].totals["read"]
+    seen_by_guest = guest.ticks_seconds / guest.ios
+    assert read.ops == guest.ios
     assert 0 < seen_by_guest - inside < 50e-6, "only the way of the command is outside the array's clocks"
     assert read.service_seconds / read.ops == pytest.approx(0.35e-3, rel=0.03)
 

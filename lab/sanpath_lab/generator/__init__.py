@@ -10,7 +10,7 @@ from random import Random
 from sanpath_lab.families.san import San
 from sanpath_lab.generator.confirm import Confirmed, confirmed
 from sanpath_lab.generator.decoys import add_decoys
-from sanpath_lab.generator.faults import FAULTS
+from sanpath_lab.generator.faults import FAULTS, tells
 from sanpath_lab.generator.grounds import grounds
 from sanpath_lab.generator.reading import Reading, read_how
 from sanpath_lab.scenario import Scenario
@@ -52,10 +52,9 @@ class NotConfirmedError(Exception):
 @lru_cache(maxsize=8)
 def draw(seed: int) -> Drawn:
     """The case of a seed: the same one every time. Raises NotConfirmedError."""
-    for tries, (fault, san, reading, scenario) in enumerate(drafts(seed), 1):
+    for tries, (fault, reading, scenario) in enumerate(drafts(seed), 1):
         if (found := confirmed(scenario, FAULTS[fault].relief, FAULTS[fault].waits)) is not None:
-            tellable = reading.tells(FAULTS[fault].seen_by, san)
-            return Drawn(seed, fault, scenario, reading, tellable, tries, found)
+            return Drawn(seed, fault, scenario, reading, tells(fault, reading, scenario), tries, found)
     raise NotConfirmedError(f"draw {seed}: none of {_TRIES} was confirmed")
 
 
@@ -77,8 +76,8 @@ def _fault(seed: int, change: int) -> str:
     return order[(place + change) % len(order)]
 
 
-def drafts(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:
-    """What is drawn for a seed, one after the other, until one is confirmed: fault, SAN, what is read, scenario."""
+def drafts(seed: int) -> Iterator[tuple[str, Reading, Scenario]]:
+    """What is drawn for a seed, one after the other, until one is confirmed: fault, what is read, scenario."""
     for attempt in range(_TRIES):
         fault = _fault(seed, attempt // _TRIES_EACH)
         san = San("draw", seed, f"/{attempt}/ground")
@@ -88,4 +87,4 @@ def drafts(seed: int) -> Iterator[tuple[str, San, Reading, Scenario]]:
         add_decoys(san, ground, FAULTS[fault].decoys)
         scenario = san.scenario(truth)
         title = f"draw {seed}: {fault.replace('-', ' ')}"
-        yield fault, san, reading, scenario.model_copy(update={"title": title})
+        yield fault, reading, scenario.model_copy(update={"title": title})

@@ -29,6 +29,9 @@ def media(san: San, ground: Ground) -> dict[str, Any]:
     """The array's media serve a few I/Os at a time."""
     san.parallel_media = san.random.choice((1, 2, 4, 8, 16))
     seconds = san.parallel_media / ground.ops
+    if san.random.random() < 0.5:
+        # Then the wait for the media is one for a server, which the array calls queue time.
+        san.parallel_servers = san.parallel_media
     serve(san, seconds)
     _saturate(san, ground, seconds)
     return san.truth("bottleneck", "array_back", _ARRAY)

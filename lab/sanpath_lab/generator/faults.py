@@ -9,8 +9,9 @@ from typing import Any
 from sanpath_lab.families.san import San
 from sanpath_lab.generator import array_faults, end_faults, link_faults
 from sanpath_lab.generator.grounds import Ground
-from sanpath_lab.generator.reading import Source
+from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.generator.relief import Place
+from sanpath_lab.scenario import Scenario
 
 Make = Callable[[San, Ground], dict[str, Any]]
 
@@ -19,16 +20,18 @@ Make = Callable[[San, Ground], dict[str, Any]]
 class Fault:
     """`make` makes it in a SAN and returns its label. `relief`: the places that are relieved together to confirm it.
 
-    `waits`: throughput is what is in flight over the latency, so that whatever takes time of an I/O counts, and only
-    the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell it.
-    `decoys`: whether other hosts may keep their own places busy. `one_change`: relieving it is one change that a
-    what-if predicts.
+    `waits`: throughput is what is in flight over the latency, so that whatever takes time of an I/O counts, and
+    only the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell
+    it. `grows`: of a saturated array whose wait is a part of what it calls service, only how that grows from step
+    to step tells. `decoys`: whether other hosts may keep their own places busy. `one_change`: relieving it is one
+    change that a what-if predicts.
     """
 
     make: Make
     relief: tuple[Place, ...]
     seen_by: tuple[Source, ...]
     waits: bool = False
+    grows: bool = False
     decoys: bool = True
     one_change: bool = False
 
@@ -49,11 +52,23 @@ FAULTS: Mapping[str, Fault] = {
     "demand": Fault(end_faults.demand, ("rate",), ()),
     "healthy": Fault(end_faults.healthy, ("rate",), ()),
     "controller": Fault(array_faults.controller, ("controller",), ("array",)),
-    "media": Fault(array_faults.media, ("media",), ("array",)),
+    "media": Fault(array_faults.media, ("media",), ("array",), grows=True),
     "write-cache": Fault(array_faults.write_cache, ("write cache",), ("array",)),
     "qos": Fault(array_faults.qos, ("qos",), ("array",), one_change=True),
     "qos-shared": Fault(array_faults.qos_shared, ("qos", "neighbours"), ("array",)),
-    "neighbour-media": Fault(array_faults.neighbour_media, ("media", "neighbours"), ("array",), decoys=False),
+    "neighbour-media": Fault(
+        array_faults.neighbour_media, ("media", "neighbours"), ("array",), grows=True, decoys=False
+    ),
     "entry": Fault(array_faults.entry, ("entry",), ("array",), decoys=False),
 }
 """Every fault by name."""
+
+
+def tells(fault: str, reading: Reading, scenario: Scenario) -> bool:
+    """Whether what is read of a scenario can tell its fault."""
+    truth, array = FAULTS[fault], scenario.array
+    one_step = len(set(scenario.load.threads)) == 1
+    hidden = array.parallel_media is not None and array.parallel_media < array.parallel_servers
+    if one_step and ((truth.grows and hidden) or len(reading.unread) > 1):
+        return False
+    return not set(truth.seen_by) & reading.unread

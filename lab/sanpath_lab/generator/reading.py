@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from sanpath_lab.families.san import San
-
 Source = Literal["array", "switches", "host"]
 """The arrays; the switches; the clock of the host's disks."""
 
@@ -21,12 +19,6 @@ class Reading:
     switch_seconds: float | None = None
     array_seconds: float | None = None
     measured_seconds: float = 8.0
-
-    def tells(self, seen_by: tuple[Source, ...], san: San) -> bool:
-        """Whether what is read can tell a fault; `seen_by`: the sources without which it cannot be told."""
-        one_step = len(san.threads) == 1
-        needed = {source for source in seen_by if source != "array" or san.access == "active/active"}
-        return not (needed & self.unread) and not (one_step and len(self.unread) > 1)
 
 
 EVERYTHING = Reading()

@@ -132,7 +132,11 @@ def _controller(scenario: Scenario) -> Scenario:
 
 def _media(scenario: Scenario) -> Scenario:
     media = scenario.array.parallel_media
-    return scenario if media is None else _array(scenario, parallel_media=2 * media)
+    if media is None:
+        return scenario
+    return _array(
+        scenario, parallel_media=2 * media, parallel_servers=max(2 * media, scenario.array.parallel_servers)
+    )
 
 
 def _write_cache(scenario: Scenario) -> Scenario:
