@@ -1,4 +1,4 @@
-"""The command line of the lab: `python -m sanpath_lab list [--json]`, `... serve SCENARIO --folder DIR`."""
+"""The command line of the lab: `python -m sanpath_lab list [NAME] [--json]`, `... serve NAME --folder DIR`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from sanpath_lab.scenario import builtin_scenarios, load_scenario
+from sanpath_lab.generator import called
+from sanpath_lab.scenario import Scenario, builtin_scenarios, load_scenario
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,31 +21,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sanpath_lab", description="a simulated SAN")
     commands = parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("list", help="list the scenarios and what a diagnosis should find")
+    listing.add_argument("scenario", nargs="?", default=None, help="one alone, by name; draw:SEED is one as well")
     listing.add_argument("--json", action="store_true", help="a list of objects: name, title, truth")
     serving = commands.add_parser("serve", help="serve a scenario until standard input closes")
     serving.add_argument("scenario", help="name of a scenario, or a YAML file")
     serving.add_argument("--folder", type=Path, required=True, help="where the configuration is written")
     serving.add_argument("--address", default="127.0.0.1", help="of this machine, where it is served")
     arguments = parser.parse_args(argv)
-    if arguments.command == "list":
-        print(_listed(arguments.json))
+    if arguments.command == "list" and arguments.scenario is None:
+        print(_listed(list(builtin_scenarios()), arguments.json))
         return 0
     try:
-        scenario = load_scenario(arguments.scenario)
+        drawn = called(arguments.scenario)
+        scenario = load_scenario(arguments.scenario) if drawn is None else drawn.scenario
     except FileNotFoundError as missing:
         print(missing, file=sys.stderr)
         return 2
     except (OSError, ValidationError, yaml.YAMLError) as problem:
         print(f"{arguments.scenario}: {problem}", file=sys.stderr)
         return 2
+    if arguments.command == "list":
+        print(_listed([scenario], arguments.json))
+        return 0
     from sanpath_lab.serve import serve
 
     asyncio.run(serve(scenario, arguments.folder, arguments.address))
     return 0
 
 
-def _listed(as_json: bool) -> str:
-    scenarios = list(builtin_scenarios())
+def _listed(scenarios: Sequence[Scenario], as_json: bool) -> str:
     if as_json:
         told = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
         return json.dumps(told, indent=2)

@@ -58,11 +58,12 @@ class Totals:
 
 
 class Nexus(NamedTuple):
-    """WWPN of an initiator, name of a target port, and direction: what the array's counters are kept by."""
+    """WWPN of an initiator, name of a target port, direction and volume: what the array's counters are kept by."""
 
     initiator: str
     target: str
     direction: Direction
+    volume: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,16 @@ class Snapshot:
     nexuses: dict[Nexus, Totals]
     ports: dict[str, PortTotals]
 
-    def total(self, direction: Direction, initiators: Collection[str] | None = None) -> Totals:
-        """Sum over the nexuses of a direction; `initiators`: of these WWPNs only."""
+    def total(
+        self, direction: Direction, initiators: Collection[str] | None = None, volume: str | None = None
+    ) -> Totals:
+        """Sum over the nexuses of a direction; `initiators`: of these WWPNs only, `volume`: of this one only."""
         wanted = (
             totals
             for nexus, totals in self.nexuses.items()
-            if nexus.direction == direction and (initiators is None or nexus.initiator in initiators)
+            if nexus.direction == direction
+            and (initiators is None or nexus.initiator in initiators)
+            and (volume is None or nexus.volume == volume)
         )
         return sum(wanted, Totals())
 
@@ -116,14 +121,15 @@ class SimulatedArray:
         self._cached_seconds = made.cached_seconds
         self._buffer = None if made.write_cache is None else WriteBuffer(made.write_cache)
         here = made.name == scenario.array.name
-        routes = list(fabric.routes) if here else []
+        routes = [(route, volume.name) for route in fabric.routes for _, volume in scenario.disks] if here else []
         for neighbour, route in zip(scenario.neighbours, fabric.neighbour_routes, strict=True):
-            routes += [route] if scenario.array_of(neighbour).name == made.name else []
-        limits = {host: QosLimit(volume) for host, volume in scenario.volumes.items() if volume.limited}
-        self._limits = {wwpn: limits[host] for wwpn, host in scenario.initiators.items() if host in limits}
+            near = scenario.array_of(neighbour).name == made.name
+            routes += [(route, neighbour.volume.name)] if near else []
+        self._limits = {name: QosLimit(volume) for name, volume in scenario.volumes.items() if volume.limited}
+        self._entry_seconds, self._entry_free_at = made.entry_seconds, 0.0
         self.totals = {
-            Nexus(route.initiator, route.target, direction): Totals()
-            for route in routes
+            Nexus(route.initiator, route.target, direction, volume): Totals()
+            for route, volume in routes
             for direction in self._service
         }
         self.snapshots: deque[Snapshot] = deque(maxlen=KEPT_SECONDS)
@@ -131,7 +137,9 @@ class SimulatedArray:
 
     def command_arrives(self, exchange: Exchange, at: float) -> None:
         """A command comes in at `at`, which may lie a little ahead; `exchange.on_response` is called at its end."""
-        limit = self._limits.get(exchange.route.initiator)
+        if self._entry_seconds:
+            at = self._entry_free_at = max(at, self._entry_free_at) + self._entry_seconds
+        limit = self._limits.get(exchange.volume)
         admitted = at if limit is None else limit.admit(at, exchange.payload_bytes)
         exchange.qos_limit_seconds = admitted - at
         if admitted > at:
@@ -197,7 +205,7 @@ class SimulatedArray:
 
     def _book(self, exchange: Exchange, san_seconds: float) -> None:
         route = exchange.route
-        totals = self.totals[Nexus(route.initiator, route.target, exchange.direction)]
+        totals = self.totals[Nexus(route.initiator, route.target, exchange.direction, exchange.volume)]
         totals.ops += 1
         totals.bytes += exchange.payload_bytes
         totals.service_seconds += exchange.service_seconds

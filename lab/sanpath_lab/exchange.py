@@ -25,6 +25,7 @@ class Exchange:
         "sent",
         "service_seconds",
         "transfer_ready",
+        "volume",
     )
 
     def __init__(
@@ -33,11 +34,13 @@ class Exchange:
         payload_bytes: int,
         route: Route,
         on_response: Callable[[Exchange], None],
+        volume: str = "",
     ) -> None:
         self.direction: Direction = direction
         self.payload_bytes = payload_bytes
         self.route = route
         self.on_response = on_response
+        self.volume = volume
         self.issued = 0.0
         """The load generator hands it over."""
         self.admitted = 0.0

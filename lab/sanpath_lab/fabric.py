@@ -15,9 +15,6 @@ from sanpath_lab.scenario import FcPort, Scenario
 
 Way = tuple[LinkDirection, ...]
 
-TIMEOUT_SECONDS = 30.0
-"""After which a host does an I/O again that has not come back (the SCSI disk drivers of Linux)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cable:
@@ -44,6 +41,7 @@ class Fabric:
     def __init__(self, scenario: Scenario, events: EventQueue) -> None:
         self._events = events
         self._burst_frames = scenario.burst_frames
+        self._timeout_seconds = scenario.host.timeout_seconds
         self._random = Random(scenario.seed)  # noqa: S311  damaged frames, not secrets
         self._damage: dict[LinkDirection, float] = {}
         self._links = [link.ends for link in scenario.inter_switch_links]
@@ -118,4 +116,4 @@ class Fabric:
         return hit
 
     def _after_timeout(self, arrived: Arrived, exchange: Exchange) -> None:
-        self._events.at(self._events.now + TIMEOUT_SECONDS, arrived, exchange)
+        self._events.at(self._events.now + self._timeout_seconds, arrived, exchange)

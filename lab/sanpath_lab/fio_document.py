@@ -34,7 +34,7 @@ def document(status: Json) -> Json:
         "timestamp_ms": now_ms,
         "time": time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(now_ms / 1000)),
         "jobs": [_job(status, number) for number in range(len(status["jobs"]))],
-        "disk_util": [_disk(status)],
+        "disk_util": [_disk(disk, status["elapsed_seconds"]) for disk in status["disks"]],
     }
 
 
@@ -49,18 +49,19 @@ def job_options(status: Json, number: int) -> dict[str, str]:
         "numjobs": str(status["jobs"][number]["threads"]),
         "ramp_time": f"{status['ramp_seconds']:g}",
         "runtime": f"{status['measured_seconds']:g}",
-        "filename": f"/dev/{status['disk']['name']}",
+        "filename": f"/dev/{status['jobs'][number]['disk']}",
     }
     if status["ios_per_second"]:
         # fio's rate is that of each process.
-        options["rate_iops"] = f"{status['ios_per_second'] / status['jobs'][number]['threads']:.0f}"
+        processes = status["jobs"][number]["threads"] * status["jobs_at_once"]
+        options["rate_iops"] = f"{status['ios_per_second'] / processes:.0f}"
     if status["direction"] == "mixed":
-        options["rwmixread"] = "50"
+        options["rwmixread"] = f"{100 * (1 - (status['write_ratio'] or 0.5)):.0f}"
     if status["zeros"]:
         options["zero_buffers"] = "1"
     if status["working_set_bytes"]:
         options["size"] = str(status["working_set_bytes"])
-    if number and status["gap_seconds"]:
+    if status["jobs"][number]["group"] and status["gap_seconds"]:
         options["exec_prerun"] = f"sleep {status['gap_seconds']:g}"
     return options
 
@@ -77,8 +78,8 @@ def _job(status: Json, number: int) -> Json:
     }
     directions["trim"] = _direction(status, job, None)
     return {
-        "jobname": f"t{job['threads']}",
-        "groupid": number,
+        "jobname": job["name"],
+        "groupid": job["group"],
         "error": 0,
         "eta": ETA_UNKNOWN if ramping else ceil(status["remaining_seconds"]),
         "elapsed": ceil(status["elapsed_seconds"]) or 1,
@@ -219,8 +220,7 @@ def _latency_shares(latencies: Sequence[Json]) -> Json:
     }
 
 
-def _disk(status: Json) -> Json:
-    disk = status["disk"]
+def _disk(disk: Json, elapsed_seconds: float) -> Json:
     return {
         "name": disk["name"],
         "read_ios": disk["ios"][0],
@@ -230,21 +230,21 @@ def _disk(status: Json) -> Json:
         "read_ticks": int(disk["ticks_seconds"][0] * 1000),
         "write_ticks": int(disk["ticks_seconds"][1] * 1000),
         "in_queue": int(disk["in_flight_seconds"] * 1000),
-        "util": _percent(disk["busy_seconds"], status["elapsed_seconds"]),
+        "util": _percent(disk["busy_seconds"], elapsed_seconds),
     }
 
 
 def summary(status: Json) -> str:
     """What fio prints for people, shortened to a line a job."""
     lines = []
-    for number, job in enumerate(status["jobs"]):
+    for job in status["jobs"]:
         runtime = job["runtime_seconds"]
         iops = _ios(job) / runtime if runtime else 0.0
         latencies = [job["read"]["latency"], job["write"]["latency"]]
         counted = sum(latency["count"] for latency in latencies) or 1
         mean = sum(latency["mean"] * latency["count"] for latency in latencies) / counted
         lines.append(
-            f"t{job['threads']}: (groupid={number}, jobs={job['threads']}): err= 0: {status['direction']}: "
+            f"{job['name']}: (groupid={job['group']}, jobs={job['threads']}): err= 0: {status['direction']}: "
             f"IOPS={iops:.0f}, BW={iops * status['block_bytes'] / 2**20:.0f}MiB/s, "
             f"lat avg={mean / 1e6:.2f} msec\n"
         )

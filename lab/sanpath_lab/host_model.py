@@ -12,7 +12,7 @@ from sanpath_lab.exchange import Exchange
 from sanpath_lab.fabric import Fabric, Route
 from sanpath_lab.fibre_channel import FCP_CMND_BYTES, sequence_of
 from sanpath_lab.queues import DepthQueue
-from sanpath_lab.scenario import Direction, Neighbour, Scenario
+from sanpath_lab.scenario import Direction, GuestDisk, Neighbour, Scenario, Volume
 from sanpath_lab.vcenter_counters import HypervisorCounters
 
 NEVER = -1.0
@@ -26,6 +26,19 @@ class DiskTotals:
 
     ios: int = 0
     ticks_seconds: float = 0.0
+
+
+class Disk:
+    """A disk of the guest: what its adapter admits, what the host's driver sends to its LUN, and what has come back.
+
+    `volume`: the name of the volume behind it.
+    """
+
+    def __init__(self, disk: GuestDisk, volume: Volume, lun_queue_depth: int) -> None:
+        self.name, self.volume = disk.name, volume.name
+        self.guest_queue = DepthQueue(disk.queue_depth)
+        self.lun_queue = DepthQueue(lun_queue_depth)
+        self.totals: dict[Direction, DiskTotals] = {"read": DiskTotals(), "write": DiskTotals()}
 
 
 class SimulatedHost:
@@ -43,9 +56,8 @@ class SimulatedHost:
         hypervisor: HypervisorCounters | None = None,
     ) -> None:
         self._events, self._fabric, self._array = events, fabric, array
-        self.guest_queue = DepthQueue(scenario.guest_disk.queue_depth)
-        self.lun_queue = DepthQueue(scenario.host.lun_queue_depth)
-        self.disk: dict[Direction, DiskTotals] = {"read": DiskTotals(), "write": DiskTotals()}
+        self.disks = [Disk(disk, volume, scenario.host.lun_queue_depth) for disk, volume in scenario.disks]
+        self._disk_of = {disk.volume: disk for disk in self.disks}
         self._submit_seconds = scenario.host.submit_seconds
         self.hypervisor = hypervisor
         only_one = scenario.host.path_policy == "most_recently_used"
@@ -61,16 +73,16 @@ class SimulatedHost:
         self._cached_seconds = memory.cached_seconds if memory else 0.0
 
     def new_exchange(
-        self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None]
+        self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None], volume: str
     ) -> Exchange:
-        """An exchange that has not been submitted yet."""
+        """An exchange with a volume that has not been submitted yet."""
 
         def response_arrives(exchange: Exchange) -> None:
             if exchange.admitted >= exchange.issued:
                 self._release(exchange)
             on_complete(exchange)
 
-        return Exchange(direction, payload_bytes, self._fabric.routes[0], response_arrives)
+        return Exchange(direction, payload_bytes, self._fabric.routes[0], response_arrives, volume)
 
     def submit(self, exchange: Exchange) -> None:
         """The guest's application issues an I/O."""
@@ -78,12 +90,12 @@ class SimulatedHost:
         if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
             exchange.admitted = NEVER
             self._events.at(self._events.now + self._cached_seconds, exchange.on_response, exchange)
-        elif self.guest_queue.enter(exchange, self._events.now):
+        elif self._disk_of[exchange.volume].guest_queue.enter(exchange, self._events.now):
             self._admit(exchange)
 
     def _admit(self, exchange: Exchange) -> None:
         exchange.admitted = self._events.now
-        if self.lun_queue.enter(exchange, self._events.now):
+        if self._disk_of[exchange.volume].lun_queue.enter(exchange, self._events.now):
             self._send(exchange)
 
     def _send(self, exchange: Exchange) -> None:
@@ -97,14 +109,15 @@ class SimulatedHost:
 
     def _release(self, exchange: Exchange) -> None:
         now = self._events.now
-        totals = self.disk[exchange.direction]
+        disk = self._disk_of[exchange.volume]
+        totals = disk.totals[exchange.direction]
         totals.ios += 1
         totals.ticks_seconds += now - exchange.admitted
         if self.hypervisor is not None:
             self.hypervisor.completed(exchange, now)
-        if (behind := self.lun_queue.leave(now)) is not None:
+        if (behind := disk.lun_queue.leave(now)) is not None:
             self._send(behind)
-        if (behind := self.guest_queue.leave(now)) is not None:
+        if (behind := disk.guest_queue.leave(now)) is not None:
             self._admit(behind)
 
 
@@ -117,7 +130,8 @@ class SimulatedNeighbour:
         self._route, self._events, self._fabric, self._array = route, events, fabric, array
         self._submit_seconds, self._think_seconds = neighbour.submit_seconds, neighbour.think_seconds
         for _ in range(neighbour.outstanding):
-            self._send(Exchange(neighbour.direction, neighbour.block_bytes, route, self._think))
+            volume = neighbour.volume.name
+            self._send(Exchange(neighbour.direction, neighbour.block_bytes, route, self._think, volume))
 
     def _think(self, exchange: Exchange) -> None:
         if self._think_seconds:

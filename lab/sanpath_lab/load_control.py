@@ -15,10 +15,10 @@ from sanpath_lab.simulation import Simulation
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """A run of the load and what the disk had counted when it began."""
+    """A run of the load and what the disks had counted when it began."""
 
     run: LoadRun
-    disk_before: DiskStatus
+    disks_before: tuple[DiskStatus, ...]
 
 
 class LoadControl:
@@ -80,7 +80,7 @@ class LoadControl:
         if command == "stop":
             execution.run.stop()
         if command == "status":
-            return asdict(load_status(self._simulation, execution.run, execution.disk_before))
+            return asdict(load_status(self._simulation, execution.run, execution.disks_before))
         return {"finished": execution.run.finished}
 
     def _begin(self) -> _Execution | None:

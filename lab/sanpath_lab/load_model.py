@@ -1,8 +1,9 @@
-"""The simulated load generator: one job after another, each a closed loop of threads x outstanding I/Os."""
+"""The simulated load generator: one step after another, each of jobs that are closed loops of threads x I/Os."""
 
 from __future__ import annotations
 
 from itertools import cycle
+from random import Random
 from typing import Literal
 
 from sanpath_lab.events import EventQueue
@@ -27,10 +28,14 @@ class Tally:
 
 
 class Job:
-    """One step of the load and its statistics, which start over when the ramp ends."""
+    """One job of a step and its statistics, which start over when the ramp ends.
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    `step`: which one, from 0; `number`: which of the jobs of that step. `disk`, `volume`: names of what it is on.
+    """
+
+    def __init__(self, step: int, number: int, threads: int, disk: str, volume: str) -> None:
+        self.step, self.number, self.threads = step, number, threads
+        self.disk, self.volume = disk, volume
         self.phase: Phase = "waiting"
         self.in_flight = 0
         self.by_direction: dict[Direction, Tally] = {"read": Tally(), "write": Tally()}
@@ -57,8 +62,8 @@ class Job:
 class _Thread:
     """One thread of a job; `core_free_at`: when its core has done with what has come back."""
 
-    def __init__(self, run: LoadRun, number: int, job: Job) -> None:
-        self._run, self.number, self.job = run, number, job
+    def __init__(self, run: LoadRun, job: Job) -> None:
+        self._run, self.job = run, job
         self.core_free_at = 0.0
 
     def completed(self, exchange: Exchange) -> None:
@@ -67,16 +72,22 @@ class _Thread:
 
 
 class LoadRun:
-    """One execution of the load, which begins at once."""
+    """One execution of the load, which begins at once. `seed`: of what is drawn."""
 
-    def __init__(self, load: Load, events: EventQueue, host: SimulatedHost) -> None:
+    def __init__(self, load: Load, events: EventQueue, host: SimulatedHost, seed: int) -> None:
         self.load = load
-        self.jobs = [Job(threads) for threads in load.threads]
+        disks = [host.disks[number % len(host.disks)] for number in range(load.jobs)]
+        self.jobs = [
+            Job(step, number, threads, disk.name, disk.volume)
+            for step, threads in enumerate(load.threads)
+            for number, disk in enumerate(disks)
+        ]
         self.began_at = events.now
         self.finished = False
         self._events, self._host = events, host
         self._stopped = False
         self._next_issue = 0.0
+        self._random = Random(seed)  # noqa: S311  which I/Os are writes, not secrets
         self._start(0)
 
     def stop(self) -> None:
@@ -87,20 +98,27 @@ class LoadRun:
         for job in self.jobs:
             self._close(job)
 
-    def _start(self, number: int) -> None:
+    def _start(self, step: int) -> None:
         if self._stopped:
             return
-        job, load, now = self.jobs[number], self.load, self._events.now
-        job.phase, job.counting_since = "ramp", now
+        for job in self._of(step):
+            self._begin(job)
 
+    def _of(self, step: int) -> list[Job]:
+        return [job for job in self.jobs if job.step == step]
+
+    def _begin(self, job: Job) -> None:
+        load, now = self.load, self._events.now
+        job.phase, job.counting_since = "ramp", now
         self._events.at(now + load.ramp_seconds, self._measure, job)
         self._events.at(now + load.ramp_seconds + load.measured_seconds, self._close, job)
         job.in_flight = job.threads * load.outstanding_per_thread
-        threads = [_Thread(self, number, job) for _ in range(job.threads)]
+        threads = [_Thread(self, job) for _ in range(job.threads)]
         directions = cycle(load.directions)
         for thread in threads:
             for _ in range(load.outstanding_per_thread):
-                self._issue(self._host.new_exchange(next(directions), load.block_bytes, thread.completed))
+                given = next(directions), load.block_bytes, thread.completed, job.volume
+                self._issue(self._host.new_exchange(*given))
 
     def _measure(self, job: Job) -> None:
         if job.phase == "ramp":
@@ -120,6 +138,8 @@ class LoadRun:
 
     def _issue(self, exchange: Exchange) -> None:
         """Start an I/O, or when the rate that was asked for allows the next."""
+        if (writes := self.load.write_ratio) is not None:
+            exchange.direction = "write" if self._random.random() < writes else "read"
         if (rate := self.load.ios_per_second) is None:
             self._host.submit(exchange)
             return
@@ -129,13 +149,13 @@ class LoadRun:
     def reap(self, thread: _Thread, exchange: Exchange) -> None:
         """An I/O has come back; the thread sees it when its core is free."""
         if not self.load.one_core_per_thread:
-            self._completed(thread.number, thread.job, exchange)
+            self._completed(thread.job, exchange)
             return
         cost = self.load.user_seconds_per_io + self.load.system_seconds_per_io
         thread.core_free_at = max(thread.core_free_at, self._events.now) + cost
-        self._events.at(thread.core_free_at, self._completed, thread.number, thread.job, exchange)
+        self._events.at(thread.core_free_at, self._completed, thread.job, exchange)
 
-    def _completed(self, number: int, job: Job, exchange: Exchange) -> None:
+    def _completed(self, job: Job, exchange: Exchange) -> None:
         tally = job.by_direction[exchange.direction]
         tally.ios += 1
         if job.phase != "ramp":
@@ -146,10 +166,12 @@ class LoadRun:
         job.in_flight -= 1
         if not job.in_flight:
             job.phase, job.ended_at = "ended", self._events.now
-            self._next(number + 1)
+            self._ended(job.step)
 
-    def _next(self, number: int) -> None:
-        if self._stopped or number == len(self.jobs):
+    def _ended(self, step: int) -> None:
+        if any(job.in_flight for job in self._of(step)):
+            return
+        if self._stopped or step + 1 == len(self.load.threads):
             self.finished = True
         else:
-            self._events.at(self._events.now + self.load.gap_seconds, self._start, number)
+            self._events.at(self._events.now + self.load.gap_seconds, self._start, step + 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sanpath_lab.host_model import Disk
 from sanpath_lab.load_model import Job, LoadRun, Phase, Tally
 from sanpath_lab.scenario import LoadDirection
 from sanpath_lab.simulation import Simulation
@@ -32,8 +34,12 @@ class DirectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One job. `runtime_seconds` starts over at the end of the ramp."""
+    """One job. `group`: the number of its step; `disk`: what it is on. `runtime_seconds` starts over at the end of
+    the ramp."""
 
+    name: str
+    group: int
+    disk: str
     threads: int
     phase: Phase
     runtime_seconds: float
@@ -69,18 +75,21 @@ class LoadStatus:
     submit_seconds: float
     user_seconds_per_io: float
     system_seconds_per_io: float
+    jobs_at_once: int
+    write_ratio: float | None
     ios_per_second: float | None
     zeros: bool
     working_set_bytes: int | None
     direct: bool
     jobs: tuple[JobStatus, ...]
-    disk: DiskStatus
+    disks: tuple[DiskStatus, ...]
 
 
-def _job_status(job: Job, now: float) -> JobStatus:
-    """A job's statistics at simulated time `now`."""
+def _job_status(job: Job, now: float, several: bool) -> JobStatus:
+    """A job's statistics at simulated time `now`; `several` of them run at the same time."""
     read, write = (_direction_status(job.by_direction[direction]) for direction in ("read", "write"))
-    return JobStatus(job.threads, job.phase, job.runtime_seconds(now), read, write)
+    name = f"t{job.threads}" + (f"-{job.number + 1}" if several else "")
+    return JobStatus(name, job.step, job.disk, job.threads, job.phase, job.runtime_seconds(now), read, write)
 
 
 def _direction_status(tally: Tally) -> DirectionStatus:
@@ -105,6 +114,8 @@ def _remaining_seconds(run: LoadRun, now: float) -> float:
     whole = load.ramp_seconds + load.measured_seconds
     seconds = 0.0
     for job in run.jobs:
+        if job.number:
+            continue
         match job.phase:
             case "waiting":
                 seconds += load.gap_seconds + whole
@@ -115,16 +126,19 @@ def _remaining_seconds(run: LoadRun, now: float) -> float:
     return seconds
 
 
-def disk_status(simulation: Simulation) -> DiskStatus:
-    """The guest's disk since the lab started."""
-    host, now = simulation.host, simulation.now
-    read, write = host.disk["read"], host.disk["write"]
+def disk_status(simulation: Simulation) -> tuple[DiskStatus, ...]:
+    """The guest's disks since the lab started."""
+    return tuple(_disk_status(disk, simulation.now) for disk in simulation.host.disks)
+
+
+def _disk_status(disk: Disk, now: float) -> DiskStatus:
+    read, write = disk.totals["read"], disk.totals["write"]
     return DiskStatus(
-        simulation.scenario.guest_disk.name,
+        disk.name,
         (read.ios, write.ios),
         (read.ticks_seconds, write.ticks_seconds),
-        host.guest_queue.in_flight_seconds(now),
-        host.guest_queue.busy_seconds(now),
+        disk.guest_queue.in_flight_seconds(now),
+        disk.guest_queue.busy_seconds(now),
     )
 
 
@@ -138,8 +152,8 @@ def _since(before: DiskStatus, now: DiskStatus) -> DiskStatus:
     )
 
 
-def load_status(simulation: Simulation, run: LoadRun, disk_before: DiskStatus) -> LoadStatus:
-    """A run as it is now; `disk_before` is what the disk had counted when it began."""
+def load_status(simulation: Simulation, run: LoadRun, disks_before: Sequence[DiskStatus]) -> LoadStatus:
+    """A run as it is now; `disks_before` is what the disks had counted when it began."""
     load, now = run.load, simulation.now
     return LoadStatus(
         now_ms=round((simulation.epoch_seconds + now) * 1000),
@@ -155,10 +169,12 @@ def load_status(simulation: Simulation, run: LoadRun, disk_before: DiskStatus) -
         submit_seconds=simulation.scenario.host.submit_seconds,
         user_seconds_per_io=load.user_seconds_per_io,
         system_seconds_per_io=load.system_seconds_per_io,
+        jobs_at_once=load.jobs,
+        write_ratio=load.write_ratio,
         ios_per_second=load.ios_per_second,
         zeros=load.zeros,
         working_set_bytes=load.working_set_bytes,
         direct=load.direct,
-        jobs=tuple(_job_status(job, now) for job in run.jobs),
-        disk=_since(disk_before, disk_status(simulation)),
+        jobs=tuple(_job_status(job, now, load.jobs > 1) for job in run.jobs),
+        disks=tuple(map(_since, disks_before, disk_status(simulation))),
     )

@@ -35,11 +35,13 @@ class _Part(BaseModel):
 
 
 class Load(_Part):
-    """A closed loop: so many threads, each keeping so many I/Os outstanding, one job a step, one after another.
+    """A closed loop: steps one after another, in each of them so many threads, each keeping so many I/Os outstanding.
 
-    CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is a process that starts no
-    I/O while its core works on another. `ios_per_second`: all threads together start no more, None: as many as they
-    can. `zeros`: what is written are zeros. `direction` mixed: every other outstanding I/O is a write.
+    `jobs`: how many alike run at the same time in a step, each with that many threads; they take turns over the
+    disks of the guest. CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is
+    a process that starts no I/O while its core works on another. `ios_per_second`: all threads together start no
+    more, None: as many as they can. `zeros`: what is written are zeros. `direction` mixed: every other
+    outstanding I/O is a write, or with a `write_ratio` this share of the I/Os, drawn at random as fio does.
     `working_set_bytes`: what it reads and writes within, at random, None: the whole disk. `direct`: past the file
     cache of the guest.
     """
@@ -49,6 +51,8 @@ class Load(_Part):
     block_bytes: int = Field(gt=0, multiple_of=512)
     outstanding_per_thread: int = Field(gt=0)
     threads: tuple[int, ...] = Field(min_length=1)
+    jobs: int = Field(default=1, gt=0)
+    write_ratio: float | None = Field(default=None, gt=0, lt=1)
     ramp_seconds: float = Field(gt=0)
     measured_seconds: float = Field(gt=0)
     gap_seconds: float = Field(ge=0)
@@ -62,7 +66,7 @@ class Load(_Part):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """Of the outstanding I/Os, one after the other."""
+        """Of the outstanding I/Os, one after the other, where they are not drawn."""
         return ("read", "write") if self.direction == "mixed" else (self.direction,)
 
 
@@ -106,7 +110,8 @@ class Host(_Part):
     """A server. `lun_queue_depth` is what the driver sends to one LUN at a time.
 
     `path_policy`: Round Robin takes turns over all active paths, Most Recently Used keeps to the first of them.
-    `submit_seconds`: from the driver's decision to send a command to its arrival at the switch.
+    `submit_seconds`: from the driver's decision to send a command to its arrival at the switch. `timeout_seconds`:
+    after which a command that has not come back is done again; 30 is that of the SCSI disk driver of Linux.
     """
 
     name: str
@@ -114,6 +119,7 @@ class Host(_Part):
     hbas: tuple[FcPort, ...] = Field(min_length=1)
     path_policy: PathPolicy = "round_robin"
     submit_seconds: float = 1.2e-5
+    timeout_seconds: float = Field(default=30.0, gt=0)
 
 
 class Switch(_Part):
@@ -175,6 +181,7 @@ class Array(_Part):
     `access`: an active/passive one serves a volume through one controller; it has no interface that anybody reads.
     `parallel_media`: how many I/Os its media serve at a time, None: as many as there are servers. To the array, the
     wait for a server is queue time, and the wait of an I/O that a server has taken for the media is service time.
+    `entry_seconds`: what every command takes, one at a time, before the array's own clocks begin.
     `cache_bytes`: its memory for reads; those that hit it take `cached_seconds` and need no medium.
     """
 
@@ -185,6 +192,7 @@ class Array(_Part):
     ports: tuple[FcPort, ...] = Field(min_length=1)
     access: Literal["active/active", "active/passive"] = "active/active"
     command_seconds: float = Field(gt=0)
+    entry_seconds: float = Field(default=0.0, ge=0)
     parallel_servers: int = Field(gt=0)
     parallel_media: int | None = Field(default=None, gt=0)
     cache_bytes: int | None = Field(default=None, gt=0)
@@ -214,6 +222,13 @@ class Volume(_Part):
     def limited(self) -> bool:
         """Whether it has a QoS limit."""
         return self.bandwidth_limit is not None or self.iops_limit is not None
+
+
+class OtherDisk(_Part):
+    """Another disk of the guest, with a volume of its own on the array under test, which the load is on as well."""
+
+    disk: GuestDisk
+    volume: Volume
 
 
 class OtherArray(Array):
@@ -300,6 +315,7 @@ class Scenario(_Part):
     seed: int
     load: Load
     guest_disk: GuestDisk
+    other_disks: tuple[OtherDisk, ...] = ()
     guest_memory: GuestMemory | None = None
     host: Host
     neighbours: tuple[Neighbour, ...] = ()
@@ -325,9 +341,15 @@ class Scenario(_Part):
         return {hba.wwpn: self.host.name for hba in self.host.hbas} | {n.hba.wwpn: n.name for n in self.neighbours}
 
     @property
+    def disks(self) -> tuple[tuple[GuestDisk, Volume], ...]:
+        """The disks of the guest that the load is on, and their volumes."""
+        return ((self.guest_disk, self.volume), *((other.disk, other.volume) for other in self.other_disks))
+
+    @property
     def volumes(self) -> dict[str, Volume]:
-        """Name of every host and its volume."""
-        return {self.host.name: self.volume} | {n.name: n.volume for n in self.neighbours}
+        """By name: those of the load and of the neighbours, who may share one of them."""
+        others = {neighbour.volume.name: neighbour.volume for neighbour in self.neighbours}
+        return others | {volume.name: volume for _, volume in self.disks}
 
     @property
     def fabric_switches(self) -> tuple[Switch, ...]:
@@ -369,6 +391,8 @@ class Scenario(_Part):
             between(links, hbas[path.hba], targets[path.target], 0)
         if not self.active_paths:
             raise ValueError("no path is active")
+        if self.other_disks and self.vcenter is not None:
+            raise ValueError("the simulated vCenter knows of one disk of the guest")
         for neighbour in self.neighbours:
             ports = {port.name: port.switch_port for port in self.array_of(neighbour).ports}
             if neighbour.target not in ports:

@@ -40,9 +40,11 @@ def _direction_sample(during: Totals) -> DirectionSample:
     )
 
 
-def _sample(before: Snapshot, now: Snapshot, initiators: Collection[str] | None = None) -> Sample:
-    """What was done between two snapshots; `initiators`: for these WWPNs only."""
-    read, write = (now.total(d, initiators) - before.total(d, initiators) for d in DIRECTIONS)
+def _sample(
+    before: Snapshot, now: Snapshot, initiators: Collection[str] | None = None, volume: str | None = None
+) -> Sample:
+    """What was done between two snapshots; `initiators`: for these WWPNs only; `volume`: with this one only."""
+    read, write = (now.total(d, initiators, volume) - before.total(d, initiators, volume) for d in DIRECTIONS)
     return Sample(now.second * 1000, _direction_sample(read), _direction_sample(write))
 
 
@@ -68,18 +70,15 @@ class SimulatedArrayState:
         self.ports = [
             ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper()) for port in made.ports
         ]
-        volume = made.volume if isinstance(made, OtherArray) else scenario.volume
+        volumes = [made.volume] if isinstance(made, OtherArray) else [volume for _, volume in scenario.disks]
         near = [neighbour for neighbour in scenario.neighbours if scenario.array_of(neighbour).name == made.name]
-        owned = [(host.name, host.hbas, volume)]
+        owned = [(host.name, host.hbas, volume) for volume in volumes]
         owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in near]
-        self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas, _ in owned}
-        users: dict[str, list[str]] = {}
-        for name, _, volume in owned:
-            users.setdefault(volume.name, []).extend(self._initiators[name])
-        self._users = {volume: tuple(initiators) for volume, initiators in users.items()}
+        hosts = {name: hbas for name, hbas, _ in owned}
+        self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas in hosts.items()}
         self.hosts = [
             ArrayHost(name, wwns=tuple(hba.wwpn.replace(":", "").upper() for hba in hbas), personality="esxi")
-            for name, hbas, _ in owned
+            for name, hbas in hosts.items()
         ]
         self.volumes = [
             ArrayVolume(v.name, v.id, v.serial, v.provisioned_bytes, v.bandwidth_limit, v.iops_limit)
@@ -106,19 +105,19 @@ class SimulatedArrayState:
         ]
 
     def volume_sample(self, name: str) -> Sample:
-        """See ArrayState. Every host has one volume, which gets all of its I/O, and that of others that share it."""
-        return self._newest(self._users[name])
+        """See ArrayState."""
+        return self._newest(volume=name)
 
     def host_sample(self, name: str) -> Sample:
         """See ArrayState."""
         return self._newest(self._initiators[name])
 
-    def _newest(self, initiators: Collection[str]) -> Sample:
+    def _newest(self, initiators: Collection[str] | None = None, volume: str | None = None) -> Sample:
         self._catch_up()
         snapshots = self._array.snapshots
         if len(snapshots) < 2:
             return Sample(snapshots[-1].second * 1000)
-        return _sample(snapshots[-2], snapshots[-1], initiators)
+        return _sample(snapshots[-2], snapshots[-1], initiators, volume)
 
     def port_sample(self, name: str) -> PortSample:
         """See ArrayState."""

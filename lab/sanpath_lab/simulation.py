@@ -27,7 +27,8 @@ class Simulation:
             for made in scenario.arrays
         }
         self.array = self.arrays[scenario.array.name]
-        hypervisor = None if scenario.vcenter is None else HypervisorCounters(self._events, epoch_seconds)
+        timeout = scenario.host.timeout_seconds
+        hypervisor = None if scenario.vcenter is None else HypervisorCounters(self._events, epoch_seconds, timeout)
         self.host = SimulatedHost(scenario, self._events, self.fabric, self.array, hypervisor)
         for neighbour, route in zip(scenario.neighbours, self.fabric.neighbour_routes, strict=True):
             array = self.arrays[scenario.array_of(neighbour).name]
@@ -43,7 +44,7 @@ class Simulation:
         """Start the load now. Raises RuntimeError while an earlier one is under way."""
         if self.load is not None and not self.load.finished:
             raise RuntimeError("a load is already under way")
-        self.load = LoadRun(self.scenario.load, self._events, self.host)
+        self.load = LoadRun(self.scenario.load, self._events, self.host, self.scenario.seed)
         return self.load
 
     def advance(self, until: float) -> None:

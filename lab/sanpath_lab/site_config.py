@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import yaml
 
-from sanpath_lab.scenario import Array, Scenario, Vcenter
+from sanpath_lab.scenario import Array, GuestDisk, Scenario, Vcenter
 
 SWITCH_POLL_SECONDS = 1
 ARRAY_POLL_SECONDS = 2
@@ -42,9 +42,7 @@ def site_config(
     `rest`: over which of its interfaces the array is read. `vcenters`: sources as they are.
     """
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
-    lun = f"lun:{virtual_machine}/{scenario.guest_disk.name}"
-    told = scenario.vcenter is None or not scenario.guest_disk.has_default_depth
-    depth = {"queue_depth": scenario.guest_disk.queue_depth} if told else {}
+    luns = {f"lun:{virtual_machine}/{disk.name}": (disk, volume) for disk, volume in scenario.disks}
     ports = {f"array_port:{scenario.array.name}/{port.name}": port for port in scenario.array.ports}
     unread = ports if scenario.array.access == "active/passive" else {}
     hbas = {f"hba:{host.name}/{hba.name}": hba for hba in host.hbas}
@@ -74,7 +72,7 @@ def site_config(
                     name: {"wwpn": hba.wwpn, "capable_bits_per_second": hba.capable_gigabit * 1.0e9}
                     for name, hba in hbas.items()
                 },
-                lun: {"naa": scenario.volume.naa, **depth},
+                **{name: {"naa": volume.naa, **_depth(scenario, disk)} for name, (disk, volume) in luns.items()},
                 **_caches(scenario),
                 **{name: {"wwpn": port.wwpn} for name, port in unread.items()},
             },
@@ -82,10 +80,15 @@ def site_config(
                 f"load:fio runs_on vm:{virtual_machine}",
                 f"vm:{virtual_machine} runs_on host:{host.name}",
                 *(f"{name} attached_to host:{host.name}" for name in hbas),
-                f"{lun} attached_to vm:{virtual_machine}",
+                *(f"{lun} attached_to vm:{virtual_machine}" for lun in luns),
             ],
         },
     }
+
+
+def _depth(scenario: Scenario, disk: GuestDisk) -> dict[str, int]:
+    told = scenario.vcenter is None or not disk.has_default_depth
+    return {"queue_depth": disk.queue_depth} if told else {}
 
 
 def _caches(scenario: Scenario) -> dict[str, dict[str, int]]:
@@ -103,7 +106,7 @@ def _array_source(
 ) -> dict[str, object]:
     every_seconds = ARRAY_POLL_SECONDS if rest == 2 else REST1_POLL_SECONDS
     # Only then does the volume tell what the array's own, finer sample does not.
-    shared = bool(scenario.neighbours) or scenario.volume.limited
+    shared = bool(scenario.neighbours or scenario.other_disks) or scenario.volume.limited
     return {
         "name": array.name,
         "collector": "flasharray" if rest == 2 else "flasharray_rest1",

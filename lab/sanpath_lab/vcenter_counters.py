@@ -20,13 +20,14 @@ class WayTotals:
     """Completed commands of one path and direction in one interval.
 
     `device_seconds`: from the driver to the response (DAVG), `queue_seconds`: in the LUN's queue before (QAVG, which
-    is all of KAVG here); each the sum over the commands.
+    is all of KAVG here); each the sum over the commands. `aborted`: those that had to be done again.
     """
 
     ops: int = 0
     bytes: int = 0
     device_seconds: float = 0.0
     queue_seconds: float = 0.0
+    aborted: int = 0
 
     @property
     def guest_seconds(self) -> float:
@@ -42,6 +43,7 @@ def together(parts: Iterable[WayTotals]) -> WayTotals:
         found.bytes += part.bytes
         found.device_seconds += part.device_seconds
         found.queue_seconds += part.queue_seconds
+        found.aborted += part.aborted
     return found
 
 
@@ -56,8 +58,8 @@ class Sample:
 class HypervisorCounters:
     """`samples` has one every 20 s at :00, :20 and :40 of the host's clock, newest last."""
 
-    def __init__(self, events: EventQueue, epoch_seconds: float) -> None:
-        self._events, self._epoch_seconds = events, epoch_seconds
+    def __init__(self, events: EventQueue, epoch_seconds: float, timeout_seconds: float) -> None:
+        self._events, self._epoch_seconds, self._timeout_seconds = events, epoch_seconds, timeout_seconds
         self._ways: dict[Nexus, WayTotals] = {}
         self.samples: deque[Sample] = deque(maxlen=KEPT_SAMPLES)
         self._next_sample(int(epoch_seconds) // SAMPLE_SECONDS * SAMPLE_SECONDS)
@@ -72,6 +74,7 @@ class HypervisorCounters:
         totals.bytes += exchange.payload_bytes
         totals.device_seconds += now - exchange.sent
         totals.queue_seconds += exchange.sent - exchange.admitted
+        totals.aborted += now - exchange.sent >= self._timeout_seconds
 
     def _next_sample(self, ended: int) -> None:
         second = ended + SAMPLE_SECONDS

@@ -68,6 +68,10 @@ def _at_device(read: WayTotals, write: WayTotals) -> float:
     return read.device_seconds + write.device_seconds
 
 
+def _aborted(read: WayTotals, write: WayTotals) -> float:
+    return read.aborted + write.aborted
+
+
 def _nothing(_read: WayTotals, _write: WayTotals) -> float:
     return 0.0
 
@@ -96,7 +100,8 @@ def _disk() -> Iterator[tuple[str, _Counter]]:
     for direction, name in _DIRECTIONS:
         yield f"disk.number{name}.summation", _Counter("number", _of(direction, _operations))
         yield f"disk.{direction}.average", _Counter("kiloBytesPerSecond", _rate(_of(direction, _kibibytes)))
-    for fault in ("commandsAborted", "busResets", "scsiReservationConflicts"):
+    yield "disk.commandsAborted.summation", _Counter("number", _aborted)
+    for fault in ("busResets", "scsiReservationConflicts"):
         yield f"disk.{fault}.summation", _Counter("number", _nothing)
 
 
@@ -118,7 +123,7 @@ COUNTERS: Mapping[str, _Counter] = {
     "storageAdapter.queued.average": _Counter("number", _nothing),
     "storageAdapter.queueLatency.average": _Counter("millisecond", _nothing),
     **dict(_moved("storagePath")),
-    "storagePath.commandsAborted.summation": _Counter("number", _nothing),
+    "storagePath.commandsAborted.summation": _Counter("number", _aborted),
     "storagePath.busResets.summation": _Counter("number", _nothing),
     **dict(_moved("virtualDisk")),
     **dict(_virtual_disk()),

@@ -15,6 +15,8 @@ from pydantic import ValidationError
 
 from sanpath.errors import SanpathError, UsageError
 from sanpath_lab import families
+from sanpath_lab.generator import FAMILY, called
+from sanpath_lab.generator.reading import EVERYTHING, Reading
 from sanpath_lab.scenario import SCENARIO_FOLDER, Scenario, load_scenario
 
 
@@ -23,15 +25,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sanpath_testbed", description="the lab as a test bed")
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="record a scenario in simulated time")
-    recording.add_argument("scenario", help="name of a scenario or a family, or a YAML file")
+    recording.add_argument("scenario", help="name of a scenario or a family, draw:SEED, or a YAML file")
     recording.add_argument("--into", type=Path, required=True, help="the recording, a new folder")
     recording.add_argument("--seed", type=int, default=None, help="of the scenario's random numbers")
     scoring = commands.add_parser("score", help="record and diagnose cases of families, and compare")
-    scoring.add_argument("--families", default="all", help="names with commas between, or all")
-    scoring.add_argument("--seeds", type=int, default=20, help="how many")
+    scoring.add_argument("--families", default=None, help="names with commas between, or all; all without --draws")
+    scoring.add_argument("--draws", type=int, default=0, help="how many draws of the generator")
+    scoring.add_argument("--seeds", type=int, default=20, help="how many of each family")
     scoring.add_argument("--first-seed", type=int, default=1)
     scoring.add_argument("--defects", default="none", help="names with commas between, or all")
     scoring.add_argument("--defect-seeds", type=int, default=None, help="how many of the seeds get defects; all")
+    scoring.add_argument("--relations", default="none", help="names with commas between, or all; of draws")
+    scoring.add_argument("--relation-draws", type=int, default=None, help="how many of the draws get them; all")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -53,23 +58,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _record(name: str, seed: int | None, into: Path) -> int:
     # What reads devices takes half a second to load: a mistake is told before.
-    scenario = _scenario(name, seed)
+    scenario, reading = _scenario(name, seed)
     from sanpath.recording.layout import check
+    from sanpath_testbed.defects import Defects
     from sanpath_testbed.record import record
 
     check(into)
-    record(scenario, into)
+    record(scenario, into, Defects(scenario, None, reading))
     print(f"{into}: {scenario.title}\n    truth: {scenario.truth}\n    sanpath diagnose {into}")
     return 0
 
 
-def _scenario(name: str, seed: int | None) -> Scenario:
+def _scenario(name: str, seed: int | None) -> tuple[Scenario, Reading]:
+    """A scenario by what it is called, and what of it is read."""
+    if (drawn := called(name)) is not None:
+        return drawn.scenario, drawn.reading
     # A scenario may be called as the family that varies it: a seed asks for one of the family.
     ours = name in families.FAMILIES
     if ours and (seed is not None or not (SCENARIO_FOLDER / f"{name}.yaml").exists()):
-        return families.case(name, 1 if seed is None else seed).scenario
+        return families.case(name, 1 if seed is None else seed).scenario, EVERYTHING
     scenario = load_scenario(name)
-    return scenario if seed is None else scenario.model_copy(update={"seed": seed})
+    return (scenario if seed is None else scenario.model_copy(update={"seed": seed})), EVERYTHING
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -77,16 +86,26 @@ def _score(arguments: argparse.Namespace) -> int:
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
     from sanpath_testbed.outcome import Outcome
+    from sanpath_testbed.relations import RELATIONS
 
-    names = _chosen("--families", arguments.families, families.FAMILIES)
+    asked_for = arguments.families or (None if arguments.draws else "all")
+    names = _chosen("--families", asked_for, families.FAMILIES) if asked_for else []
     defects = [] if arguments.defects == "none" else _chosen("--defects", arguments.defects, DEFECTS)
-    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    wanted = corpus.jobs(names, seeds, [None])
-    wanted += corpus.jobs(names, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
+    first = arguments.first_seed
+    wanted: list[corpus.Job] = []
+    for these, count in ((names, arguments.seeds if names else 0), ([FAMILY], arguments.draws)):
+        seeds = range(first, first + count)
+        wanted += corpus.jobs(these, seeds, [None])
+        wanted += corpus.jobs(these, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
+
+    changes = [] if arguments.relations == "none" else _chosen("--relations", arguments.relations, RELATIONS)
+    drawn = range(first, first + arguments.draws)[: arguments.relation_draws]
+    wanted += [corpus.Job(FAMILY, seed, None, change) for seed in drawn for change in changes]
 
     def tell(count: int, newest: Outcome) -> None:
-        word = "right" if newest.first else f"WRONG: {newest.headline}"
-        what = f"{newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
+        word = "right" if newest.first else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
+        what = f"{newest.fault or newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
+        what += f", {newest.relation}" if newest.relation else ""
         print(f"{count} of {len(wanted)}  {what}: {word}", file=sys.stderr, flush=True)
 
     with executor(arguments.cluster) as remote:
@@ -95,11 +114,17 @@ def _score(arguments: argparse.Namespace) -> int:
         )
         with processes as pool:
             found = corpus.run(wanted, arguments.keep, pool, tell)
-    asked = f"--families {arguments.families} --seeds {arguments.seeds} --first-seed {arguments.first_seed}"
+    asked = f"--families {asked_for} --seeds {arguments.seeds} " if asked_for else ""
+    asked += f"--draws {arguments.draws} " if arguments.draws else ""
+    asked += f"--first-seed {first}"
     command = f"sanpath lab score {asked} --defects {arguments.defects}"
     if arguments.defect_seeds is not None:
         command += f" --defect-seeds {arguments.defect_seeds}"
-    text = table.paper(found, seeds, command)
+    if changes:
+        command += f" --relations {arguments.relations}"
+    if arguments.relation_draws is not None:
+        command += f" --relation-draws {arguments.relation_draws}"
+    text = table.paper(found, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")
     print(text)

@@ -15,28 +15,32 @@ from pydantic import TypeAdapter
 
 from sanpath import diagnose
 from sanpath.recording.read import Recording
+from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
+from sanpath_lab.generator import FAMILY, draw
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
-from sanpath_testbed.defects import Defect
-from sanpath_testbed.outcome import Outcome, judged
+from sanpath_testbed.defects import Defect, Defects, as_tested
+from sanpath_testbed.outcome import Outcome, absent, judged
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
+from sanpath_testbed.relations import Variant, variant
 
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
-
 
 REACHED_SECONDS = 4.0
 """How long a relieved scenario is simulated after its ramp."""
 
 
 class Job(NamedTuple):
-    """One case to be judged. `defect` None: nothing goes wrong."""
+    """One case to be judged. `family` "draw": a draw of the generator. `defect` None: nothing goes wrong; `relation`
+    None: the case is as it is drawn."""
 
     family: str
     seed: int
     defect: Defect | None
+    relation: str | None = None
 
 
 def jobs(names: Iterable[str], seeds: Sequence[int], defects: Sequence[Defect | None]) -> list[Job]:
@@ -51,7 +55,7 @@ def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, 
     `pool` does the work; `tell` gets the number of outcomes so far and the newest.
     """
     code = _digest()
-    done = {(o.family, o.seed, o.defect): o for o in _read(kept, code)}
+    done = {(o.family, o.seed, o.defect, o.relation): o for o in _read(kept, code)}
     found = [done[job] for job in wanted if job in done]
     left = [job for job in wanted if job not in done]
     with kept.open("a", encoding="utf-8") as file:
@@ -62,30 +66,55 @@ def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, 
             file.write(json.dumps({"code": code, **asdict(result)}) + "\n")
             file.flush()
             tell(len(found), result)
-    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or ""))
+    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or "", o.relation or ""))
 
 
 def outcome(job: Job, relieve: bool = True) -> Outcome:
     """Draw, record, diagnose and judge one case; where its limit can be relieved, and that is asked for, see what it
     brings."""
+    if job.family == FAMILY:
+        return _of_draw(job, relieve)
     case = families.case(job.family, job.seed)
+    scenario, relieved = case.scenario, case.relieved if relieve and job.defect is None else None
+    diagnosis, told = _told(as_tested(scenario, job.defect), Defects(scenario, job.defect), relieved is not None)
+    found = judged(job.family, job.seed, job.defect, scenario.truth, diagnosis)
+    if told is None or relieved is None or not found.first:
+        return found
+    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=_reached(relieved))
+
+
+def _of_draw(job: Job, relieve: bool) -> Outcome:
+    """The same for a draw of the generator."""
+    drawn = draw(job.seed)
+    changed: Variant | None = Variant(drawn.scenario, drawn.reading, job.defect)
+    if job.relation is not None:
+        changed = variant(job.relation, drawn)
+    if changed is None:
+        return replace(absent(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
+    relieve = relieve and drawn.reached is not None and job.defect is None and job.relation is None
+    scenario = as_tested(changed.scenario, job.defect)
+    defects = Defects(scenario, changed.defect, changed.reading, changed.counted_low)
+    diagnosis, told = _told(scenario, defects, relieve)
+    found = judged(*job[:3], scenario.truth, diagnosis)
+    accused = tuple(map(changed.old_name, found.accused))
+    found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation, accused=accused)
+    if told is None or not found.first:
+        return found
+    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=drawn.reached)
+
+
+def _told(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:
+    """The diagnosis of a scenario, and what `sanpath whatif --relieve` says of its heaviest step; None: it says
+    nothing, or is not asked."""
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
         place = Path(folder) / "case.sanpath"
-        record(case.scenario, place, job.defect)
-        found = judged(job.family, job.seed, job.defect, case.scenario.truth, diagnose.diagnose(Recording(place)))
-        if not relieve or case.relieved is None or job.defect is not None or not found.first:
-            return found
-        told = _prediction(Recording(place))
-    if told is None or told.predicted_ops_per_second is None:
-        return found
-    reached = _reached(case.relieved)
-    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=reached)
-
-
-def _prediction(recording: Recording) -> Prediction | None:
-    """What `sanpath whatif --relieve` says of the heaviest step."""
-    facts, judgements = diagnose.judged(recording)
-    return max(what_if(facts, judgements, (), True).steps, key=lambda told: told.in_flight, default=None)
+        record(scenario, place, defects)
+        recording = Recording(place)
+        facts, judgements = diagnose.judged(recording)
+        diagnosis = diagnose.concluded(recording, facts, judgements)
+        steps = what_if(facts, judgements, (), True).steps if relieve else ()
+    heaviest = max(steps, key=lambda told: told.in_flight, default=None)
+    return diagnosis, heaviest if heaviest is not None and heaviest.predicted_ops_per_second is not None else None
 
 
 def _reached(scenario: Scenario) -> float:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from sanpath.model import Rows
 from sanpath.plugin import Item
+from sanpath_lab.generator.reading import EVERYTHING, Reading
 from sanpath_lab.scenario import Scenario
 
 Defect = Literal["skew", "missing", "reset", "wrap", "coarse", "no-array", "no-switches"]
@@ -28,6 +29,7 @@ _LOST_RATIO = 0.1
 _SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
 _LONG_SECONDS = 44.0
 """Four whole windows of the switches and what lies over both edges of a step; arrays tell every second afterwards."""
+_LOW = 0.97
 LOAD = "fio"
 
 
@@ -40,13 +42,24 @@ def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
 
 
 class Defects:
-    """One kind of defect, or none, in a recording of a scenario; what is drawn is drawn with the scenario's seed."""
+    """One kind of defect, or none, in a recording of a scenario; what is drawn is drawn with the scenario's seed.
 
-    def __init__(self, scenario: Scenario, defect: Defect | None = None) -> None:
-        self._defect = defect
+    `reading`: what of the scenario is read to begin with, and how often. `counted_low`: the switch whose ports count
+    3 % of their bytes too little.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        defect: Defect | None = None,
+        reading: Reading = EVERYTHING,
+        counted_low: str | None = None,
+    ) -> None:
+        self._defect, self._reading, self._counted_low = defect, reading, counted_low
         self._random = Random(scenario.seed)  # noqa: S311  a drawing, not secrets
         self._switches = {switch.name for switch in scenario.switches}
         self._arrays = {array.name for array in scenario.arrays}
+        self._vcenters = {scenario.vcenter.name} if scenario.vcenter is not None else set()
         load = scenario.load
         seconds = len(load.threads) * (load.ramp_seconds + load.measured_seconds + load.gap_seconds)
         self._cleared_after_us = round(seconds * self._random.uniform(0.3, 0.7) * 1e6)
@@ -57,17 +70,26 @@ class Defects:
     @property
     def unread(self) -> set[str]:
         """Names of the sources that are not read at all."""
-        if self._defect == "no-array":
-            return self._arrays
-        return self._switches if self._defect == "no-switches" else set()
+        unread: set[str] = set()
+        if self._defect == "no-array" or "array" in self._reading.unread:
+            unread |= self._arrays
+        if self._defect == "no-switches" or "switches" in self._reading.unread:
+            unread |= self._switches
+        return unread if self.disks_read else unread | self._vcenters
+
+    @property
+    def disks_read(self) -> bool:
+        """Whether the load tells what the guest's kernel counts of its disks."""
+        return "host" not in self._reading.unread
 
     def every(self, source: str, seconds: float) -> float:
         """How far apart the polls of a source are, of one that should be polled every `seconds`."""
-        if self._defect != "coarse":
-            return seconds
+        coarse, reading = self._defect == "coarse", self._reading
         if source in self._switches:
-            return _SWITCH_SECONDS
-        return _ARRAY_SECONDS if source in self._arrays else seconds
+            return _SWITCH_SECONDS if coarse else reading.switch_seconds or seconds
+        if source in self._arrays:
+            return _ARRAY_SECONDS if coarse else reading.array_seconds or seconds
+        return seconds
 
     def skew_seconds(self, source: str) -> float:
         """By how much a source's clock is ahead."""
@@ -81,7 +103,9 @@ class Defects:
 
     def bent(self, source: str, item: Item) -> Iterator[Item]:
         """What is recorded instead of an item."""
-        if isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
+        if isinstance(item, Rows) and source == self._counted_low:
+            yield _low(item)
+        elif isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
         elif isinstance(item, Rows) and item.device_time and source in self._arrays:
             ahead = round(self.skew_seconds(source) * 1e6)
@@ -111,3 +135,12 @@ class Defects:
         if not cleared:
             return value
         return value - self._first.setdefault(key, value)
+
+
+def _low(rows: Rows) -> Rows:
+    """The same with the bytes counted too low."""
+    values = {
+        metric: [None if value is None else int(value * _LOW) for value in column] if "bytes" in metric else column
+        for metric, column in rows.values.items()
+    }
+    return replace(rows, values=values)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.model import Diagnosis, Suspect, Verdict
 from sanpath_lab.scenario import Truth
 
+NOTHING = ("concurrency_limited", "demand_limited", "healthy")
+"""Kinds that say that nothing but the load itself holds it."""
+_QUIET = "healthy"
+_OF_ARRAYS = ("volume", "controller")
 HELD = ("bottleneck", "configured_cap")
 """Kinds of verdict that say that an element holds the test."""
 
@@ -20,6 +24,11 @@ class Outcome:
     names an element is a false alarm, as is one that names what the label clears (`accuses_cleared`). `predicted`:
     operations a second once the limit is relieved, the least and the most, and `likely` what is held against a run
     that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
+
+    `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn.
+    `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the first suspect,
+    `lead_is_right`: whether it is the truth; `suspect_rank`: place of the first that is, from 1; `suspects`: in
+    one word each.
     """
 
     family: str
@@ -41,6 +50,16 @@ class Outcome:
     predicted: tuple[float, float] | None = None
     likely: float | None = None
     reached: float | None = None
+    relation: str | None = None
+    fault: str | None = None
+    tellable: bool = True
+    probability: float | None = None
+    lead_is_right: bool = False
+    suspect_rank: int | None = None
+    suspects: tuple[str, ...] = ()
+    generator: bool = False
+    accused: tuple[str, ...] = ()
+    applies: bool = True
 
     @property
     def first(self) -> bool:
@@ -49,21 +68,59 @@ class Outcome:
 
     @property
     def in_three(self) -> bool:
-        """Whether the right element is among the first three that are named."""
+        """Whether the truth is among the first three suspects, or the right element among the first three named."""
+        if self.suspect_rank is not None and self.suspect_rank <= 3:
+            return True
         if not self.wants_element:
             return self.kind_is_right
         return self.rank is not None and self.rank <= 3
+
+    @property
+    def acquitted(self) -> bool:
+        """Whether nothing is said to limit although something does."""
+        return self.kind in NOTHING and not self.kind_is_right and self.something_limits
+
+    @property
+    def something_limits(self) -> bool:
+        """Whether an element or the generator holds the test."""
+        return self.wants_element or self.generator
+
+    @property
+    def convicted(self) -> bool:
+        """Whether an element is accused that is not at fault, or the generator."""
+        if self.kind == "generator_limited":
+            return not self.kind_is_right
+        return self.kind in HELD and self.rank != 1
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is left open although what is read can tell."""
+        return self.kind == "cannot_tell" and self.tellable
+
+    @property
+    def brier(self) -> float | None:
+        """Of the probability that the first suspect is given; None where none is."""
+        return None if self.probability is None else (self.probability - self.lead_is_right) ** 2
 
     @property
     def false_alarm(self) -> bool:
         """Whether an element is accused of holding a test that nothing holds, or that something else does."""
         return self.accuses_cleared or (self.held_nothing and self.kind in HELD)
 
+    def same_as(self, before: Outcome) -> bool:
+        """Whether kind and element are those of another outcome: a verdict that is right stays so with another of the
+        elements that are at fault together."""
+        if self.first and before.first:
+            return True
+        kind, was = (_QUIET if k in ("demand_limited", "healthy") else k for k in (self.kind, before.kind))
+        return kind == was and (set(self.accused) == set(before.accused) or bool({*self.accused} & {*before.accused}))
+
 
 def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
     """A diagnosis against the truth."""
     verdict = diagnosis.verdict
     candidates = _candidates(diagnosis)
+    suspects = [_suspect_is_right(suspect, truth) for suspect in verdict.suspects]
     hits = [finding for finding in diagnosis.findings if finding.outcome == "hit"]
     causes = {finding.rule for finding in hits if finding.role in ("cause", "culprit") or finding.relieves}
     return Outcome(
@@ -83,7 +140,54 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         truth.findings,
         truth.forbidden,
         any(_is_one(name, truth.cleared) for names in candidates for name in names),
+        generator=truth.kind == "generator_limited",
+        accused=tuple(candidates[0]) if verdict.bottlenecks else (),
+        probability=verdict.suspects[0].probability if suspects else None,
+        lead_is_right=_lead_is_right(verdict, suspects, truth, candidates),
+        suspect_rank=suspects.index(True) + 1 if True in suspects else None,
+        suspects=tuple(f"{s.kind} {s.entity or ''} {s.probability:.3f}" for s in verdict.suspects[:4]),
     )
+
+
+def _lead_is_right(
+    verdict: Verdict, suspects: Sequence[bool], truth: Truth, candidates: Sequence[Sequence[str]]
+) -> bool:
+    """Whether the first suspect is the truth: where there is a verdict, it is the verdict."""
+    if verdict.kind == "cannot_tell" or not suspects:
+        return bool(suspects) and suspects[0]
+    right_kind = verdict.kind in (truth.kind, *truth.also)
+    return right_kind and (not truth.bottlenecks or (bool(candidates) and _right(candidates[0], truth)))
+
+
+def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
+    """In place of an outcome where a relation does not apply."""
+    nothing: tuple[str, ...] = ()
+    return Outcome(
+        family,
+        seed,
+        defect,
+        kind="cannot_tell",
+        grade="C",
+        kind_is_right=False,
+        rank=None,
+        named=nothing,
+        found=nothing,
+        called_cause=nothing,
+        headline="",
+        wants_element=bool(truth.bottlenecks),
+        held_nothing=truth.kind not in HELD,
+        expected=nothing,
+        forbidden=nothing,
+        applies=False,
+    )
+
+
+def _suspect_is_right(suspect: Suspect, truth: Truth) -> bool:
+    """Whether one of the ranked explanations is the truth: kind of verdict, and element where there is one."""
+    if suspect.verdict not in (truth.kind, *truth.also):
+        return False
+    names = [name for name in (suspect.entity, *suspect.coincident) if name]
+    return not truth.bottlenecks or _right(names, truth)
 
 
 def _candidates(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
@@ -105,9 +209,12 @@ def _right(names: Sequence[str], truth: Truth) -> bool:
 
 
 def _is_one(name: str, elements: Sequence[str]) -> bool:
-    """Whether a name is that of one of these elements; a link is named by the ports at its ends."""
+    """Whether a name is that of one of these elements; a link is named by the ports at its ends, an array also by its
+    volumes and controllers."""
     for element in elements:
         kind, _, own = element.partition(":")
         if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
+            return True
+        if kind == "array" and name.partition(":")[0] in _OF_ARRAYS and name.partition(":")[2].startswith(f"{own}/"):
             return True
     return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
@@ -131,13 +131,13 @@ class _Recorder:
         """Poll, start the load, and go on until it has ended."""
         await self._poll_until(BEFORE_SECONDS)
         reader: LoadReader = self._reader_class()
-        disk = disk_status(self._simulation)
+        disks = disk_status(self._simulation)
         load = self._simulation.begin_load()
         began, number = self._simulation.now, 0
         while not load.finished:
             number += 1
             await self._poll_until(began + number * STATUS_SECONDS)
-            self._status(reader, load, disk)
+            self._status(reader, load, disks)
         seen = self._clock.now_us()
         self._take_all(LOAD, seen, reader.finish(seen))
         ended = self._simulation.now
@@ -182,11 +182,13 @@ class _Recorder:
             Poll(source.name, due, now, now, "ok", rows=rows, requests=cost.requests, bytes_in=cost.bytes_in)
         )
 
-    def _status(self, reader: LoadReader, load: LoadRun, disk: DiskStatus) -> None:
-        status = asdict(load_status(self._simulation, load, disk))
+    def _status(self, reader: LoadReader, load: LoadRun, disks: Sequence[DiskStatus]) -> None:
+        status = asdict(load_status(self._simulation, load, disks))
         seen = self._clock.now_us()
         if self._defects.loses(LOAD, seen):
             return
+        if not self._defects.disks_read:
+            status["disks"] = ()
         status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
         rows = self._take_all(LOAD, seen, reader.feed(render(document(status)).encode(), seen))
         if rows:

@@ -6,14 +6,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
+from sanpath_testbed import draws
 from sanpath_testbed.defects import MEANINGS
 from sanpath_testbed.outcome import Outcome
 
 _HEAD = """# How often the verdict is right
 
-Cases of the lab's families, drawn at random and simulated event by event, were recorded in simulated time, diagnosed,
-and compared with what is true of them. The lab shares no code with the diagnosis. It is a model all the same: a real
+Cases of the lab, drawn at random and simulated event by event, were recorded in simulated time, diagnosed, and
+compared with what is true of them. The lab shares no code with the diagnosis. It is a model all the same: a real
 fabric has faults that it does not have, and the numbers say nothing of those.
+"""
+_FAMILIES = """## Families
+
+Each is a fault that somebody has thought of, with a SAN made for it.
 
 AC@1: the kind of the verdict is right, and the element that it names first is one at fault. AC@3: one at fault is
 among the first three that are named. False: an element is said to hold a test that nothing holds, or one is named
@@ -28,12 +33,20 @@ _MODEL = 0.01
 
 def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> str:
     """The whole paper; `command`: what makes it."""
-    clean = [o for o in outcomes if o.defect is None]
-    parts = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n", _families(clean)]
-    parts.append(_alarms(clean))
-    if any(o.defect for o in outcomes):
-        parts.append(_defects(outcomes))
-    parts.append(_wrong(clean))
+    as_drawn = [o for o in outcomes if o.relation is None]
+    clean = [o for o in as_drawn if o.defect is None]
+    named, drawn = [o for o in clean if o.fault is None], [o for o in clean if o.fault is not None]
+    parts = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n"]
+    if drawn:
+        parts.append(draws.paper(drawn))
+    if named:
+        parts += [_FAMILIES, _families(named), _alarms(named)]
+    if any(o.defect for o in as_drawn):
+        parts.append(_defects(as_drawn))
+    if told := draws.relations(outcomes):
+        parts.append(told)
+    if named:
+        parts.append(_wrong(named))
     return "\n".join(parts)
 
 
@@ -85,15 +98,17 @@ def _alarms(clean: Sequence[Outcome]) -> str:
 
 
 def _defects(outcomes: Sequence[Outcome]) -> str:
-    lines = ["## What defects of the data do", "", "| defect | cases | AC@1 | without it |", "|---|---|---|---|"]
+    head = "| defect | cases | AC@1 | without it | lost, points |"
+    lines = ["## What defects of the data do", "", head, "|---|---|---|---|---|"]
     without = {(o.family, o.seed): o for o in outcomes if o.defect is None}
-    for defect, found in sorted(_grouped((o for o in outcomes if o.defect), lambda o: str(o.defect)).items()):
+    told = [o for o in outcomes if o.defect and o.tellable]
+    for defect, found in sorted(_grouped(told, lambda o: str(o.defect)).items()):
         same = [without[key] for o in found if (key := (o.family, o.seed)) in without]
         meaning = next(text for name, text in MEANINGS.items() if name == defect)
         ours, theirs = sum(o.first for o in found), sum(o.first for o in same)
-        lines.append(
-            f"| {defect}: {meaning} | {len(found)} | {_share(ours, len(found))} | {_share(theirs, len(same))} |"
-        )
+        shares = f"{_share(ours, len(found))} | {_share(theirs, len(same))}"
+        lost = f"{100 * (theirs / len(same) - ours / len(found)):.1f}" if same else ""
+        lines.append(f"| {defect}: {meaning} | {len(found)} | {shares} | {lost} |")
     return "\n".join(lines) + "\n"
 
 

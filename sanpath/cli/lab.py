@@ -16,10 +16,13 @@ app = typer.Typer(
 
 @app.command("list")
 def list_scenarios(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="[SCENARIO]", help="One alone; draw:SEED is one of the generator.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
 ) -> None:
     """List the scenarios, and what a correct diagnosis says of each."""
-    raise typer.Exit(_lab("list", *(["--json"] if as_json else [])))
+    raise typer.Exit(_lab("list", *([scenario] if scenario else []), *(["--json"] if as_json else [])))
 
 
 @app.command("serve")
@@ -36,7 +39,9 @@ def serve(
 
 @app.command("record")
 def record(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario or a family, by name or file.")],
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario or a family by name, draw:SEED, or a file.")
+    ],
     into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
     seed: Annotated[
         int | None, typer.Option("--seed", help="Which case of a family; of a scenario, its random numbers.")
@@ -49,14 +54,23 @@ def record(
 
 @app.command("score")
 def score(
-    families: Annotated[str, typer.Option("--families", help="Names with commas between, or all.")] = "all",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each.")] = 20,
+    families: Annotated[
+        str | None, typer.Option("--families", help="Names with commas between, or all; all without --draws.")
+    ] = None,
+    draws: Annotated[int | None, typer.Option("--draws", min=1, help="How many draws of the generator.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each family.")] = 20,
     first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest of them.")] = 1,
     defects: Annotated[
         str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
     ] = "none",
     defect_seeds: Annotated[
         int | None, typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; all.")
+    ] = None,
+    relations: Annotated[
+        str, typer.Option("--relations", help="Changes of draws that leave the truth: names, all or none.")
+    ] = "none",
+    relation_draws: Annotated[
+        int | None, typer.Option("--relation-draws", min=1, help="How many of the draws are changed so; all.")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
@@ -66,9 +80,17 @@ def score(
     into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
 ) -> None:
     """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
-    asked = {"--families": families, "--seeds": seeds, "--first-seed": first_seed, "--defects": defects}
+    asked: dict[str, object] = {
+        "--families": families,
+        "--draws": draws,
+        "--seeds": seeds,
+        "--first-seed": first_seed,
+        "--defects": defects,
+    }
     asked |= {
         "--defect-seeds": defect_seeds,
+        "--relations": relations,
+        "--relation-draws": relation_draws,
         "--keep": keep,
         "--workers": workers,
         "--into": into,

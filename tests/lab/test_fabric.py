@@ -29,7 +29,7 @@ class Watch:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation, self._since = simulation, simulation.now
         self._before = {id(link): (link.octets, link.stall_seconds) for link in links(simulation)}
-        self._ios = simulation.host.disk["read"].ios
+        self._ios = simulation.host.disks[0].totals["read"].ios
 
     @property
     def seconds(self) -> float:
@@ -41,7 +41,7 @@ class Watch:
         return Passed(used, (link.stall_seconds - stalled) / self.seconds)
 
     def reads_per_second(self) -> float:
-        return (self._simulation.host.disk["read"].ios - self._ios) / self.seconds
+        return (self._simulation.host.disks[0].totals["read"].ios - self._ios) / self.seconds
 
 
 def links(simulation: Simulation) -> list[LinkDirection]:

@@ -19,7 +19,7 @@ def run_to_the_end(simulation: Simulation, slice_seconds: float = 0.02) -> list[
 def counters(simulation: Simulation) -> list[float]:
     cables = simulation.fabric.cables.values()
     ends = [end for cable in cables for end in (cable.towards_switch, cable.from_switch)]
-    disk = simulation.host.disk.values()
+    disk = simulation.host.disks[0].totals.values()
     return [
         *(end.octets for end in ends),
         *(end.frames for end in ends),
@@ -27,8 +27,8 @@ def counters(simulation: Simulation) -> list[float]:
         *(totals.ticks_seconds for totals in disk),
         *(totals.ops for totals in simulation.array.totals.values()),
         *(totals.san_seconds for totals in simulation.array.totals.values()),
-        simulation.host.guest_queue.in_flight_seconds(simulation.now),
-        simulation.host.lun_queue.in_flight_seconds(simulation.now),
+        simulation.host.disks[0].guest_queue.in_flight_seconds(simulation.now),
+        simulation.host.disks[0].lun_queue.in_flight_seconds(simulation.now),
     ]
 
 
@@ -70,9 +70,9 @@ def test_littles_law_holds_for_the_guests_disk_which_never_has_more_than_its_dep
     simulation: Simulation,
 ) -> None:
     run_to_the_end(simulation)
-    host, now = simulation.host, simulation.now
-    assert host.guest_queue.in_flight_seconds(now) == pytest.approx(host.disk["read"].ticks_seconds, rel=1e-6)
-    mean_in_flight = host.guest_queue.in_flight_seconds(now) / host.guest_queue.busy_seconds(now)
+    disk, now = simulation.host.disks[0], simulation.now
+    assert disk.guest_queue.in_flight_seconds(now) == pytest.approx(disk.totals["read"].ticks_seconds, rel=1e-6)
+    mean_in_flight = disk.guest_queue.in_flight_seconds(now) / disk.guest_queue.busy_seconds(now)
     assert 27 < mean_in_flight < 32, "three of four steps fill the queue of 32, one has 16 outstanding"
 
 
@@ -81,8 +81,9 @@ def test_array_times_and_the_hosts_own_account_for_what_the_disk_sees(simulation
     simulation.advance(simulation.now + 1.0)
     read = simulation.array.snapshots[-1].total("read")
     inside = (read.service_seconds + read.queue_seconds + read.san_seconds) / read.ops
-    seen_by_guest = simulation.host.disk["read"].ticks_seconds / simulation.host.disk["read"].ios
-    assert read.ops == simulation.host.disk["read"].ios
+    guest = simulation.host.disks[0].totals["read"]
+    seen_by_guest = guest.ticks_seconds / guest.ios
+    assert read.ops == guest.ios
     assert 0 < seen_by_guest - inside < 50e-6, "only the way of the command is outside the array's clocks"
     assert read.service_seconds / read.ops == pytest.approx(0.35e-3, rel=0.03)
 

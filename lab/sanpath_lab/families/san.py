@@ -21,22 +21,27 @@ FULL_SPEED = 16
 class San:
     """Attributes may be changed until `scenario` is called. Lists have an item for each of the two fabrics.
 
-    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches.
-    `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not active.
-    `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
-    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what the
-    `controller` of the disk has.
+    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches;
+    `fabrics`: one or two of them. `write_ratio`: share of writes among reads, None: `direction` alone; `jobs`: as
+    many at a time, on the first of `volumes`, or in turn on both. `salt`: what is drawn otherwise with the same
+    seed. `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not
+    active. `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
+    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what
+    the `controller` of the disk has.
     """
 
-    def __init__(self, family: str, seed: int) -> None:
+    def __init__(self, family: str, seed: int, salt: str = "") -> None:
         self.family, self.seed = family, seed
-        self.random = random = Random(f"{family}/{seed}")  # noqa: S311  a drawing, not secrets
+        self.random = random = Random(f"{family}/{seed}{salt}")  # noqa: S311  a drawing, not secrets
         self.agent = random.choice(sorted(_AGENTS))
+        self.fabrics = 2
         self.hops = random.choice((0, 0, 1, 2))
         self.direction: Direction = random.choice(("read", "write"))
         self.block_bytes = random.choice((32, 64, 128)) * _KIB
         self.threads: tuple[int, ...] = (1, 8, 16)
         self.outstanding = random.choice((1, 2, 4))
+        self.write_ratio: float | None = None
+        self.jobs = self.volumes = 1
         self.rate: float | None = None
         self.one_core_per_thread = False
         self.cpu_seconds_per_io = 3.0e-5
@@ -56,6 +61,8 @@ class San:
         self.controller: VirtualController = "lsi_logic"
         self.queue_depth: int | None = 254
         self.lun_queue_depth = 256
+        self.timeout_seconds = 30.0
+        self.entry_seconds = 0.0
         self.command_seconds = 8.0e-6
         self.service_seconds = random.uniform(3.0e-4, 9.0e-4)
         self.tail_seconds = self.service_seconds * random.uniform(0.1, 0.4)
@@ -72,7 +79,7 @@ class San:
         self.iops_limit: int | None = None
         self.burst_frames = 64
         self.credits = 160
-        self.measured_seconds = 14.0
+        self.ramp_seconds, self.measured_seconds = 2.0, 14.0
         self.neighbours: list[dict[str, Any]] = []
         self.background(random.randint(0, 7))
 
@@ -81,7 +88,7 @@ class San:
         self.neighbours = []
         for _ in range(count):
             self.neighbour(
-                fabric=self.random.randrange(2),
+                fabric=self.random.randrange(self.fabrics),
                 block_bytes=self.random.choice((8, 16, 64)) * _KIB,
                 outstanding=1,
                 think_seconds=self.random.uniform(0.01, 0.05),
@@ -99,9 +106,11 @@ class San:
         drain_ratio: float = 1.0,
         target: int | None = None,
         array: str = "fa1",
+        volume: int | None = None,
     ) -> str:
-        """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to, None:
-        any of the two, of which the first is that of the test. Returns its switch port."""
+        """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to,
+        None: any of the two, of which the first is that of the test; `volume`: the number of one that it shares,
+        None: it has its own. Returns its switch port."""
         taken = {n["hba"]["switch_port"] for n in self.neighbours} | {self.host_port(f) for f in range(2)}
         free = [port for n in HOST_PORTS if (port := self._port(self.edge(fabric), n)) not in taken]
         port, number = self.random.choice(free), len(self.neighbours) + 41
@@ -123,7 +132,7 @@ class San:
                 "block_bytes": block_bytes,
                 "outstanding": outstanding,
                 "think_seconds": think_seconds,
-                "volume": _volume(number),
+                "volume": volume or number,
             }
         )
         return port
@@ -166,20 +175,27 @@ class San:
                 "seed": self.seed,
                 "load": self._load(),
                 "guest_disk": self._disk(),
+                "other_disks": [
+                    {"disk": {**self._disk(), "name": f"sd{'abcd'[number - 1]}"}, "volume": self._volume(number)}
+                    for number in range(2, self.volumes + 1)
+                ],
                 "guest_memory": None if self.memory_bytes is None else {"capacity_bytes": self.memory_bytes},
                 "host": {
                     "name": self.host,
                     "lun_queue_depth": self.lun_queue_depth,
                     "path_policy": self.path_policy,
-                    "hbas": [self._hba(fabric) for fabric in range(2)],
+                    "timeout_seconds": self.timeout_seconds,
+                    "hbas": [self._hba(fabric) for fabric in range(self.fabrics)],
                 },
-                "neighbours": self.neighbours,
-                "switches": [self._switch(f, place) for f in range(2) for place in range(self.hops + 1)],
-                "inter_switch_links": [link for fabric in range(2) for link in self._links(fabric)],
+                "neighbours": [{**n, "volume": self._volume(n["volume"])} for n in self.neighbours],
+                "switches": [self._switch(f, place) for f in range(self.fabrics) for place in range(self.hops + 1)],
+                "inter_switch_links": [link for fabric in range(self.fabrics) for link in self._links(fabric)],
                 "array": self._array(),
                 "other_arrays": [] if self.other_array is None else [{**self._other_array(), **self.other_array}],
-                "volume": {**_volume(1), "bandwidth_limit": self.bandwidth_limit, "iops_limit": self.iops_limit},
-                "paths": [self._path(fabric, which) for which in range(self.paths_each) for fabric in range(2)],
+                "volume": self._volume(1),
+                "paths": [
+                    self._path(fabric, which) for which in range(self.paths_each) for fabric in range(self.fabrics)
+                ],
                 "vcenter": {} if self.vcenter else None,
                 "ios_per_path": self.ios_per_path,
                 "burst_frames": self.burst_frames,
@@ -190,11 +206,13 @@ class San:
     def _load(self) -> dict[str, Any]:
         return {
             "virtual_machine": "sqlvm1",
-            "direction": self.direction,
+            "direction": self.direction if self.write_ratio is None else "mixed",
+            "write_ratio": self.write_ratio,
+            "jobs": self.jobs,
             "block_bytes": self.block_bytes,
             "outstanding_per_thread": self.outstanding,
             "threads": self.threads,
-            "ramp_seconds": 2,
+            "ramp_seconds": self.ramp_seconds,
             "measured_seconds": self.measured_seconds,
             "gap_seconds": 1,
             "user_seconds_per_io": self.cpu_seconds_per_io / 3,
@@ -259,6 +277,7 @@ class San:
             "model": "FA-X20R4",
             "access": self.access,
             "command_seconds": self.command_seconds,
+            "entry_seconds": self.entry_seconds,
             "parallel_servers": self.parallel_servers,
             "parallel_media": self.parallel_media,
             "cache_bytes": self.cache_bytes,
@@ -274,7 +293,7 @@ class San:
                     "credits": self.credits,
                     "damaged_frame_ratio": self.damaged_frame_ratio["array"] if (fabric, second) == (0, 0) else 0.0,
                 }
-                for fabric in range(2)
+                for fabric in range(self.fabrics)
                 for second in range(2)
             ],
         }
@@ -289,10 +308,15 @@ class San:
                 "switch_port": self.other_array_port(fabric, second),
                 "damaged_frame_ratio": 0.0,
             }
-            for port, (fabric, second) in zip(alike["ports"], product(range(2), range(2)), strict=True)
+            for port, (fabric, second) in zip(alike["ports"], product(range(self.fabrics), range(2)), strict=True)
         ]
         own = {"name": "fa2", "id": "6a2d1c8f-7b2e-4d66-8e1f-3c9a5e4b0d21", "volume": _volume(90), "ports": ports}
         return {**alike, **own}
+
+    def _volume(self, number: int) -> dict[str, Any]:
+        """A volume; those of the test have its limits."""
+        limits = {"bandwidth_limit": self.bandwidth_limit, "iops_limit": self.iops_limit}
+        return {**_volume(number), **(limits if number <= self.volumes else {})}
 
     def _target(self, fabric: int, second: int) -> str:
         return f"CT{fabric}.FC{second}"

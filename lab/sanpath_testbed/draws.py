@@ -1,0 +1,172 @@
+"""The score of draws of the generator as tables: by fault, by grade, by probability, and what could not be told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from statistics import mean, median
+
+from sanpath_testbed.outcome import Outcome
+from sanpath_testbed.relations import RELATIONS, meaning
+
+_HEAD = """## Draws
+
+Each case is drawn from one generator: topology x load x fault x decoys x what is read, and how coarsely. It counts
+only when the simulation confirms its label: more room at the place at fault moves throughput, more room at all the
+others together does not. Where nothing that is read can show the fault, the case is counted apart.
+
+AC@1: kind and element of the verdict are right. AC@3: the truth is among the first three suspects. Acquitted: nothing
+is said to limit although something does. Convicted: an element is accused that is not at fault. Open: it cannot tell,
+though what is read can. Brier: mean square of the difference between the first suspect's probability and its being
+right or not.
+"""
+_EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+_MODEL = 0.01
+"""What the model of frames on a link is good to."""
+
+
+def paper(outcomes: Sequence[Outcome]) -> str:
+    """What there is to say of draws without a defect and as they were drawn."""
+    told = [o for o in outcomes if o.tellable]
+    parts = [_HEAD, by_fault(told), _predictions(told), _untold([o for o in outcomes if not o.tellable])]
+    return "\n".join([part for part in (*parts, reliability(outcomes), _wrong(outcomes)) if part])
+
+
+def by_fault(outcomes: Sequence[Outcome]) -> str:
+    """The table of faults, and of all of them."""
+    head = ("fault", "draws", "AC@1", "AC@3", "acquitted", "convicted", "open", "Brier")
+    rows = [_row(fault, found) for fault, found in sorted(_grouped(outcomes, lambda o: o.fault or "").items())]
+    return _table(head, [*rows, _row("**all**", outcomes)])
+
+
+def _row(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
+    count = len(found)
+    return (
+        name,
+        str(count),
+        _ratio(sum(o.first for o in found), count),
+        _ratio(sum(o.in_three for o in found), count),
+        str(sum(o.acquitted for o in found)),
+        str(sum(o.convicted for o in found)),
+        str(sum(o.undecided for o in found)),
+        _brier(found),
+    )
+
+
+def _brier(found: Sequence[Outcome]) -> str:
+    squares = [o.brier for o in found if o.brier is not None]
+    return f"{mean(squares):.3f}" if squares else ""
+
+
+def _predictions(outcomes: Sequence[Outcome]) -> str:
+    checked = [(*o.predicted, o.reached) for o in outcomes if o.predicted and o.reached]
+    if not checked:
+        return ""
+    held = sum(low * (1 - _MODEL) <= reached <= high * (1 + _MODEL) for low, high, reached in checked)
+    width = median(high / low for low, high, _ in checked if low)
+    return (
+        f"What-if: relieved in the simulation, {held} of {len(checked)} reached what was predicted, give or take "
+        f"the 1 % that the model of frames on a link is good to; the interval's median width is a factor of "
+        f"{width:.2f}.\n"
+    )
+
+
+def _untold(outcomes: Sequence[Outcome]) -> str:
+    if not outcomes:
+        return ""
+    opened = sum(o.kind == "cannot_tell" for o in outcomes)
+    right, convicted = sum(o.first for o in outcomes), sum(o.convicted for o in outcomes)
+    acquitted = sum(o.acquitted for o in outcomes)
+    return (
+        f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open and {right} told "
+        f"rightly all the same; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
+    )
+
+
+def relations(outcomes: Sequence[Outcome]) -> str:
+    """How often kind and element stay where something changes that leaves the truth as it is."""
+    before = {o.seed: o for o in outcomes if o.relation is None and o.defect is None and o.fault is not None}
+    pairs = [(o, before[o.seed]) for o in outcomes if o.relation is not None and o.applies and o.seed in before]
+    if not pairs:
+        return ""
+    by_name: defaultdict[str, list[tuple[Outcome, Outcome]]] = defaultdict(list)
+    for changed, was in pairs:
+        by_name[changed.relation or ""].append((changed, was))
+    head = ("relation", "cases", "stayed", "right before", "right after")
+    rows = [_stayed(f"{name}: {meaning(name)}", by_name[name]) for name in RELATIONS if name in by_name]
+    lost = [
+        (
+            f"draw:{o.seed}",
+            o.relation or "",
+            o.fault or "",
+            _accuses(was),
+            _accuses(o),
+        )
+        for o, was in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
+        if not o.same_as(was)
+    ]
+    text = "## The same truth, told otherwise\n\n" + _table(head, [*rows, _stayed("**all**", pairs)])
+    return text + ("\n" + _table(("draw", "relation", "fault", "before", "after"), lost) if lost else "")
+
+
+def _stayed(name: str, pairs: Sequence[tuple[Outcome, Outcome]]) -> tuple[str, ...]:
+    found = [(o.same_as(was), was.first, o.first) for o, was in pairs]
+    return name, str(len(pairs)), *(_ratio(sum(column), len(pairs)) for column in zip(*found, strict=True))
+
+
+def _accuses(o: Outcome) -> str:
+    return f"{o.kind}: {', '.join(o.accused[:2])}" if o.accused else o.kind
+
+
+def reliability(outcomes: Sequence[Outcome]) -> str:
+    """How often the first suspect is the truth, by grade and by the probability that it was given."""
+    said = [o for o in outcomes if o.probability is not None]
+    if not said:
+        return ""
+    head = ("", "cases", "said", "right")
+    grades = [_reliable(f"grade {grade}", of) for grade, of in sorted(_grouped(said, lambda o: o.grade).items())]
+    bands = [
+        (low, high, [o for o in said if o.probability is not None and low <= o.probability < high])
+        for low, high in zip(_EDGES, (*_EDGES[1:], 2.0), strict=True)
+    ]
+    rows = [_reliable(f"{low:.2f} to {min(high, 1.0):.2f}", of) for low, high, of in bands if of]
+    return "### How far to trust the probability\n\n" + _table(head, [*grades, *rows])
+
+
+def _reliable(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
+    probability = mean(o.probability for o in found if o.probability is not None)
+    return name, str(len(found)), f"{probability:.3f}", f"{mean(o.lead_is_right for o in found):.3f}"
+
+
+def _wrong(outcomes: Sequence[Outcome]) -> str:
+    wrong = [o for o in outcomes if not o.first and (o.tellable or o.kind != "cannot_tell")]
+    if not wrong:
+        return ""
+    rows = [
+        (
+            f"draw:{o.seed}",
+            o.fault or "",
+            f"{o.kind} ({o.grade})",
+            "; ".join(o.suspects[:3]),
+            "" if o.tellable else "no",
+        )
+        for o in sorted(wrong, key=lambda o: (o.fault or "", o.seed))
+    ]
+    head = ("draw", "fault", "verdict", "suspects", "tellable")
+    return "### Draws that it got wrong\n\n" + _table(head, rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _grouped(found: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+    groups: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for o in found:
+        groups[key(o)].append(o)
+    return groups
+
+
+def _ratio(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else ""

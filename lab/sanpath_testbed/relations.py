@@ -1,0 +1,286 @@
+"""Changes of a case that leave its truth as it is: the same truth should get the same verdict (metamorphic tests)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sanpath_lab.generator import Drawn
+from sanpath_lab.generator.confirm import confirmed
+from sanpath_lab.generator.faults import FAULTS, tells
+from sanpath_lab.generator.reading import Reading, Source
+from sanpath_lab.scenario import FcPort, Neighbour, OtherDisk, Scenario, Volume
+from sanpath_testbed.defects import Defect
+
+_LINK_GIGABITS = (1, 2, 4, 8, 16, 32)
+_COARSER = Reading(frozenset(), 5.0, 10.0, 24.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is recorded in place of a draw: another scenario, what of it is read, what goes wrong on the way.
+
+    `counted_low`: the switch all of whose ports count 3 % too little. `names`: what was renamed, new name → old.
+    """
+
+    scenario: Scenario
+    reading: Reading
+    defect: Defect | None = None
+    counted_low: str | None = None
+    names: Mapping[str, str] | None = None
+
+    def old_name(self, entity: str) -> str:
+        """What an element was called before it was renamed."""
+        return renamed(entity, self.names or {})
+
+
+Relation = Callable[[Drawn], Variant | None]
+"""The variant of a draw; None: the draw has nothing that could be changed so."""
+
+
+def variant(name: str, drawn: Drawn) -> Variant | None:
+    """The variant of a draw by a relation; None: there is none whose truth is the same, as far as the simulation
+    confirms it, and that can be told as well.
+
+    Raises KeyError: there is no such relation.
+    """
+    made = RELATIONS[name](drawn)
+    if made is None or drawn.tellable != tells(drawn.fault, made.reading, made.scenario):
+        return None
+    if name not in _TO_CONFIRM:
+        return made
+    fault = FAULTS[drawn.fault]
+    return made if confirmed(made.scenario, fault.relief, fault.waits) is not None else None
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text with every name in it replaced that is a word of its own.
+
+    >>> renamed("link:esx7/vmhba2--sw1/0/1", {"sw1": "blue"})
+    'link:esx7/vmhba2--blue/0/1'
+    """
+    if not names:
+        return text
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda found: names[found[0]], text)
+
+
+def _as_drawn(drawn: Drawn, scenario: Scenario) -> Variant:
+    return Variant(scenario, drawn.reading)
+
+
+def _with_load(drawn: Drawn, **changes: object) -> Variant:
+    load = drawn.scenario.load.model_copy(update=changes)
+    return _as_drawn(drawn, drawn.scenario.model_copy(update={"load": load}))
+
+
+def _idle_host(drawn: Drawn) -> Variant | None:
+    """Another host that does next to nothing."""
+    return _another_host(drawn, outstanding=1, think_seconds=5.0)
+
+
+def _busy_host(drawn: Drawn) -> Variant | None:
+    """Another host with some I/O on the ports of the test."""
+    return _another_host(drawn, outstanding=2, think_seconds=0.02)
+
+
+def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Variant | None:
+    scenario = drawn.scenario
+    first = scenario.host.hbas[0].switch_port
+    edge = next(switch for switch in scenario.switches if first in switch.ports)
+    ends = (end for link in scenario.inter_switch_links for end in link.ends)
+    taken = {*(device.switch_port for device in scenario.devices), *ends}
+    free = [port for port in edge.ports if port not in taken]
+    if not free:
+        return None
+    hba = FcPort(
+        name="vmhba2",
+        wwpn="21:00:00:24:ff:00:02:77",
+        capable_gigabit=16,
+        switch_port=free[0],
+        credits=scenario.host.hbas[0].credits,
+    )
+    neighbour = Neighbour(
+        name="esx77",
+        hba=hba,
+        target=scenario.active_paths[0].target,
+        volume=_like(scenario.volume, 77, limited=False),
+        direction=scenario.truth.direction,
+        block_bytes=8192,
+        outstanding=outstanding,
+        think_seconds=think_seconds,
+    )
+    return _as_drawn(drawn, scenario.model_copy(update={"neighbours": (*scenario.neighbours, neighbour)}))
+
+
+def _like(volume: Volume, number: int, limited: bool = True) -> Volume:
+    """A volume like another one, with a number of its own."""
+    limits = {} if limited else {"bandwidth_limit": None, "iops_limit": None}
+    own = {
+        "name": f"vol{number:02}",
+        "id": f"{volume.id[:-2]}{number:02x}",
+        "serial": f"{volume.serial[:-2]}{number:02X}",
+        "lun": number,
+    }
+    return volume.model_copy(update={**own, **limits})
+
+
+def _split(drawn: Drawn) -> Variant | None:
+    """The job in two that do half of it each."""
+    load = drawn.scenario.load
+    if all(threads % 2 == 0 for threads in load.threads):
+        return _with_load(drawn, jobs=2 * load.jobs, threads=tuple(threads // 2 for threads in load.threads))
+    if load.outstanding_per_thread % 2 == 0:
+        return _with_load(drawn, jobs=2 * load.jobs, outstanding_per_thread=load.outstanding_per_thread // 2)
+    return None
+
+
+def _split_volumes(drawn: Drawn) -> Variant | None:
+    """The same on two volumes; each has a queue and limits of its own."""
+    split = _split(drawn)
+    if split is None or split.scenario.other_disks or split.scenario.vcenter is not None:
+        return None
+    scenario = split.scenario
+    disk = scenario.guest_disk.model_copy(update={"name": "sdb"})
+    other = OtherDisk(disk=disk, volume=_like(scenario.volume, 2))
+    alike = {"lun:sqlvm1/sda": "lun:sqlvm1/sdb", "volume:fa1/vol01": "volume:fa1/vol02"}
+    truth = scenario.truth
+    more = tuple(alike[name] for name in truth.bottlenecks if name in alike)
+    truth = truth.model_copy(update={"bottlenecks": (*truth.bottlenecks, *more)})
+    return replace(split, scenario=scenario.model_copy(update={"other_disks": (other,), "truth": truth}))
+
+
+def _mixed(drawn: Drawn) -> Variant | None:
+    """30 % of the I/Os go the other way."""
+    load = drawn.scenario.load
+    if load.direction == "mixed":
+        return None
+    return _with_load(drawn, direction="mixed", write_ratio=0.3 if load.direction == "read" else 0.7)
+
+
+def _one_step(drawn: Drawn) -> Variant | None:
+    """The last step alone."""
+    threads = drawn.scenario.load.threads
+    return _with_load(drawn, threads=threads[-1:]) if len(threads) > 1 else None
+
+
+def _step_twice(drawn: Drawn) -> Variant:
+    """The last step a second time."""
+    threads = drawn.scenario.load.threads
+    return _with_load(drawn, threads=(*threads, threads[-1]))
+
+
+def _other_names(drawn: Drawn) -> Variant:
+    """Every source and host has another name, and they are listed in the reverse order."""
+    scenario = drawn.scenario
+    arrays = {array.name: f"store-{number}" for number, array in enumerate(reversed(scenario.arrays), 1)}
+    switches = {switch.name: f"blue{number}" for number, switch in enumerate(reversed(scenario.switches), 1)}
+    names = {**arrays, **switches, scenario.host.name: "node9"}
+    other = Scenario.model_validate_json(renamed(scenario.model_dump_json(), names))
+    other = other.model_copy(update={"switches": other.switches[::-1], "name": scenario.name})
+    return Variant(other, drawn.reading, names={new: old for old, new in names.items()})
+
+
+def _half_the_rate(drawn: Drawn) -> Variant | None:
+    """Everything takes twice as long."""
+    scenario = drawn.scenario
+    gigabits = [device.capable_gigabit for device in scenario.devices]
+    gigabits += [switch.gigabit for switch in scenario.switches]
+    gigabits += [link.gigabit for link in scenario.inter_switch_links]
+    if min(gigabits) == _LINK_GIGABITS[0]:
+        return None
+    slower = _slowed(scenario.model_dump())
+    return _as_drawn(drawn, Scenario.model_validate(slower))
+
+
+_TIMES = (
+    "minimum_seconds",
+    "tail_seconds",
+    "command_seconds",
+    "entry_seconds",
+    "cached_seconds",
+    "submit_seconds",
+    "forwarding_seconds",
+    "think_seconds",
+    "timeout_seconds",
+    "user_seconds_per_io",
+    "system_seconds_per_io",
+)
+_RATES = ("destage_bytes_per_second", "bandwidth_limit", "iops_limit", "ios_per_second")
+_GIGABITS = ("capable_gigabit", "gigabit")
+
+
+def _slowed(part: object) -> object:
+    """The same document with times doubled, and rates and speeds halved."""
+    if isinstance(part, Mapping):
+        return {name: _slowed_value(name, value) for name, value in part.items()}
+    return [_slowed(each) for each in part] if isinstance(part, list | tuple) else part
+
+
+def _slowed_value(name: str, value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name in _TIMES:
+            return 2 * value
+        if name in _RATES:
+            return type(value)(value / 2)
+        return _LINK_GIGABITS[_LINK_GIGABITS.index(int(value)) - 1] if name in _GIGABITS else value
+    return _slowed(value)
+
+
+def _other_clocks(drawn: Drawn) -> Variant:
+    """The clocks of load and array are off."""
+    return Variant(drawn.scenario, drawn.reading, "skew")
+
+
+def _coarser(drawn: Drawn) -> Variant | None:
+    """Switches and arrays are polled less often."""
+    if drawn.reading.switch_seconds is not None:
+        return None
+    seconds = max(_COARSER.measured_seconds, drawn.scenario.load.measured_seconds)
+    made = _with_load(drawn, measured_seconds=seconds)
+    return replace(made, reading=replace(_COARSER, unread=drawn.reading.unread))
+
+
+def _dropped(drawn: Drawn) -> Variant | None:
+    """A source without which the fault can still be told is not read."""
+    sources: Sequence[Source] = ("array", "switches", "host")
+    spare = [source for source in sources if source not in FAULTS[drawn.fault].seen_by]
+    if drawn.reading.unread or not spare or not drawn.tellable:
+        return None
+    unread = frozenset((spare[drawn.seed % len(spare)],))
+    return Variant(drawn.scenario, replace(drawn.reading, unread=unread))
+
+
+def _counted_low(drawn: Drawn) -> Variant:
+    """A switch counts 3 % of the bytes too little."""
+    ports = [name.removeprefix("switch_port:") for name in drawn.scenario.truth.bottlenecks]
+    there_are = {port: switch.name for switch in drawn.scenario.switches for port in switch.ports}
+    first = drawn.scenario.host.hbas[0].switch_port
+    low = next((there_are[port] for port in ports if port in there_are), there_are[first])
+    return Variant(drawn.scenario, drawn.reading, counted_low=low)
+
+
+RELATIONS: Mapping[str, Relation] = {
+    "idle-host": _idle_host,
+    "busy-host": _busy_host,
+    "split": _split,
+    "split-volumes": _split_volumes,
+    "mixed": _mixed,
+    "one-step": _one_step,
+    "step-twice": _step_twice,
+    "other-names": _other_names,
+    "half-the-rate": _half_the_rate,
+    "other-clocks": _other_clocks,
+    "coarser": _coarser,
+    "dropped": _dropped,
+    "counted-low": _counted_low,
+}
+"""Every relation by name."""
+_TO_CONFIRM = frozenset(("idle-host", "busy-host", "split", "split-volumes", "mixed", "half-the-rate"))
+"""Those that change what happens in the heaviest step."""
+
+
+def meaning(name: str) -> str:
+    """What a relation changes, in a few words."""
+    return (RELATIONS[name].__doc__ or "").split(";")[0].strip().rstrip(".")
