@@ -63,7 +63,7 @@ _SAME_PLATEAU = 0.06
 _NO_WEIGHT = 0.01
 _REPEATED = 0.25
 """What another step of the same plateau adds: its evidence is not independent."""
-_TEMPERATURE = 0.65
+_TEMPERATURE = 0.8
 """Readings are not independent of each other: by the reliability of the verdicts on drawn cases."""
 
 
