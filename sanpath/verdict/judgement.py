@@ -30,8 +30,8 @@ _EXCLUDED = 0.55
 """The same for what no reading speaks for, but that nothing else accounts for the wait."""
 _ACQUITS = 0.7
 """The same for saying that nothing limits: whoever reads that stops looking."""
-_SURE: Sequence[tuple[float, Grade]] = ((0.97, "A"), (0.85, "B"))
-"""Probability from which on a verdict has a grade."""
+_SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 3, "B"))
+"""Probability and whole windows of the slowest source from which on a verdict has a grade."""
 _COINCIDENT = 0.1
 """Links whose probability is at least this share of the most probable one's are full with it."""
 _QUEUEING = 0.2
@@ -42,7 +42,7 @@ _TELLING = ("link", "data_sheet")
 """Kinds of claims whose reading says how far what is known is used."""
 _COUNTED = 2.0
 """Log-likelihood ratio of a reading that is evidence by itself."""
-_ALONE = 0.95
+_ALONE = 0.85
 """What one step is worth that nothing confirms."""
 _MOST = 8
 
@@ -70,7 +70,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
         judged = Judgement(load, kind, "C", (), because, decision, table.windows)
     else:
         because = (*conclusion.because, *why_not)
-        grade, bottlenecks = _grade(probability), conclusion.bottlenecks
+        grade, bottlenecks = _grade(probability, table.windows), conclusion.bottlenecks
         judged = Judgement(load, kind, grade, bottlenecks, because, decision, table.windows, conclusion.following)
     if kind == "cannot_tell":
         # Nothing is claimed: that the most probable suspect is the one is what may still be right.
@@ -172,8 +172,8 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
     )
 
 
-def _grade(probability: float) -> Grade:
-    return next((grade for least, grade in _SURE if probability >= least), "C")
+def _grade(probability: float, windows: int) -> Grade:
+    return next((grade for least, few, grade in _SURE if probability >= least and windows >= few), "C")
 
 
 def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
@@ -183,5 +183,5 @@ def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
 
 
 def _known(windows: int) -> float:
-    """How much of a step its whole windows tell: four of them tell nearly all, one or two little."""
-    return 1 - 0.6 / (1 + exp(3 * (min(windows, 20) - 2.9)))
+    """How much of a step its whole windows tell: one of them may be a ramp or a job of somebody else's."""
+    return 1 - 0.2 * exp(1 - max(1, windows))
