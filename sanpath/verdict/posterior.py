@@ -154,9 +154,11 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
     lowest = max(claim.explains, default=-1)
     total = 0.0
     if claim.verdict == "demand_limited":
-        # Why an I/O takes as long as it does is another question than why there are no more of them.
+        # Why an I/O takes as long as it does is another question than why there are no more of them: it may be
+        # slow nowhere, at one place, or at several.
         strays = [_stray(segment) for segment in table.segments]
-        return log((prod(strays) + prod((stray + 1) / 2 for stray in strays)) / 2)
+        once = sum(prod(strays) / stray for stray in strays) / max(1, len(strays))
+        return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
     for index, segment in enumerate(table.segments):
         if index in claim.also:
             total += log((_limiting(segment, _HARDLY) + _stray(segment)) / 2)

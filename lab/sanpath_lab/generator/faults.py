@@ -23,7 +23,8 @@ class Fault:
     `waits`: throughput is what is in flight over the latency, so that whatever takes time of an I/O counts, and
     only the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell
     it. `grows`: of a saturated array whose wait is a part of what it calls service, only how that grows from step
-    to step tells. `decoys`: whether other hosts may keep their own places busy. `one_change`: relieving it is one
+    to step tells. `decoys`: whether other hosts may keep their own places busy: not where that would hold up I/Os of a
+    test that nothing limits, of which nobody may say that nothing waits. `one_change`: relieving it is one
     change that a what-if predicts.
     """
 
@@ -49,8 +50,8 @@ FAULTS: Mapping[str, Fault] = {
     "vdisk-queue": Fault(end_faults.vdisk_queue, ("host queues",), ("host",), waits=True, one_change=True),
     "generator-cpu": Fault(end_faults.generator_cpu, ("generator",), ()),
     "concurrency": Fault(end_faults.concurrency, ("in flight",), ("array", "host"), waits=True),
-    "demand": Fault(end_faults.demand, ("rate",), ()),
-    "healthy": Fault(end_faults.healthy, ("rate",), ()),
+    "demand": Fault(end_faults.demand, ("rate",), (), decoys=False),
+    "healthy": Fault(end_faults.healthy, ("rate",), (), decoys=False),
     "controller": Fault(array_faults.controller, ("controller",), ("array",)),
     "media": Fault(array_faults.media, ("media",), ("array",), grows=True),
     "write-cache": Fault(array_faults.write_cache, ("write cache",), ("array",)),

@@ -22,6 +22,8 @@ from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
+_HELD = 0.5
+"""Share of the longest wait for a limit from which on a volume is held by its own."""
 _UNSEEN = -0.5
 """Log-odds of what nobody looks into, against what has a counter of its own that could have shown it."""
 _UNCOUNTED = -1.2
@@ -83,7 +85,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = max(0.0, at_limit(reached[2])) if reached is not None else 0.0
-        entity = reached[0] if reached is not None else str((row or {})["entity"])
+        entity = reached[0] if reached is not None else _held(table)[0]
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not say how long I/Os wait for its limits may hold them back all the same.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2]), reached[0]
@@ -99,7 +101,8 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
 def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     """A limit that was set is reached; of which volume is said where that volume stands at its limit."""
     facts, load, row = table.facts, table.load, table.array
-    entity, limit = (_reached_limit(facts, load) or (str(named[0].entity), "a QoS limit"))[:2]
+    reached, held = _reached_limit(facts, load), _held(table)
+    entity, limit = (reached or (str(named[0].entity), "a QoS limit"))[:2]
     because = (f"{limit} of {entity} is reached",)
     if row is not None and row["qos_limit_seconds"]:
         waited = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
@@ -111,11 +114,26 @@ def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
+        coincident=held[1:] if entity == held[0] else (),
         wait_at=wait_at(facts, load, entity),
         because=because,
         overturn_if=("no time waited for a QoS limit at the same IOPS",),
     )
     return Conclusion((bottleneck,), because)
+
+
+def _held(table: PlaceTable) -> tuple[str, ...]:
+    """The load's volumes whose I/Os wait for a limit, the longest first; the array's row where no volume tells."""
+    volumes = targets_of(table.facts.topology, *table.load.roots)[1]
+    rows = table.facts.tables["volume"].select(step=table.load.step, direction=table.load.direction)
+    waits = {
+        str(row["entity"]): number(row, "qos_limit_seconds")
+        for row in rows
+        if row["entity"] in volumes and row["qos_limit_seconds"]
+    }
+    most = max(waits.values(), default=0.0)
+    held = sorted((v for v in waits if waits[v] >= _HELD * most), key=lambda volume: (-waits[volume], volume))
+    return tuple(held) or (str((table.array or {})["entity"]),)
 
 
 def _saturated(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:

@@ -24,6 +24,8 @@ _FULL_BY_CHANCE = 0.05
 """Density of elements that are full and limit nothing: behind a cap just as large, or full beside another one."""
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
+_NOT_ONE = 6.0
+_BY_HAND = 0.7
 _FLOOR = 1e-3
 """Nothing that was read is impossible: counters are wrong, too."""
 
@@ -95,3 +97,11 @@ def stall_weight(stall: float) -> float:
     """Log-likelihood ratio of a share of time without credit: ports of a sound fabric wait a few percent of it at
     most, an exponential tail, against any share. It may stall and hold nobody up: more than four it never tells."""
     return min(4.0, stall / _USUAL_STALL + log(_USUAL_STALL))
+
+
+def full_queue(slots: float) -> float:
+    """Log-likelihood ratio of a queue that lets this many I/Os through at once and nobody reads: the time below it
+    times throughput (Little). None lets through less than one; drivers let through some dozens by default, so that
+    a few are somebody's setting."""
+    few = min(slots, 10.0)
+    return -_NOT_ONE / (1 + exp((few - 0.8) / 0.06)) - _BY_HAND / (1 + exp(few - 4))

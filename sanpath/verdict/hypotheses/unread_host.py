@@ -8,7 +8,7 @@ from functools import partial
 from sanpath.facts.planes import path_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, full_queue
 from sanpath.verdict.model import Bottleneck, Kind
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
@@ -23,8 +23,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("array_door") or table.indices("fabric", "below")
     if not explains:
         return
+    slots = tuple(_slots(table, max(explains)))
     if _is_unread(table):
-        evidence = (Evidence("how long I/Os wait in the host was not read", 0.0),)
+        evidence = (Evidence("how long I/Os wait in the host was not read", 0.0), *slots)
         lun, conclude = _lun(table), partial(_conclude, table)
         # Which of the host's LUNs carries the load may not be known: then none is accused.
         kind: Kind = "cannot_tell" if lun is None else "bottleneck"
@@ -41,12 +42,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         weight, entity = at_limit(number(row, "queue_filled_ratio"), _DEPTH_ERROR), str(row["entity"])
         # What waits for a slot of the adapter waits in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
+        slots = ()
     elif ports:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
     else:
         return
-    evidence = (Evidence(words, weight),)
+    evidence = (Evidence(words, weight), *slots)
     yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table), _ADAPTER)
+
+
+def _slots(table: PlaceTable, index: int) -> Iterator[Evidence]:
+    """How many I/Os would be let through, if what lies below was timed."""
+    if table.array is not None and index + 1 < len(table.segments):
+        slots = table.passing(index)
+        yield Evidence(f"{slots:.1f} I/Os are below it in the mean", full_queue(slots))
 
 
 def _is_unread(table: PlaceTable) -> bool:

@@ -54,6 +54,13 @@ class PlaceTable:
         """Where commands wait behind frames that wait."""
         return self.indices("array_door") - self.transfer
 
+    def passing(self, index: int) -> float:
+        """I/Os of both directions that are below a segment in the mean: throughput times the time below it, the
+        other direction as much as its share of the I/Os in flight."""
+        below = sum(segment.middle for segment in self.segments[index + 1 :])
+        here = self.load.ops_per_second * below / max(self.load.in_flight_measured, 1e-9)
+        return here * _in_flight(self.facts, self.load.step)
+
     def indices(self, *kinds: str) -> frozenset[int]:
         """Which segments are of these kinds."""
         return frozenset(i for i, segment in enumerate(self.segments) if segment.kind in kinds)
