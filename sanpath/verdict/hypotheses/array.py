@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import log
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -22,6 +23,8 @@ from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
+_USUAL_CAP = 0.01
+"""Mean share of the latency that waits for a limit that is not reached: bursts that are smoothed."""
 _HELD = 0.5
 """Share of the longest wait for a limit from which on a volume is held by its own."""
 _UNSEEN = -0.5
@@ -84,7 +87,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     if explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = max(0.0, at_limit(reached[2])) if reached is not None else 0.0
+        weight = max(0.0, at_limit(reached[2])) if reached is not None else _waits_for_cap(waited, table)
         entity = reached[0] if reached is not None else _held(table)[0]
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not say how long I/Os wait for its limits may hold them back all the same.
@@ -96,6 +99,11 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     yield Claim(
         "configured_cap", entity.partition(":")[0], entity, explains, evidence, "saturates", partial(_capped, table)
     )
+
+
+def _waits_for_cap(waited: float, table: PlaceTable) -> float:
+    """Log-likelihood ratio of a wait for a limit: where none is reached it is next to nothing, else any share."""
+    return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
 
 
 def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
