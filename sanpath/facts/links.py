@@ -6,6 +6,7 @@ test's bytes. The shares are measured, so it holds for any path policy as long a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -14,6 +15,7 @@ from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.shares import (
+    LOADED,
     OVERHEAD_TOLERANCE,
     Shares,
     cables_of_test,
@@ -28,6 +30,7 @@ from sanpath.facts.under_test import platform_of_hosts
 from sanpath.facts.ways import usable_ways
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
+from sanpath.topology.open_ends import open_ends
 from sanpath.topology.paths import Cable, IoPath, cables, io_paths, switch_of
 
 FULL = 0.95
@@ -113,8 +116,11 @@ def link_rows(
     cabled = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
     paths = usable_ways(topology, loads, cabled, samples)
     between = {cable.id: cable for path in cabled for cable in path.cables if cable.side == "switch"}
-    known = [*cables(topology), *between.values()]
+    open_links = [] if cabled else open_ends(topology, sorted({root for f in loads for root in f.roots}))
+    known = [*cables(topology), *between.values(), *open_links]
     mine = cables_of_test(topology, loads, paths, known)
+    for cable in open_links:
+        mine.setdefault(cable.group, set()).add(cable.id)
     crossed = crossings(paths)
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
@@ -127,7 +133,10 @@ def link_rows(
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 told = operations_by_target(topology, paths, samples, step.name)
-                shares = shares_of_test(sizes, load.bytes_per_second * overhead, mine, told, crossed)
+                moved = load.bytes_per_second * overhead
+                shares = shares_of_test(sizes, moved, mine, told, crossed) | _only_way(
+                    topology, open_links, sizes, moved
+                )
             for port in ports:
                 cable = port.cable
                 yield {
@@ -137,6 +146,18 @@ def link_rows(
                     "naa": naa,
                     "platform": platform,
                 }
+
+
+def _only_way(topology: Topology, open_links: Sequence[Cable], sizes: Mapping[Cable, float], test: float) -> Shares:
+    """Of links on ways that cannot be followed: the only busy one of a switch carries the test, and of several nobody
+    knows which one does."""
+    busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
+    for cable in open_links:
+        if sizes.get(cable, 0.0) >= LOADED * test > 0:
+            busy[switch_of(topology, cable.switch_port)].append(cable)
+    one = {here[0] for here in busy.values() if len(here) == 1 and sizes[here[0]] * OVERHEAD_TOLERANCE >= test}
+    several = {cable for here in busy.values() for cable in here} - one
+    return {cable.id: 1.0 for cable in one} | {cable.id: None for cable in several}
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
@@ -252,6 +273,8 @@ def _ends(topology: Topology, cable: Cable, direction: Direction) -> tuple[str |
     """The switch or device that sends the frames of a direction, and the one that takes them."""
     near = switch_of(topology, cable.switch_port)
     far = switch_of(topology, cable.device) if cable.side == "switch" else None if cable.uplink_of else cable.device
+    if cable.device == cable.switch_port:
+        far = None  # Nobody knows where it leads.
     return (near, far) if cable.counter(direction) == "tx" else (far, near)
 
 

@@ -1,0 +1,54 @@
+"""A switch between host and array is not read: what the others count of their links to it still tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.verdict.model import Diagnosis
+from tests.support.recording import RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast
+
+BLOCK = 32 * 2076.0
+
+
+@dataclass(slots=True)
+class HalfRead(San):
+    """Nobody reads sw2, where the array is."""
+
+    def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
+        if name != "sw2":
+            San._switch(self, out, name, last)
+
+
+def told(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float = 8) -> Diagnosis:
+    ports = [fast(HOST_PORT), replace(fast(ARRAY_PORT), on="sw2")]
+    san = HalfRead(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True, isl_speed=isl_speed)
+    for in_flight in (16, 128):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(ops, in_flight / ops),
+            seconds=30,
+            ports={"fc1/7": (ops * BLOCK, NOTHING), "sw1/fc1/31": (ops * BLOCK, NOTHING)},
+            array={"read": AtArray(0.0004, san=transfer_share * in_flight / ops)},
+        )
+    return diagnose(san.write())
+
+
+def test_the_port_that_leads_there_is_named_when_it_is_full(tmp_path: Path) -> None:
+    """12,590 reads a second are 836.4 MB/s counted; 8GFC carries 836.7."""
+    found = told(tmp_path, 12590, 0.8)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.kind == "link"
+    assert "sw1/fc1/31" in bottleneck.entity
+    assert bottleneck.utilisation == pytest.approx(836.4 / 850, rel=1e-2)
+
+
+def test_it_is_not_named_when_it_has_room(tmp_path: Path) -> None:
+    found = told(tmp_path, 12590, 0.8, isl_speed=32)
+    assert all("fc1/31" not in bottleneck.entity for bottleneck in found.verdict.bottlenecks)
