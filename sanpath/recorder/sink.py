@@ -89,6 +89,8 @@ class Sink:
                     print(f"sanpath: cannot write the recording, {waiting}: {reason(error)}", file=sys.stderr)
             self._failed = reason(error)
             return
+        if self._failed:
+            self._warn(f"the recording could not be written for a while: {self._failed}")
         self._failed = ""
         self._tell_lost()
 
@@ -110,9 +112,12 @@ class Sink:
     def _tell_lost(self) -> None:
         with self._lock:
             lost, self._lost = self._lost, 0
-        if lost and self._clock is not None:
+        if lost:
+            self._warn(f"{lost} rows were lost: the recording could not be written for too long")
+
+    def _warn(self, text: str) -> None:
+        if self._clock is not None:
             now = self._clock.now_us()
-            text = f"{lost} rows were lost: the recording could not be written for too long"
             self.take(RECORDER, now, Event(now, "data-warning", {"text": text}))
 
     def _swap(self) -> list[Taken]:
