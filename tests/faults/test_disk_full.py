@@ -24,7 +24,7 @@ DISK_KILOBYTES = 400
 CONFIG = "sources: [{name: good, collector: healthy, every_seconds: 0.2}]\n"
 FILL = "dd if=/dev/zero of=$DISK/ballast bs=1k 2>/dev/null"
 MESSAGE = "sanpath: cannot write the recording"
-WRITTEN = "the recording could not be written for a while: "
+WRITTEN = "the recording could not be written for a while, and is whole: "
 PAGE_KILOBYTES = 4
 """A file of tmpfs takes a page at least."""
 
