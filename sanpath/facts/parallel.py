@@ -50,6 +50,7 @@ class Part:
         """Whole steps of its counters and of its gauges."""
         recording = Recording(self.recording)
         recording.unreadable |= self.left_out
+        recording.checked = True
         recording.since_us = self.since_us
         counters, gauges = apart(self.recorded)
         with closing(recording.connect(threads=1)) as connection:

@@ -7,26 +7,31 @@ import contextlib
 import re
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
 from sanpath.errors import UsageError
 from sanpath.plugin import WrappedCommand
+from sanpath.recorder.background import in_background
+from sanpath.recorder.load_output import END_SECONDS, LoadOutput
 from sanpath.recorder.processes import environment, marked, signal_all, signal_group
 from sanpath.recorder.reading import OutputReading
+from sanpath.recorder.spool import PART_BYTES
 
 TAIL_SECONDS = 0.1
 INTERRUPT_SECONDS = 5.0
 TERMINATE_SECONDS = 2.0
+_PARTS = 16
 
 
 class Load:
-    """One load command. Its output goes straight into files of `folder`, so it never waits for a reader. `run_id`:
-    of the recording."""
+    """One load command. Its output goes into memory and from there into files of `folder`: it waits for no reader and
+    for no disk. `run_id`: of the recording."""
 
     def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path, run_id: str):
         self._command, self._reading = command, reading
-        self._output, self._errors = folder / "output", folder / "errors"
+        self._folder = folder
         self._stale: int | None = None
         # Unique among recordings: nobody else's load may be taken for this one.
         self._mark, self._run_id = f"{source}@{folder}", run_id
@@ -37,57 +42,56 @@ class Load:
         """Start it in a process group of its own. Raises UsageError when it cannot be started, or its output kept."""
         # A file of an earlier run under the name that the generator will write to is not its output.
         self._stale = _changed(self._followed)
-        with self._opened(self._output) as out, self._opened(self._errors) as err:
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *self._command.argv,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    env=environment(self._mark, self._run_id),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise UsageError(f"{self._command.argv[0]}: cannot be started: {error.strerror}") from error
+        self._output = LoadOutput(self._folder, self._reading.tell)
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=self._output.output.descriptor,
+                stderr=self._output.errors.descriptor,
+                env=environment(self._mark, self._run_id),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._output.close()
+            raise UsageError(f"{self._command.argv[0]}: cannot be started: {error.strerror}") from error
+        self._output.guard(self._process.pid)
         self._reading.event("load-started", {"command": " ".join(without_credentials(self._command.argv))})
 
     async def follow(self) -> int:
         """Read until it has ended. Returns its exit code, 128 + n after signal n."""
         assert self._process is not None, "start() comes first"  # noqa: S101 - a misuse by the recorder itself
         wait = asyncio.ensure_future(self._process.wait())
-        with self._errors.open("rb") as errors:
-            output: BinaryIO | None = None
-            while True:
-                ended = wait.done()
-                if output is None and _changed(self._followed) != self._stale:
-                    with contextlib.suppress(OSError):  # Another user's file: tried again.
-                        output = self._followed.open("rb")
-                self._read(output, errors)
-                if ended:
+        file: BinaryIO | None = None
+        while True:
+            ended = wait.done()
+            if file is None and self._followed is not None and _changed(self._followed) != self._stale:
+                with contextlib.suppress(OSError):  # Another user's file: tried again.
+                    file = self._followed.open("rb")
+            # A load that says more than can be read must not hold what looks for its end.
+            for _ in range(_PARTS if not ended else sys.maxsize):
+                if not await self._read(file):
                     break
-                await asyncio.wait([wait], timeout=TAIL_SECONDS)
-            if output is not None:
-                output.close()
+            if ended:
+                break
+            await asyncio.wait([wait], timeout=TAIL_SECONDS)
         status = wait.result()
         await self._end_leftovers(killed=status < 0)
         code = 128 - status if status < 0 else status
-        self._reading.finish()
-        if output is not None and self._command.output_file:
+        await self._reading.finish()
+        if file is not None and self._followed is not None:
+            file.close()
             with contextlib.suppress(OSError):  # Gone or unreadable by now: what was read of it is recorded.
-                shutil.copyfile(self._followed, self._output.with_name("output-file"))
+                shutil.copyfile(self._followed, self._folder / "output-file")
+        with contextlib.suppress(TimeoutError):  # Both disks hang, the recording's and that of temporary files.
+            await in_background(self._output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code})
         return code
 
-    def _opened(self, file: Path) -> BinaryIO:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            return file.open("wb")
-        except OSError as error:  # Disk full.
-            raise UsageError(f"{file}: the output of the load cannot be kept: {error.strerror}") from error
-
     @property
-    def _followed(self) -> Path:
-        return Path(self._command.output_file) if self._command.output_file else self._output
+    def _followed(self) -> Path | None:
+        """The file that the load writes what is read, None: its standard output."""
+        return Path(self._command.output_file) if self._command.output_file else None
 
     async def interrupt(self) -> None:
         """End it and its children: as Ctrl-C would, then harder."""
@@ -121,15 +125,20 @@ class Load:
                     await asyncio.sleep(TAIL_SECONDS)
         self.kill()
 
-    def _read(self, output: BinaryIO | None, errors: BinaryIO) -> None:
-        if added := output.read() if output is not None else b"":
-            self._reading.feed(added)
-        self._reading.show(errors.read())
+    async def _read(self, file: BinaryIO | None) -> bool:
+        """Read a part of what was added. Returns whether there may be more."""
+        said, errors = self._output.output.take(), self._output.errors.take()
+        if self._followed is not None:
+            said = file.read(PART_BYTES) if file is not None else b""
+        if said:
+            await self._reading.feed(said)
+        self._reading.show(errors)
+        return bool(said or errors)
 
 
-def _changed(path: Path) -> int | None:
+def _changed(path: Path | None) -> int | None:
     try:
-        return path.stat().st_mtime_ns
+        return path.stat().st_mtime_ns if path is not None else None
     except OSError:
         return None
 

@@ -89,8 +89,8 @@ class Sink:
                     print(f"sanpath: cannot write the recording, {waiting}: {reason(error)}", file=sys.stderr)
             self._failed = reason(error)
             return
-        self._failed = ""
-        self._tell_lost()
+        failed, self._failed = self._failed, ""
+        self._tell_lost(failed)
 
     def flush_at_once(self, seconds: float) -> None:
         """Write what waits, for at most `seconds`, while the loop stands still: for an end at once."""
@@ -107,12 +107,18 @@ class Sink:
             now = self._clock.now_us()
             self.take(RECORDER, now, Event(now, "clock-jump", {"seconds": round(jump, 3)}))
 
-    def _tell_lost(self) -> None:
+    def _tell_lost(self, failed: str) -> None:
+        """Record what came of a time when nothing could be written."""
         with self._lock:
             lost, self._lost = self._lost, 0
-        if lost and self._clock is not None:
+        if lost:
+            self._warn(f"{lost} rows were lost: the recording could not be written for too long")
+        elif failed:
+            self._warn(f"the recording could not be written for a while, and is whole: {failed}")
+
+    def _warn(self, text: str) -> None:
+        if self._clock is not None:
             now = self._clock.now_us()
-            text = f"{lost} rows were lost: the recording could not be written for too long"
             self.take(RECORDER, now, Event(now, "data-warning", {"text": text}))
 
     def _swap(self) -> list[Taken]:

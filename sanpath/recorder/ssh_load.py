@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import asyncssh
 
 from sanpath.errors import UsageError
 from sanpath.model import Scalar
 from sanpath.plugin import Clock, SshTarget, WrappedCommand
+from sanpath.recorder.background import in_background
 from sanpath.recorder.load import INTERRUPT_SECONDS, TERMINATE_SECONDS, without_credentials
+from sanpath.recorder.load_output import END_SECONDS, LoadOutput
 from sanpath.recorder.reading import OutputReading
 from sanpath.recorder.remote_shell import GONE, Shell, opened
+from sanpath.recorder.spool import Spool
 
 _CLOCK_READINGS = 5
 _PART_BYTES = 1 << 16
@@ -66,15 +68,16 @@ class HostLoad:
     async def follow(self) -> int:
         """Read until it has ended."""
         shell = self._opened
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "output").open("wb") as output, (self._folder / "errors").open("wb") as errors:
-            await asyncio.gather(
-                self._copy(shell.stdout, output, self._reading.feed),
-                self._copy(shell.stderr, errors, self._reading.show),
-            )
+        kept = LoadOutput(self._folder, self._reading.tell)
+        await asyncio.gather(
+            self._copy(shell.stdout, kept.output, self._reading.feed),
+            self._copy(shell.stderr, kept.errors, self._show),
+        )
         code = await shell.ended()
         shell.close()
-        self._reading.finish()
+        await self._reading.finish()
+        with contextlib.suppress(TimeoutError):  # Both disks hang, the recording's and that of temporary files.
+            await in_background(kept.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code, "host": self.name})
         return code
 
@@ -107,12 +110,16 @@ class HostLoad:
         # Read somewhere between question and answer: the middle, give or take half the round trip.
         return HostClock(told - (asked + answered) / 2, (answered - asked) / 2)
 
-    async def _copy(self, stream: asyncio.StreamReader, file: BinaryIO, take: Callable[[bytes], None]) -> None:
+    async def _show(self, text: bytes) -> None:
+        self._reading.show(text)
+
+    async def _copy(
+        self, stream: asyncio.StreamReader, spool: Spool, take: Callable[[bytes], Awaitable[None]]
+    ) -> None:
         with contextlib.suppress(OSError, asyncssh.Error):  # A connection that breaks is the end of the output.
             while part := await stream.read(_PART_BYTES):
-                file.write(part)
-                file.flush()
-                take(part)
+                spool.write(part)
+                await take(spool.take())
 
 
 class HostLoads:

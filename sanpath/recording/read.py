@@ -20,6 +20,7 @@ from sanpath.recording.documents import Ending
 from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location, store_at
+from sanpath.recording.whole import not_as_written
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class Recording:
         self.folder = folder
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
+        self.checked = False  # Whoever computes parts of it is told which segments are damaged.
         self._store = store_at(folder)
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
         headers = [start.header for start in self.starts]
@@ -274,6 +276,9 @@ class Recording:
             self.unreadable |= set(layout.foreign(self._store, table))
             listed = [segment.name for segment in layout.segments(self._store, table)]
             names = [name for name in listed if name not in self.unreadable]
+            if not self.checked:
+                self.unreadable |= (broken := not_as_written(self._store, names))
+                names = [name for name in names if name not in broken]
             if not names:
                 return empty
             try:

@@ -18,12 +18,13 @@ import duckdb
 from sanpath.catalogue import load as catalogue
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Poll, Scalar
-from sanpath.recording import layout
+from sanpath.recording import checksum, layout
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.layout import Segment
 from sanpath.recording.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.store import Location, Store, store_at
+from sanpath.recording.whole import not_as_written
 
 _SENTENCES = frozenset({"evidence", "message"})
 _OURS = frozenset({"config", "recorder"})
@@ -123,8 +124,12 @@ def _segments(
 ) -> Iterator[Segment]:
     """The segments of a table that can be read whole; their texts are taken."""
     left_out += layout.foreign(store, table)
-    for segment in layout.segments(store, table):
+    there = layout.segments(store, table)
+    broken = not_as_written(store, [segment.name for segment in there])
+    for segment in there:
         try:
+            if segment.name in broken:
+                raise ValueError(segment.name)
             texts = _texts(connection, segment, store.url(segment.name))
         except (duckdb.Error, ValueError, RecursionError):
             left_out.append(segment.name)
@@ -206,11 +211,12 @@ def _copy(
         with copy.writing(target.name) as path:
             query = f"SELECT {chosen} FROM read_parquet({literal(url)}, {PARQUET})"  # noqa: S608 - quoted
             connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT parquet, {_AS_WRITTEN})")
+            copy.seal(path)
     finally:
         connection.remove_function("sanpath_new")
 
 
-_AS_WRITTEN = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false"
+_AS_WRITTEN = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, " + checksum.OPTION
 
 
 def _rewritten(column: str, text: str, of: Callable[[str, str], str]) -> str:

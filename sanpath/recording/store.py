@@ -7,14 +7,16 @@ import errno
 import os
 import re
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from sanpath.errors import UsageError
+from sanpath.recording.checksum import holds, seal
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -23,8 +25,9 @@ Location = Path | str
 """A recording's place: a path on this machine, or a URL that fsspec opens, such as s3://bucket/NAME.sanpath."""
 
 
+_DOCUMENT_BYTES = 64 << 20
+"""No document of a recording comes near it."""
 _TICK_SECONDS = 0.01
-_LARGEST_BYTES = 64 << 20
 
 
 def location(place: Location) -> Location:
@@ -63,7 +66,19 @@ class Store(Protocol):
         ...
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """The content of a document: of a regular file that is not far larger than any of ours."""
+        ...
+
+    def intact(self, name: str) -> bool | None:
+        """Whether a segment is what was written, by its checksum. None: it has none."""
+        ...
+
+    def seal(self, path: str) -> None:
+        """Give a segment its checksum: what `writing` gave, when it is written."""
+        ...
+
+    def state(self, name: str) -> object:
+        """What changes when a file does, as far as that is cheap to know."""
         ...
 
     def put(self, name: str, content: bytes) -> None:
@@ -129,18 +144,43 @@ class LocalStore:
         except FileNotFoundError:
             return []
         except NotADirectoryError:
-            if folder:
-                return []
-            raise
+            if not folder:
+                raise
+            return []  # A file in the place of a folder holds nothing.
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """The content of a regular file: a reader never waits for a pipe or an endless device."""
+        with self._regular(name) as file:
+            content = file.read(_DOCUMENT_BYTES + 1)
+        if len(content) > _DOCUMENT_BYTES:
+            raise OSError(errno.EFBIG, f"is larger than {_DOCUMENT_BYTES >> 20} MiB")
+        return content
+
+    def intact(self, name: str) -> bool | None:
+        """By its checksum."""
+        with self._regular(name) as file:
+            return holds(file)
+
+    def state(self, name: str) -> object:
+        """Size, and when it was changed."""
+        try:
+            told = (self._root / name).stat()
+        except OSError:
+            return None
+        return told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
+
+    def _regular(self, name: str) -> BinaryIO:
         path = self._root / name
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "is no file")
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise OSError(errno.EFBIG, "is larger than any document of a recording")
-        return path.read_bytes()
+        # A pipe is opened without waiting for whoever writes into it.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise OSError(errno.EINVAL, "is no regular file")
+        return os.fdopen(handle, "rb")
+
+    def seal(self, path: str) -> None:
+        """Put the checksum into the segment."""
+        seal(Path(path))
 
     def put(self, name: str, content: bytes) -> None:
         """Write and rename."""
@@ -255,7 +295,18 @@ class ObjectStore:
     def read(self, name: str) -> bytes:
         """The content of an object."""
         with self._failures(name):
-            return bytes(self._files.cat_file(self._path(name)))
+            return bytes(self._files.cat_file(self._path(name), end=_DOCUMENT_BYTES))
+
+    def intact(self, name: str) -> bool | None:  # noqa: ARG002 - the store looks after it
+        """Not known here: stores have checksums of their own, and to ask would be to fetch all of it."""
+        return None
+
+    def state(self, name: str) -> object:  # noqa: ARG002 - objects of ours are never changed
+        """Nothing."""
+        return None
+
+    def seal(self, path: str) -> None:
+        """Stores have checksums of their own."""
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
-from sanpath.recording import layout, tables
+from sanpath.recording import checksum, layout, tables
 from sanpath.recording.compact import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import PARQUET, literal, separate
@@ -26,7 +26,7 @@ KEEP_SECONDS = 60.0
 """How long segments stay after they have been compacted: a reader that has listed them is still reading them, and
 the system has not written the new one to the disk yet (Linux: within 30 s)."""
 
-_COPY = "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)"
+_COPY = "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, {})"
 
 _FOR_EVER = ("inventory", "events")
 """Tables without which nothing that is left could be read."""
@@ -225,7 +225,8 @@ class Writer:
 
     def _copy(self, query: str, segment: Segment) -> None:
         with self._store.writing(segment.name) as url:
-            self._connection.execute(_COPY.format(query, literal(url)))
+            self._connection.execute(_COPY.format(query, literal(url), checksum.OPTION))
+            self._store.seal(url)
 
 
 def _json(mapping: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ DISK_KILOBYTES = 400
 CONFIG = "sources: [{name: good, collector: healthy, every_seconds: 0.2}]\n"
 FILL = "dd if=/dev/zero of=$DISK/ballast bs=1k 2>/dev/null"
 MESSAGE = "sanpath: cannot write the recording"
+WRITTEN = "the recording could not be written for a while, and is whole: "
 PAGE_KILOBYTES = 4
 """A file of tmpfs takes a page at least."""
 
@@ -42,6 +44,19 @@ class Outcome:
     def said(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.out)
         return found
+
+    def output(self) -> list[str]:
+        """What the load said: what is in the recording, and what sanpath had to put elsewhere."""
+        (kept,) = self.recording.glob("load/*/output")
+        elsewhere = re.search(r"the output of the load from byte [0-9,]+ on is in (\S+):", self.err)
+        rest = Path(elsewhere[1]).read_text() if elsewhere else ""
+        if elsewhere:
+            Path(elsewhere[1]).unlink()
+        return (kept.read_text() + rest).split()
+
+    def warnings(self) -> list[str]:
+        """What the recording says of its data."""
+        return [str(e.detail["text"]) for _, e in Recording(self.recording).events() if e.name == "data-warning"]
 
     def polls(self) -> list[Poll]:
         """Of the one source."""
@@ -98,6 +113,7 @@ def test_a_disk_that_fills_does_not_disturb_the_load_and_what_fitted_is_readable
     assert last.endswith(f"sanpath diagnose {folder}/disk/r.sanpath")
     assert '"exception_message"' not in ended.err
     assert ended.said()["run"]["complete"] is False
+    assert ended.output() == [f"{n}" for n in range(12)]
     polls = ended.polls()
     # The first flush is after five seconds.
     assert len(polls) >= 15
@@ -110,6 +126,8 @@ def test_a_disk_that_is_full_for_a_while_costs_no_row(folder: Path) -> None:
     assert ended.ticks == list(range(11))
     assert ended.err.count(MESSAGE) == 1
     assert ended.said()["run"]["complete"] is True
+    assert ended.output() == [f"{n}" for n in range(11)]
+    assert [text for text in ended.warnings() if text.startswith(WRITTEN) and "No space left" in text]
     polls = ended.polls()
     assert len(polls) >= 55
     assert [poll.due - polls[0].due for poll in polls] == [200_000 * number for number in range(len(polls))]

@@ -12,6 +12,7 @@ from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Column, Event, Poll, Rows, Table
 from sanpath.recording import layout
 from sanpath.recording.read import Recording
+from sanpath.recording.redact import redact
 from sanpath.recording.write import Writer
 
 PORT = Table("switch_port", (Column("link_up"),))
@@ -70,6 +71,46 @@ def test_damage_inside_a_segment_is_found_when_it_is_read(folder: Path) -> None:
     recording = Recording(folder)
     assert [event.name for _, event in recording.events()] == ["e1", "e3"]
     assert recording.unreadable == {"events/host.1-00000002-00000002.parquet"}
+
+
+def test_no_flipped_bit_is_read_as_if_nothing_were_wrong(folder: Path) -> None:
+    damaged = segment(folder, "samples/switch_port", 2)
+    whole = damaged.read_bytes()
+    for at in range(0, len(whole), 7):
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        recording = Recording(folder)
+        if link_up(recording) != [1, 3]:
+            # Only the place where the checksum is told may lose a bit: then there is none, and all else is whole.
+            assert link_up(recording) == [1, 2, 3]
+            assert b"sanpath_sha256" not in damaged.read_bytes()
+        else:
+            assert recording.unreadable == {"samples/switch_port/host.1-00000002-00000002.parquet"}
+
+
+@pytest.mark.parametrize("by", ["another program", "an earlier version"])
+def test_a_segment_without_a_checksum_is_read(folder: Path, by: str) -> None:
+    for path in folder.rglob("*.parquet"):
+        content = path.read_bytes()
+        connection = connect()
+        if by == "another program":
+            connection.execute(f"COPY (SELECT * FROM '{path}') TO '{path}.new' (FORMAT parquet)")
+            Path(f"{path}.new").replace(path)
+        else:
+            place = content.index(b"sanpath_sha256") + 16
+            path.write_bytes(content[:place] + b"0" * 64 + content[place + 64 :])
+        connection.close()
+    recording = Recording(folder)
+    assert link_up(recording) == [1, 2, 3]
+    assert recording.unreadable == set()
+
+
+def test_a_damaged_segment_is_left_out_of_the_copy_to_send_and_named(folder: Path, tmp_path: Path) -> None:
+    damaged = segment(folder, "events", 2)
+    content = bytearray(damaged.read_bytes())
+    content[content.index(b"PAR1") + 40] ^= 1
+    damaged.write_bytes(content)
+    done = redact(folder, tmp_path / "copy.sanpath")
+    assert done.left_out == ["events/host.1-00000002-00000002.parquet"]
 
 
 def test_a_foreign_file_is_left_out_and_named(folder: Path) -> None:
