@@ -166,6 +166,8 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         except ValueError as error:
             yield ("fix", position, "commands"), str(error)
         for name, value in fix.only_if.items():
+            if name in remedy.MAKES and isinstance(value, str):
+                continue
             if name not in kinds or not is_kind(value, kinds[name]):
                 yield ("fix", position, "only_if", name), f"no fact is called {name!r}, or it is of another kind"
     yield from _test_problems(rule, kinds)

@@ -20,6 +20,11 @@ _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
 """Between single quotes these are themselves in a POSIX shell and in PowerShell alike; quotes, which PowerShell knows
 several of, and its wildcards are not among them."""
 
+MAKES = ("switch_make",)
+"""What `only_if` may name besides the facts of a rule's table: the make of the switches at the entity."""
+_KINDS = {"switch_make": "any switch", "platform": "any host"}
+"""Facts that tell on what a command line is typed, and what a remedy is for where they are not known."""
+
 
 def check(commands: Iterable[str], names: Collection[str]) -> None:
     """Raise ValueError for a placeholder that no fact can fill."""
@@ -29,10 +34,48 @@ def check(commands: Iterable[str], names: Collection[str]) -> None:
                 raise ValueError(f"no fact is called {name!r}{did_you_mean(name, names)}")
 
 
-def fitting(fixes: Sequence[Fix], rows: Sequence[FactRow]) -> tuple[Fix, ...]:
-    """The remedies that fit an entity with these rows of facts, filled with them. What is not known fits."""
+def fitting(
+    fixes: Sequence[Fix], rows: Sequence[FactRow], seen: Mapping[str, str | None] | None = None
+) -> tuple[Fix, ...]:
+    """The remedies that fit an entity with these rows of facts, filled with them. What is not known fits; but of
+    devices whose make is not known one remedy is told for all of them, and nobody is handed a command line of another
+    make. `seen`: makes of the devices at the entity, by MAKES."""
     facts = {name: value for row in rows for name, value in row.items() if value is not None}
-    return tuple(_filled(fix, facts) for fix in fixes if _fits(fix, facts))
+    facts |= {name: value for name, value in (seen or {}).items() if value is not None}
+    found: list[Fix] = []
+    for fix in (_filled(fix, facts) for fix in fixes if _fits(fix, facts)):
+        unknown = next((name for name in _KINDS if name in fix.only_if and name not in facts), None)
+        if unknown is not None:
+            fix = _in_words(fix, _KINDS[unknown])
+            if found and _same_action(found[-1], fix):
+                found[-1] = found[-1].model_copy(update={"scope": f"{found[-1].scope} {fix.scope}"})
+                continue
+        found.append(fix)
+    return tuple(found)
+
+
+def _in_words(fix: Fix, kind: str) -> Fix:
+    """The remedy without commands of its own: what is typed on that make is in the words of its scope."""
+    make, _, when = fix.platform.partition(", ")
+    typed = f" ({'; '.join(fix.commands)})" if fix.commands else ""
+    return fix.model_copy(
+        update={
+            "platform": f"{kind}, {when}" if when else kind,
+            "commands": (),
+            "scope": f"On {make}: {fix.scope.rstrip('.')}{typed}.",
+        }
+    )
+
+
+def _same_action(one: Fix, other: Fix) -> bool:
+    """Whether two remedies without commands of their own are one, told for several makes."""
+    return (one.platform, one.commands, one.disruption, one.reads_only, one.relieves) == (
+        other.platform,
+        (),
+        other.disruption,
+        other.reads_only,
+        other.relieves,
+    )
 
 
 def _fits(fix: Fix, facts: Mapping[str, FactValue]) -> bool:

@@ -11,6 +11,7 @@ from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import fitting
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import switch_of
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Unobserved, Verdict
 from sanpath.verdict.named import Named
@@ -43,7 +44,8 @@ def findings(
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
         limits = named.has(f, each[f.rule], kinds.get(f.rule, ()))
-        found.append(_in_context(f, rows, limits, verdict, relieved))
+        f = replace(f, fix=fitting(f.fix, rows, {"switch_make": switch_make(topology, rows)}))
+        found.append(_in_context(f, limits, verdict, relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 
 
@@ -90,12 +92,20 @@ def _beside_idle(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]
             yield str(row["entity"])
 
 
-def _in_context(
-    finding: Finding, rows: Sequence[FactRow], limits: bool, verdict: Verdict, relieved: str | None
-) -> Finding:
-    """`rows`: facts of the finding's entity and direction; `limits`: the verdict names it; `relieved`: a full link
-    that mending it relieves."""
-    finding = replace(finding, fix=fitting(finding.fix, rows))
+def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
+    """The make of the switch that a finding is about; of all of them, where it is about none. None: not known, or
+    they are of several makes."""
+    ports = {str(row[name]) for row in rows for name in ("near_port", "far_port") if row.get(name)}
+    ports |= {str(row["entity"]) for row in rows if str(row["entity"]).startswith("switch_port:")}
+    own = {switch for port in ports if (switch := switch_of(topology, port)) is not None}
+    switches = own or {switch.id for switch in topology.of_kind("switch")}
+    makes = {topology.entities[switch].attributes.get("make") for switch in switches}
+    made = makes.pop() if len(makes) == 1 else None
+    return made if isinstance(made, str) else None
+
+
+def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> Finding:
+    """`limits`: the verdict names it; `relieved`: a full link that mending it relieves."""
     if finding.outcome != "hit":
         return finding
     # A sweep begins with too little in flight and ends with something full: what held only another step is no cause.

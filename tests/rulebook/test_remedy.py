@@ -124,10 +124,48 @@ def test_every_built_in_remedy_can_be_filled() -> None:
         "naa": "naa.6001",
         "technology": "fibre_channel",
         "other_path_idle": True,
+        "platform": "esxi",
     }
-    found = [command for fix in remedy.fitting(rule.fix, [facts]) for command in fix.commands]
+    seen = {"switch_make": "cisco"}
+    found = [command for fix in remedy.fitting(rule.fix, [facts], seen) for command in fix.commands]
     assert "interface fc1/7" in found
     assert "esxcli storage nmp device set -d naa.6001 --psp VMW_PSP_RR" in found
     assert not any("<" in command for command in found)
     without = remedy.fitting(rule.fix, [facts | {"other_path_idle": False}])
     assert not any("VMW_PSP_RR" in command for fix in without for command in fix.commands)
+
+
+def made_for(make: str | None) -> tuple[Fix, ...]:
+    rule = find_rule(load_rulebook(), "link-full")
+    return remedy.fitting(rule.fix, [{"switch_port": "fc1/7", "technology": "fibre_channel"}], {"switch_make": make})
+
+
+@pytest.mark.parametrize(("make", "typed"), [("cisco", "switchport speed auto"), ("brocade", "portcfgspeed PORT 0")])
+def test_a_switch_gets_the_commands_of_its_make(make: str, typed: str) -> None:
+    commands = [command for fix in made_for(make) for command in fix.commands]
+    assert typed in commands
+    assert len({"switchport speed auto", "portcfgspeed PORT 0"} & set(commands)) == 1
+
+
+def test_of_an_unknown_make_it_is_one_remedy_in_words_for_all_of_them() -> None:
+    fixes = made_for(None)
+    (speed,) = [fix for fix in fixes if "any switch" in fix.platform]
+    assert "switchport speed auto" in speed.scope
+    assert "portcfgspeed PORT 0" in speed.scope
+    assert not [command for fix in fixes for command in fix.commands if command.startswith(("switchport", "portcfg"))]
+
+
+def test_a_host_whose_system_is_not_known_gets_one_remedy_for_all_of_them() -> None:
+    rule = find_rule(load_rulebook(), "link-full")
+    fixes = remedy.fitting(rule.fix, [{"other_path_idle": True}], {"switch_make": "cisco"})
+    (paths,) = [fix for fix in fixes if fix.relieves == "idle_path"]
+    assert paths.commands == ()
+    assert paths.platform == "any host, over the other paths of the host"
+    assert all(typed in paths.scope for typed in ("On ESXi:", "On Linux:", "On Windows:", "multipath -ll"))
+
+
+def test_the_make_changes_nothing_but_how_it_is_done() -> None:
+    others = [
+        [fix for fix in made_for(make) if "switch_make" not in fix.only_if] for make in ("cisco", "brocade", None)
+    ]
+    assert others[0] == others[1] == others[2]

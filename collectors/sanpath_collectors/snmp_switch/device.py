@@ -23,6 +23,11 @@ from sanpath_collectors.snmp_switch.reading import (
 )
 from sanpath_collectors.snmp_switch.values import text, wwn
 
+_ENTERPRISES = "1.3.6.1.4.1."
+_MAKES = {"9": "cisco", "1588": "brocade"}
+"""Private enterprise number (IANA) → make."""
+_WORDS = {"nx-os": "cisco", "cisco": "cisco", "fabric os": "brocade", "brocade": "brocade"}
+
 
 @dataclass(slots=True)
 class Device:
@@ -88,6 +93,15 @@ async def _about(snmp: Snmp, applicable: Sequence[Profile], description: str) ->
     return told
 
 
+def make(object_id: str, description: str) -> str | None:
+    """ "cisco" or "brocade", whose command lines remedies know, also where another vendor sells it. None: another."""
+    enterprise = object_id.removeprefix(_ENTERPRISES).split(".")[0] if object_id.startswith(_ENTERPRISES) else ""
+    if enterprise in _MAKES:
+        return _MAKES[enterprise]
+    words = description.lower()
+    return next((made for word, made in _WORDS.items() if word in words), None)
+
+
 def _tell(told: dict[str, str | int], name: str, value: SnmpValue) -> None:
     said = wwn(value) if name == "wwn" else value if isinstance(value, int) else text(value)
     if said is not None and said != "":
@@ -127,4 +141,6 @@ def _switch(device: Device) -> Thing:
     if own := about.pop("wwn", None):
         ids["switch_wwn"] = (str(own),)
     attributes = {"description": device.description, **about}
+    if (made := make(device.object_id, device.description)) is not None:
+        attributes["make"] = made
     return Thing("switch", device.name, label=device.name, ids=ids, attributes=attributes)
