@@ -35,13 +35,13 @@ def check(commands: Iterable[str], names: Collection[str]) -> None:
 
 
 def fitting(
-    fixes: Sequence[Fix], rows: Sequence[FactRow], seen: Mapping[str, str | None] | None = None
+    fixes: Sequence[Fix], rows: Sequence[FactRow], seen: Mapping[str, FactValue] | None = None
 ) -> tuple[Fix, ...]:
     """The remedies that fit an entity with these rows of facts, filled with them. What is not known fits; but of
     devices whose make is not known one remedy is told for all of them, and nobody is handed a command line of another
-    make. `seen`: makes of the devices at the entity, by MAKES."""
-    facts = {name: value for row in rows for name, value in row.items() if value is not None}
-    facts |= {name: value for name, value in (seen or {}).items() if value is not None}
+    make. `seen`: what its own facts do not tell: the make of the switches at it, the platform of the test's hosts."""
+    told = {name: value for row in rows for name, value in row.items() if value is not None}
+    facts = {**(seen or {}), **told}
     found: list[Fix] = []
     for fix in (_filled(fix, facts) for fix in fixes if _fits(fix, facts)):
         unknown = next((name for name in _KINDS if name in fix.only_if and name not in facts), None)

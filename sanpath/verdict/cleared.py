@@ -30,6 +30,9 @@ _SUSPECTED = 0.05
 _IDLE = 0.001
 """A link below it carries only what keeps it up."""
 
+_DOUBTED = 0.02
+"""Probability from which on a suspect is not cleared, whatever else is named."""
+
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
     """What did not limit, with the highest load that it was seen to bear."""
@@ -140,7 +143,8 @@ def _suspect(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     """Where more load brought no more throughput and most of the time still passes in the array, it may have been
     full at the lowest load already: that its time has not grown since proves nothing."""
     if judged.limiter is not None and judged.limiter.startswith("lun:"):
-        return False
+        array = next(iter(facts.topology.related(str(row["entity"]), "member_of", "array")), row["entity"])
+        return any(one.entity == array and one.probability >= _DOUBTED for one in judged.suspects)
     return flat_over_load(facts, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 

@@ -37,6 +37,8 @@ def findings(
     each = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
+    platforms = {row["platform"] for row in tables["link"]} - {None}
+    platform = str(platforms.pop()) if len(platforms) == 1 else None
     found = []
     for f in group(rules, judge(rules, tables, clear=False)).findings:
         rows = table[f.rule].select(entity=f.entity, direction=f.direction)
@@ -44,7 +46,8 @@ def findings(
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
         limits = named.has(f, each[f.rule], kinds.get(f.rule, ()))
-        f = replace(f, fix=fitting(f.fix, rows, {"switch_make": switch_make(topology, rows)}))
+        seen = {"platform": platform, "switch_make": switch_make(topology, rows)}
+        f = replace(f, fix=fitting(f.fix, rows, {name: made for name, made in seen.items() if made is not None}))
         found.append(_in_context(f, limits, verdict, relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 

@@ -42,7 +42,7 @@ _TELLING = ("link", "data_sheet")
 """Kinds of claims whose reading says how far what is known is used."""
 _COUNTED = 2.0
 """Log-likelihood ratio of a reading that is evidence by itself."""
-_ALONE = 0.85
+_ALONE = 0.9
 """What one step is worth that nothing confirms."""
 _MOST = 8
 
@@ -61,7 +61,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     kind, why_not = _kind(table, first)
     known = _known(table.windows) * (1.0 if _confirmed(table, first) else _ALONE)
     probability = _together(first) * known
-    if _together(first) < _needed(first):
+    if (probability if kind == "concurrency_limited" else _together(first)) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([one.claim for one in first])
     decision = decide(table, groups)

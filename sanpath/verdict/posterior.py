@@ -152,6 +152,7 @@ def _local(table: PlaceTable, claim: Claim) -> _Local:
 def _waits(table: PlaceTable, claim: Claim) -> float:
     """Logarithm of the density of the waits, given the claim."""
     lowest = max(claim.explains, default=-1)
+    shown = sum(table.segments[index].wait[1] for index in claim.explains)
     total = 0.0
     if claim.verdict == "demand_limited":
         # Why an I/O takes as long as it does is another question than why there are no more of them: it may be
@@ -161,7 +162,10 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
         return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
     for index, segment in enumerate(table.segments):
         if index in claim.also:
-            total += log((_limiting(segment, _HARDLY) + _stray(segment)) / 2)
+            # Commands wait behind frames that stand still, about as long as these: where none does, neither do they.
+            stands = claim.growth != "saturates" and segment.wait[1] > 0
+            behind = min(1.0, shown / segment.wait[1]) / 2 if stands else 0.5
+            total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment))
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
             total += log(held + (1 - held) * _stray(segment))

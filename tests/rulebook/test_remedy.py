@@ -137,7 +137,11 @@ def test_every_built_in_remedy_can_be_filled() -> None:
 
 def made_for(make: str | None) -> tuple[Fix, ...]:
     rule = find_rule(load_rulebook(), "link-full")
-    return remedy.fitting(rule.fix, [{"switch_port": "fc1/7", "technology": "fibre_channel"}], {"switch_make": make})
+    return remedy.fitting(
+        rule.fix,
+        [{"switch_port": "fc1/7", "technology": "fibre_channel"}],
+        {} if make is None else {"switch_make": make},
+    )
 
 
 @pytest.mark.parametrize(("make", "typed"), [("cisco", "switchport speed auto"), ("brocade", "portcfgspeed PORT 0")])

@@ -102,7 +102,8 @@ class San:
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
     `p99_times`: the 99th percentile of the load's latency over its mean. `drift`: by
-    which share of it the load's latency rises from the beginning of a step to its end, evenly.
+    which share of it the load's latency rises from the beginning of a step to its end, evenly. `make`: of the
+    switches.
     """
 
     folder: Path
@@ -122,6 +123,7 @@ class San:
     memory_bytes: float | None = None
     p99_times: float = 2.0
     drift: float = 0.0
+    make: str | None = "cisco"
     steps: list[_Step] = field(default_factory=list)
     _delay: Mapping[str, float] = field(default_factory=dict)
 
@@ -185,6 +187,7 @@ class San:
         out.say("vm:sqlvm1 runs_on host:esx7")
         out.thing("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
         out.thing("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
+        out.thing("config", "host", "esx7", attributes={"os": "VMware ESXi"})
         out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
         for port in self.ports:
             if port.host:
@@ -246,7 +249,7 @@ class San:
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         ports = [port for port in self.ports if port.on == name]
         out.source(name, "snmp_switch", PORTS, every=self.switch_every)
-        out.thing(name, "switch", name, ids={"name": (name,)})
+        out.thing(name, "switch", name, ids={"name": (name,)}, attributes={"make": self.make})
         for port in ports:
             about = {"technology": self.technology, **_capable(port.switch)}
             out.thing(name, "switch_port", port.name, port.name, {"name": (port.name,)}, about)

@@ -25,8 +25,6 @@ _REACHED = 0.9
 """Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit that is not reached: bursts that are smoothed."""
-_HELD = 0.5
-"""Share of the longest wait for a limit from which on a volume is held by its own."""
 _UNSEEN = -0.5
 """Log-odds of what nobody looks into, against what has a counter of its own that could have shown it."""
 _UNCOUNTED = -1.2
@@ -83,12 +81,12 @@ def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 def _caps(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("cap")
     row = table.array
-    reached = _reached_limit(table.facts, table.load)
+    reached = next(iter(_reached_limits(table.facts, table.load)), None)
     if explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = max(0.0, at_limit(reached[2])) if reached is not None else _waits_for_cap(waited, table)
-        entity = reached[0] if reached is not None else _held(table)[0]
+        entity = reached[0] if reached is not None else str((row or {})["entity"])
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not say how long I/Os wait for its limits may hold them back all the same.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2]), reached[0]
@@ -109,8 +107,8 @@ def _waits_for_cap(waited: float, table: PlaceTable) -> float:
 def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     """A limit that was set is reached; of which volume is said where that volume stands at its limit."""
     facts, load, row = table.facts, table.load, table.array
-    reached, held = _reached_limit(facts, load), _held(table)
-    entity, limit = (reached or (str(named[0].entity), "a QoS limit"))[:2]
+    reached = _reached_limits(facts, load)
+    entity, limit = (*reached, (str(named[0].entity), "a QoS limit", 0.0))[0][:2]
     because = (f"{limit} of {entity} is reached",)
     if row is not None and row["qos_limit_seconds"]:
         waited = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
@@ -122,26 +120,12 @@ def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=held[1:] if entity == held[0] else (),
+        coincident=tuple(other for other, _, _ in reached[1:]),
         wait_at=wait_at(facts, load, entity),
         because=because,
         overturn_if=("no time waited for a QoS limit at the same IOPS",),
     )
     return Conclusion((bottleneck,), because)
-
-
-def _held(table: PlaceTable) -> tuple[str, ...]:
-    """The load's volumes whose I/Os wait for a limit, the longest first; the array's row where no volume tells."""
-    volumes = targets_of(table.facts.topology, *table.load.roots)[1]
-    rows = table.facts.tables["volume"].select(step=table.load.step, direction=table.load.direction)
-    waits = {
-        str(row["entity"]): number(row, "qos_limit_seconds")
-        for row in rows
-        if row["entity"] in volumes and row["qos_limit_seconds"]
-    }
-    most = max(waits.values(), default=0.0)
-    held = sorted((v for v in waits if waits[v] >= _HELD * most), key=lambda volume: (-waits[volume], volume))
-    return tuple(held) or (str((table.array or {})["entity"]),)
 
 
 def _saturated(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
@@ -233,9 +217,10 @@ def _whole(facts: Facts, entity: str) -> str:
     return next(iter(facts.topology.related(entity, "member_of", "array")), entity)
 
 
-def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str, float] | None:
+def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
     """What stands at its QoS limit, reads and writes together, the limit in words, and the share of it in use: the
-    volume, the group it is in, or the array for what it gives the host. None: none, or several."""
+    volume, the group it is in, or the array for what it gives the host. []: none, or several that are not the limits
+    of the load's volumes, one of each."""
     found = []
     volumes = sorted(targets_of(facts.topology, *load.roots)[1])
     for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
@@ -255,7 +240,8 @@ def _reached_limit(facts: Facts, load: LoadFacts) -> tuple[str, str, float] | No
                 found.append(
                     (entity, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}", moved / limit)
                 )
-    return found[0] if len(found) == 1 else None
+    each = len({entity for entity, _, _ in found}) == len(found) and all(entity in volumes for entity, _, _ in found)
+    return found if len(found) == 1 or each else []
 
 
 def _reached(limit: Scalar, moved: float) -> float | None:

@@ -29,6 +29,7 @@ _NO_BURSTS = 0.03
 _OTHERS_FILL = 1.5
 _MAYBE = -0.7
 """Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
+_CAP_UNREAD = -1.2
 _SHORT = 0.02
 """A link that stays further than this below what a full one reads may be held there by a cap that nobody sees."""
 
@@ -53,6 +54,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
         if row["on_loaded_path"] is None:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
+        if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _SHORT:
+            evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
         yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links", also=also)
