@@ -30,6 +30,8 @@ _MODEL = 0.015
 """The frame model is good to 1 %, throughput to as much."""
 _UNCOUNTED = -1.0
 """Log-odds of standing at a link's payload by chance: a test with no counter could stand anywhere."""
+_OTHERS_FILL = {"host": -3.0, "switch": -1.0, "array": -1.0}
+"""The same for others who fill what the test leaves: at an array's port more often than at the host's own."""
 _IN_TURN = -0.5
 _UNREAD = -0.5
 """Log-odds of links of which not even the speed is known."""
@@ -79,7 +81,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for side in sides:
         used = side.moved / side.together
         words = f"the test moves {percent(used)} of what {side} can carry"
-        evidence = (Evidence(words, at_limit(used, _MODEL)), Evidence("nobody counted their bytes", _UNCOUNTED))
+        weight = max(at_limit(used, _MODEL), _OTHERS_FILL[side.links[0].side])
+        evidence = (Evidence(words, weight), Evidence("nobody counted their bytes", _UNCOUNTED))
         same = [other for other in sides if abs(other.moved / other.together - used) <= 2 * _MODEL]
         conclude = partial(_full, table, same)
         yield Claim(
