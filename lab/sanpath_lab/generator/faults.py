@@ -32,8 +32,8 @@ class Fault:
     tell speed and bytes of theirs. Without switches nobody sees the links between them, damaged frames, credit, or
     that only one of two paths is in use at a time. A LUN queue can be told without the clock of its disk: its depth
     is configured, and so many I/Os are below it in every step; that of a virtual disk comes from its host. A wait
-    inside an array is told from one at its limits by the array alone. A wait in front of its clock lies in a gap
-    that the clock of the host's disks and the switches have to narrow down as well.
+    inside an array is told from one at its limits by the array alone. One in front of its clock lies in a gap that
+    the switches have to narrow down as well; the configured depth tells it from a LUN queue.
     """
 
     make: Make
@@ -68,7 +68,7 @@ FAULTS: Mapping[str, Fault] = {
     "neighbour-media": Fault(
         array_faults.neighbour_media, ("media", "neighbours"), ("array",), grows=True, decoys=False
     ),
-    "entry": Fault(array_faults.entry, ("entry",), ("array", "host", "switches"), decoys=False),
+    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches"), decoys=False),
 }
 """Every fault by name."""
 
