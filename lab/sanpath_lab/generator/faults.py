@@ -21,11 +21,11 @@ class Fault:
     """`make` makes it in a SAN and returns its label. `relief`: the places that are relieved together to confirm it.
 
     `waits`: throughput is what is in flight over the latency, so that whatever takes time of an I/O counts, and
-    only the room of other places is doubled, not their speed. `seen_by`: sources
-    without which nobody can tell it. `grows`: of a saturated array whose wait is a part of what it calls service,
-    only how that grows from step to step tells. `decoys`: whether other hosts may keep their own places busy: not
-    where that would hold up I/Os of a test that nothing limits, of which nobody may say that nothing waits.
-    `one_change`: relieving it is one change that a what-if predicts.
+    only the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell it.
+    `grows`: of a saturated array whose wait is a part of what it calls service, only how that grows from step to
+    step tells. `decoys`: whether other hosts may keep their own places busy: not where that would hold up I/Os of a
+    test that nothing limits, of which nobody may say that nothing waits. `one_change`: relieving it is one change
+    that a what-if predicts.
 
     Whatever else is read, `seen_by` is what the data lack without that source, not what a diagnosis makes of them.
     Links at the ends of a path can be told without switches: speeds of the host's ports are configured, and arrays
