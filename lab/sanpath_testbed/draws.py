@@ -17,8 +17,8 @@ others together does not. Where nothing that is read can show the fault, the cas
 
 AC@1: kind and element of the verdict are right. AC@3: the truth is among the first three suspects. Acquitted: nothing
 is said to limit although something does. Convicted: an element is accused that is not at fault. Open: it cannot tell,
-though what is read can. Brier: mean square of the difference between the first suspect's probability and its being
-right or not.
+though what is read can. Brier: mean square of the difference between the verdict's probability and its being right or
+not; where it cannot tell, its probability is that of the first suspect.
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 _MODEL = 0.01
@@ -119,7 +119,7 @@ def _accuses(o: Outcome) -> str:
 
 
 def reliability(outcomes: Sequence[Outcome]) -> str:
-    """How often the first suspect is the truth, by grade and by the probability that it was given."""
+    """How often the verdict is the truth, by grade and by the probability that it was given."""
     said = [o for o in outcomes if o.probability is not None]
     if not said:
         return ""

@@ -11,6 +11,7 @@ from sanpath_lab.scenario import Truth
 NOTHING = ("concurrency_limited", "demand_limited", "healthy")
 """Kinds that say that nothing but the load itself holds it."""
 _QUIET = "healthy"
+_ENDS = ("switch_port", "hba", "array_port")
 _OF_ARRAYS = ("volume", "controller")
 HELD = ("bottleneck", "configured_cap")
 """Kinds of verdict that say that an element holds the test."""
@@ -26,9 +27,9 @@ class Outcome:
     that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
 
     `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn.
-    `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the first suspect,
-    `lead_is_right`: whether it is the truth; `suspect_rank`: place of the first that is, from 1; `suspects`: in
-    one word each.
+    `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the verdict, `lead_is_right`:
+    whether what it is given to is the truth; `suspect_rank`: place of the first suspect that is, from 1; `suspects`:
+    in one word each.
     """
 
     family: str
@@ -68,12 +69,8 @@ class Outcome:
 
     @property
     def in_three(self) -> bool:
-        """Whether the truth is among the first three suspects, or the right element among the first three named."""
-        if self.suspect_rank is not None and self.suspect_rank <= 3:
-            return True
-        if not self.wants_element:
-            return self.kind_is_right
-        return self.rank is not None and self.rank <= 3
+        """Whether the verdict is right, or the truth among the first three suspects."""
+        return self.first or (self.suspect_rank is not None and self.suspect_rank <= 3)
 
     @property
     def acquitted(self) -> bool:
@@ -99,7 +96,7 @@ class Outcome:
 
     @property
     def brier(self) -> float | None:
-        """Of the probability that the first suspect is given; None where none is."""
+        """Of the probability that the verdict is given; None where it has none."""
         return None if self.probability is None else (self.probability - self.lead_is_right) ** 2
 
     @property
@@ -142,7 +139,7 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         any(_is_one(name, truth.cleared) for names in candidates for name in names),
         generator=truth.kind == "generator_limited",
         accused=tuple(candidates[0]) if verdict.bottlenecks else (),
-        probability=verdict.suspects[0].probability if suspects else None,
+        probability=verdict.probability,
         lead_is_right=_lead_is_right(verdict, suspects, truth, candidates),
         suspect_rank=suspects.index(True) + 1 if True in suspects else None,
         suspects=tuple(f"{s.kind} {s.entity or ''} {s.probability:.3f}" for s in verdict.suspects[:4]),
@@ -152,9 +149,12 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
 def _lead_is_right(
     verdict: Verdict, suspects: Sequence[bool], truth: Truth, candidates: Sequence[Sequence[str]]
 ) -> bool:
-    """Whether the first suspect is the truth: where there is a verdict, it is the verdict."""
-    if verdict.kind == "cannot_tell" or not suspects:
-        return bool(suspects) and suspects[0]
+    """Whether what the verdict's probability is given to is the truth: the verdict, or where that is left open the
+    first suspect that says what it would be."""
+    if verdict.kind == "cannot_tell":
+        return next(
+            (right for s, right in zip(verdict.suspects, suspects, strict=True) if s.verdict != verdict.kind), False
+        )
     right_kind = verdict.kind in (truth.kind, *truth.also)
     return right_kind and (not truth.bottlenecks or (bool(candidates) and _right(candidates[0], truth)))
 
@@ -213,7 +213,7 @@ def _is_one(name: str, elements: Sequence[str]) -> bool:
     volumes and controllers."""
     for element in elements:
         kind, _, own = element.partition(":")
-        if name == element or (kind == "switch_port" and own in name.partition(":")[2].split("--")):
+        if name == element or (kind in _ENDS and own in name.partition(":")[2].split("--")):
             return True
         if kind == "array" and name.partition(":")[0] in _OF_ARRAYS and name.partition(":")[2].startswith(f"{own}/"):
             return True

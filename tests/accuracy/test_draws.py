@@ -64,9 +64,11 @@ def test_a_link_that_limits_may_be_found_acquitted_missed_or_an_innocent_convict
 def test_a_suspect_counts_among_the_first_three(blank: Outcome) -> None:
     assert replace(blank, suspect_rank=3).in_three
     assert not replace(blank, suspect_rank=4).in_three
+    assert replace(blank, kind_is_right=True, rank=1).in_three
+    assert not replace(blank, kind_is_right=True, rank=2).in_three
 
 
-def test_the_brier_score_is_that_of_the_first_suspect(blank: Outcome) -> None:
+def test_the_brier_score_is_that_of_the_verdict(blank: Outcome) -> None:
     assert replace(blank, probability=0.9, lead_is_right=True).brier == pytest.approx(0.01)
     assert replace(blank, probability=0.9).brier == pytest.approx(0.81)
     assert blank.brier is None

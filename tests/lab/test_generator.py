@@ -56,6 +56,8 @@ def test_what_a_label_names_is_in_the_scenario() -> None:
         there_are |= {f"switch_port:{end}" for link in scenario.inter_switch_links for end in link.ends}
         there_are |= {f"lun:sqlvm1/{disk.name}" for disk, _ in scenario.disks} | {"array:fa1", "vdisk:sqlvm1/scsi0:0"}
         there_are |= {f"volume:fa1/{volume.name}" for _, volume in scenario.disks}
+        there_are |= {f"hba:{scenario.host.name}/{hba.name}" for hba in scenario.host.hbas}
+        there_are |= {f"array_port:fa1/{port.name}" for port in scenario.array.ports}
         assert set(scenario.truth.bottlenecks) <= there_are
         assert bool(scenario.truth.bottlenecks) == (scenario.truth.kind in ("bottleneck", "configured_cap"))
 
@@ -106,6 +108,14 @@ def test_what_is_not_read_cannot_tell() -> None:
     assert unseen
     assert not any(tells(*d) for d in unseen)
     assert all(tells(fault, EVERYTHING, scenario) for fault, _, scenario in drawn if not FAULTS[fault].grows)
+
+
+def test_a_link_at_an_end_can_be_told_by_the_device_there_and_one_between_switches_by_them_alone() -> None:
+    drawn = [d for d in (next(drafts(seed)) for seed in range(1, 900)) if d[1].unread == {"switches"}]
+    told = {fault: tells(fault, reading, scenario) for fault, reading, scenario in drawn}
+    assert told["host-link"]
+    assert told["array-link"]
+    assert not told["isl"]
 
 
 def test_one_step_does_not_tell_a_wait_that_the_array_calls_service() -> None:

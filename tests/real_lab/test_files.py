@@ -60,7 +60,8 @@ def test_the_agent_reports_the_speed_of_the_case_at_the_interface_that_has_it() 
 def test_the_log_filter_sees_the_delay_of_the_others(case: Case) -> None:
     command = nbdkit_command(case.array, "10.213.1.2", Path("F"))
     filters = [word for word in command if word.startswith("--filter=")]
-    assert filters == ["--filter=log", *(f"--filter={name}" for name in case.array.filters)]
+    expected = [*case.array.front_filters, "log", *case.array.filters]
+    assert filters == [f"--filter={name}" for name in expected]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)

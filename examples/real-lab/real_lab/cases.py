@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,29 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """How nbdkit behaves: its filters below `log`, outermost first, their parameters and the size of the volume."""
+    """How nbdkit behaves: its filters below `log`, outermost first, their parameters and the size of a volume.
+
+    `front_filters`: those above `log`; what they take passes before the array's own clock starts.
+    """
 
     filters: tuple[str, ...]
     parameters: tuple[str, ...]
     size_bytes: int = 1 << 30
+    front_filters: tuple[str, ...] = ()
+    volumes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """fio's steps: one job a queue depth, random reads, each after an idle gap that shows as an edge everywhere."""
+    """fio's steps: random I/O, one job a queue depth and volume, each after an idle gap that shows as an edge
+    everywhere. `write_percent`: of the I/Os."""
 
     queue_depths: tuple[int, ...] = (2, 16, 64)
     block_bytes: int = 64 << 10
     ramp_seconds: int = 2
     step_seconds: int = 8
     gap_seconds: int = 2
+    write_percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Case:
     """A lab to build and the load to put on it.
 
     `counter_cache_seconds`: how long the agent answers from its cache; None leaves net-snmp's own 3 s, and
-    real switches cache too.
+    real switches cache too. `unread`: sources that sanpath is not given, of sw1 and fa1.
     """
 
     name: str
@@ -63,6 +70,7 @@ class Case:
     array: Array
     load: Load
     counter_cache_seconds: int | None
+    unread: frozenset[str] = frozenset()
 
 
 _SLOW_MEGABITS = 400
@@ -70,6 +78,8 @@ _SLOW_MEGABITS = 400
 
 _FAST_FABRIC = Fabric(SwitchPort("p-host"), SwitchPort("p-array"))
 _UNSATURATED_ARRAY = Array(filters=("delay",), parameters=("rdelay=2ms",))
+
+_SHORT = Load(queue_depths=(16, 64))
 
 
 def _slow_host_port(name: str, megabits: int = _SLOW_MEGABITS) -> SwitchPort:
@@ -127,6 +137,52 @@ CASES = {
             # Four whole windows of the agent's 3 s fit into a step wherever they begin.
             load=Load(queue_depths=(2, 64), step_seconds=17),
             counter_cache_seconds=None,
+        ),
+        Case(
+            # The array takes requests one at a time, and its own clock starts only then.
+            name="one-at-a-time",
+            fabrics=(_FAST_FABRIC,),
+            array=Array(filters=("delay",), parameters=("rdelay=2ms",), front_filters=("noparallel",)),
+            load=_SHORT,
+            counter_cache_seconds=1,
+        ),
+        Case(
+            # The port lets 728 reads a second through, the array 750.
+            name="close-ceilings",
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=Array(filters=("delay", "rate"), parameters=("rdelay=2ms", "rate=375M")),
+            load=_SHORT,
+            counter_cache_seconds=1,
+        ),
+        Case(
+            name="slow-port-mixed",
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=Array(filters=("delay",), parameters=("rdelay=2ms", "wdelay=2ms")),
+            load=replace(_SHORT, write_percent=30),
+            counter_cache_seconds=1,
+        ),
+        Case(
+            name="slow-port-two-volumes",
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=replace(_UNSATURATED_ARRAY, volumes=2),
+            load=_SHORT,
+            counter_cache_seconds=1,
+        ),
+        Case(
+            name="slow-port-switch-unread",
+            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            array=_UNSATURATED_ARRAY,
+            load=_SHORT,
+            counter_cache_seconds=1,
+            unread=frozenset(("sw1",)),
+        ),
+        Case(
+            name="saturated-array-unread",
+            fabrics=(_FAST_FABRIC,),
+            array=Array(filters=("delay", "rate"), parameters=("rdelay=2ms", "rate=400M")),
+            load=_SHORT,
+            counter_cache_seconds=1,
+            unread=frozenset(("fa1",)),
         ),
     )
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import yaml
 
 from real_lab.cases import Case
-from real_lab.nbd_target import PORT, port_name
+from real_lab.nbd_target import port_name, port_number
 from real_lab.network import VETH_BITS_PER_SECOND, array_address, host_address
 from real_lab.state import State
 
@@ -58,14 +59,15 @@ def write_configuration(case: Case, state: State, array_endpoint: str, folder: P
         "name": "fa1", "collector": "flasharray", "host": array_endpoint,
         "api_token": "file:secrets/fa1-token", "ca_file": "ca.pem", "every_seconds": 2,
     }  # fmt: skip
-    document = {"sources": [switch, array], "topology": {"things": things, "links": links}}
+    read = [source for source in (switch, array) if source["name"] not in case.unread]
+    document = {"sources": read, "topology": {"things": things, "links": links}}
     file = folder / "sanpath.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))
     return file
 
 
 def write_job(case: Case, folder: Path) -> Path:
-    """The fio job: a step a queue depth, one process a loaded fabric in each.
+    """The fio job: a step a queue depth, one process a loaded fabric and volume in each.
 
     fio counts startdelay from its own start, not from the end of the step before, so the gaps are summed up.
     """
@@ -73,7 +75,7 @@ def write_job(case: Case, folder: Path) -> Path:
     lines = [
         "[global]",
         "ioengine=nbd",
-        "rw=randread",
+        *(["rw=randrw", f"rwmixwrite={load.write_percent}"] if load.write_percent else ["rw=randread"]),
         f"bs={load.block_bytes}",
         "time_based",
         f"ramp_time={load.ramp_seconds}",
@@ -82,15 +84,18 @@ def write_job(case: Case, folder: Path) -> Path:
     ]
     for step, depth in enumerate(load.queue_depths):
         begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
-        loaded = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
-        for position, number in enumerate(loaded):
+        fabrics = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
+        volumes = range(case.array.volumes)
+        for position, (number, volume) in enumerate(product(fabrics, volumes)):
+            marks = [f"-eth{number}"] if len(fabrics) > 1 else []
+            marks += [f"-vol{volume + 1}"] if len(volumes) > 1 else []
             lines += [
                 "",
-                f"[depth-{depth}" + (f"-eth{number}]" if len(loaded) > 1 else "]"),
+                f"[depth-{depth}{''.join(marks)}]",
                 *(["stonewall"] if position == 0 else []),
                 f"startdelay={begin}",
                 f"iodepth={depth}",
-                f"uri=nbd://{array_address(number)}:{PORT}",
+                f"uri=nbd://{array_address(number)}:{port_number(volume)}",
             ]
     file = folder / "job.fio"
     file.write_text("\n".join(lines) + "\n")

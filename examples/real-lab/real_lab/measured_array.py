@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -48,7 +49,7 @@ class Totals:
 
 
 class TargetLog:
-    """The log of one target port, read as it grows. Seconds since the epoch to what was served in them."""
+    """The log of one target port and volume, read as it grows. Seconds since the epoch to what was served in them."""
 
     def __init__(self, file: Path) -> None:
         self._log, self._file, self._offset = NbdkitLog(), file, 0
@@ -74,7 +75,7 @@ class TargetLog:
 
 
 class MeasuredArray:
-    """A FlashArray of one volume and one host, with a target port a fabric. Implements `ArrayState`.
+    """A FlashArray of one host, with a target port a fabric. Implements `ArrayState`.
 
     Service time is the time in nbdkit; there is no queue and no QoS limit before it. Transfer time (`san_usec`)
     is null: nbdkit's log ends where the transfer begins. Bytes of a port are payload.
@@ -85,7 +86,11 @@ class MeasuredArray:
         self._read_at = now()
         self._first_second = int(self._read_at)
         fabrics = range(len(case.fabrics))
-        self._logs = {port_name(number): TargetLog(log_file(folder, number)) for number in fabrics}
+        volumes = range(case.array.volumes)
+        self._logs = {
+            (port_name(number), f"vol{volume + 1}"): TargetLog(log_file(folder, number, volume))
+            for number, volume in product(fabrics, volumes)
+        }
         self.identity = ArrayIdentity(name="fa1", id="5a1f4c0e-0000-4000-8000-000000000001")
         self.ports: Sequence[ArrayPort] = [
             ArrayPort(
@@ -102,13 +107,16 @@ class MeasuredArray:
         ]
         self.volumes: Sequence[ArrayVolume] = [
             ArrayVolume(
-                name="vol1",
-                id="5a1f4c0e-0000-4000-8000-000000000002",
-                serial="5A1F4C0E0000000000000001",
+                name=f"vol{volume + 1}",
+                id=f"5a1f4c0e-0000-4000-8000-{volume + 2:012x}",
+                serial=f"5A1F4C0E{volume + 1:016X}",
                 provisioned_bytes=case.array.size_bytes,
             )
+            for volume in volumes
         ]
-        self.connections: Sequence[ArrayConnection] = [ArrayConnection(host="host1", volume="vol1", lun=1)]
+        self.connections: Sequence[ArrayConnection] = [
+            ArrayConnection(host="host1", volume=volume.name, lun=lun) for lun, volume in enumerate(self.volumes, 1)
+        ]
         self.controllers: Sequence[ArrayController] = [ArrayController(name="CT0", mode="primary")]
 
     def read_on(self) -> None:
@@ -132,16 +140,16 @@ class MeasuredArray:
         ]
 
     def volume_sample(self, name: str) -> Sample:
-        """The newest second of the one volume."""
-        return self._newest_sample_of(name, [volume.name for volume in self.volumes])
+        """The newest second of a volume."""
+        return self._newest_sample_of(name, {volume.name: self._of(volume=volume.name) for volume in self.volumes})
 
     def host_sample(self, name: str) -> Sample:
         """The newest second of the one host."""
-        return self._newest_sample_of(name, [host.name for host in self.hosts])
+        return self._newest_sample_of(name, {host.name: self._of() for host in self.hosts})
 
     def port_sample(self, name: str) -> PortSample:
         """The newest second of a target port."""
-        sample = self._sample(self._newest_second(), [self._logs[name]])
+        sample = self._sample(self._newest_second(), self._of(port=name))
         return PortSample(
             time_ms=sample.time_ms,
             received_bytes_per_second=sample.write.bytes_per_second,
@@ -153,10 +161,13 @@ class MeasuredArray:
         newest = self._newest_second()
         window = range(newest - BALANCE_SECONDS + 1, newest + 1)
         counts = {
-            port: sum(
-                log.served(second, "read").operations + log.served(second, "write").operations for second in window
+            port.name: sum(
+                log.served(second, way).operations
+                for log in self._of(port=port.name)
+                for second in window
+                for way in _WAYS
             )
-            for port, log in self._logs.items()
+            for port in self.ports
         }
         end_ms, [host] = (newest + 1) * 1000, self.hosts
         if not any(counts.values()):
@@ -169,10 +180,12 @@ class MeasuredArray:
     def _newest_second(self) -> int:
         return int(self._read_at - SETTLE_SECONDS) - 1
 
-    def _newest_sample_of(self, name: str, known: Sequence[str]) -> Sample:
-        if name not in known:
-            raise KeyError(name)
-        return self._sample(self._newest_second(), self._logs.values())
+    def _of(self, port: str | None = None, volume: str | None = None) -> list[TargetLog]:
+        """The logs of a port or of a volume, None: of all."""
+        return [log for (at, of), log in self._logs.items() if port in (None, at) and volume in (None, of)]
+
+    def _newest_sample_of(self, name: str, known: Mapping[str, Sequence[TargetLog]]) -> Sample:
+        return self._sample(self._newest_second(), known[name])
 
     def _sample(self, second: int, logs: Iterable[TargetLog]) -> Sample:
         read, write = (_direction(log.served(second, way) for log in logs) for way in _WAYS)

@@ -1,8 +1,9 @@
-"""The array's target ports: one nbdkit each, whose own log is what the array knows about its I/O."""
+"""The array's target ports: one nbdkit each and volume, whose own log is what the array knows about its I/O."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from real_lab.cases import Array, Case
@@ -22,34 +23,41 @@ def port_name(fabric: int) -> str:
     return f"CT0.ETH{fabric}"
 
 
-def log_file(folder: Path, fabric: int) -> Path:
-    """Where the target port's nbdkit writes what it does."""
-    return folder / "array" / f"{port_name(fabric)}.log"
+def port_number(volume: int) -> int:
+    """TCP port of a volume, counted from 0."""
+    return PORT + volume
 
 
-def nbdkit_command(array: Array, address: str, log: Path) -> list[str]:
-    """`log` is the outermost filter, so that it sees what the others add to the service time."""
+def log_file(folder: Path, fabric: int, volume: int = 0) -> Path:
+    """Where the nbdkit of a target port and volume writes what it does."""
+    return folder / "array" / f"{port_name(fabric)}-vol{volume + 1}.log"
+
+
+def nbdkit_command(array: Array, address: str, log: Path, volume: int = 0) -> list[str]:
+    """`log` sees what the filters below it add to the service time, and nothing of those above it."""
     return [
-        "nbdkit", "--foreground", "--threads", str(THREADS), "--ipaddr", address, "--port", str(PORT),
-        "--filter=log", *(f"--filter={name}" for name in array.filters),
+        "nbdkit", "--foreground", "--threads", str(THREADS), "--ipaddr", address, "--port", str(port_number(volume)),
+        *(f"--filter={name}" for name in array.front_filters), "--filter=log",
+        *(f"--filter={name}" for name in array.filters),
         "memory", str(array.size_bytes), *array.parameters, f"logfile={log}",
     ]  # fmt: skip
 
 
 def start_targets(case: Case, state: State, folder: Path) -> None:
-    """Start one nbdkit a fabric and return when all listen. Raises LabError.
+    """Start one nbdkit a fabric and volume and return when all listen. Raises LabError.
 
     They run at a higher priority, so that other work on this machine does not look like a slow array.
     """
     (folder / "array").mkdir()
-    for fabric in range(len(case.fabrics)):
-        command = nbdkit_command(case.array, array_address(fabric), log_file(folder, fabric))
+    targets = [*product(range(len(case.fabrics)), range(case.array.volumes))]
+    for fabric, volume in targets:
+        command = nbdkit_command(case.array, array_address(fabric), log_file(folder, fabric, volume), volume)
         start(
             ["nice", "--adjustment=-10", "ip", "netns", "exec", state.namespaces["array"], *command],
             lab=state.lab, log_file=folder / "logs" / "nbdkit.log",
         )  # fmt: skip
-    for fabric in range(len(case.fabrics)):
-        log = log_file(folder, fabric)
+    for fabric, volume in targets:
+        log = log_file(folder, fabric, volume)
         wait_until(partial(_is_ready, log), f"nbdkit to listen, see {folder / 'logs' / 'nbdkit.log'}")
 
 

@@ -153,6 +153,14 @@ class San:
         """The switch port of an array port in a fabric; the test uses the first."""
         return self._port(self.core(fabric), ARRAY_PORTS[second])
 
+    def hba(self, fabric: int) -> str:
+        """The port of the test's host in a fabric, as an element."""
+        return f"hba:{self.host}/vmhba{fabric + 2}"
+
+    def target_port(self, fabric: int) -> str:
+        """The array port that the test uses in a fabric, as an element."""
+        return f"array_port:fa1/{self._target(fabric, 0)}"
+
     def other_array_port(self, fabric: int, second: int = 0) -> str:
         """The switch port of a port of the second array in a fabric."""
         return self._port(self.core(fabric), OTHER_ARRAY_PORTS[second])

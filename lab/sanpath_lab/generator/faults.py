@@ -21,11 +21,19 @@ class Fault:
     """`make` makes it in a SAN and returns its label. `relief`: the places that are relieved together to confirm it.
 
     `waits`: throughput is what is in flight over the latency, so that whatever takes time of an I/O counts, and
-    only the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell
-    it. `grows`: of a saturated array whose wait is a part of what it calls service, only how that grows from step
-    to step tells. `decoys`: whether other hosts may keep their own places busy: not where that would hold up I/Os
-    of a test that nothing limits, of which nobody may say that nothing waits. `one_change`: relieving it is one
-    change that a what-if predicts.
+    only the room of other places is doubled, not their speed. `seen_by`: sources without which nobody can tell it.
+    `grows`: of a saturated array whose wait is a part of what it calls service, only how that grows from step to
+    step tells. `decoys`: whether other hosts may keep their own places busy: not where that would hold up I/Os of a
+    test that nothing limits, of which nobody may say that nothing waits. `one_change`: relieving it is one change
+    that a what-if predicts.
+
+    Whatever else is read, `seen_by` is what the data lack without that source, not what a diagnosis makes of them.
+    Links at the ends of a path can be told without switches: speeds of the host's ports are configured, and arrays
+    tell speed and bytes of theirs. Without switches nobody sees the links between them, damaged frames, credit, or
+    that only one of two paths is in use at a time. A LUN queue can be told without the clock of its disk: its depth
+    is configured, and so many I/Os are below it in every step; that of a virtual disk comes from its host. A wait
+    inside an array is told from one at its limits by the array alone. One in front of its clock lies in a gap that
+    the switches have to narrow down as well; the configured depth tells it from a LUN queue.
     """
 
     make: Make
@@ -38,15 +46,15 @@ class Fault:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "host-link": Fault(link_faults.host_link, ("host links",), ("switches",), one_change=True),
-    "array-link": Fault(link_faults.array_link, ("array links",), ("switches",), one_change=True),
+    "host-link": Fault(link_faults.host_link, ("host links",), (), one_change=True),
+    "array-link": Fault(link_faults.array_link, ("array links",), (), one_change=True),
     "isl": Fault(link_faults.isl, ("isls",), ("switches",), one_change=True),
-    "unequal-paths": Fault(link_faults.unequal_paths, ("host links",), ("switches",)),
+    "unequal-paths": Fault(link_faults.unequal_paths, ("host links",), ()),
     "path-turns": Fault(link_faults.path_turns, ("path turns",), ("switches",), one_change=True),
     "retries": Fault(link_faults.retries, ("damage",), ("switches",), waits=True),
-    "neighbour-port": Fault(link_faults.neighbour_port, ("neighbours", "array links"), ("switches",)),
+    "neighbour-port": Fault(link_faults.neighbour_port, ("neighbours", "array links"), ()),
     "slow-drain": Fault(link_faults.slow_drain, ("drain", "neighbours"), ("switches",), decoys=False),
-    "lun-queue": Fault(end_faults.lun_queue, ("host queues",), ("host",), waits=True, one_change=True),
+    "lun-queue": Fault(end_faults.lun_queue, ("host queues",), (), waits=True, one_change=True),
     "vdisk-queue": Fault(end_faults.vdisk_queue, ("host queues",), ("host",), waits=True, one_change=True),
     "generator-cpu": Fault(end_faults.generator_cpu, ("generator",), ()),
     "concurrency": Fault(end_faults.concurrency, ("in flight",), ("array", "host"), waits=True),
@@ -60,7 +68,7 @@ FAULTS: Mapping[str, Fault] = {
     "neighbour-media": Fault(
         array_faults.neighbour_media, ("media", "neighbours"), ("array",), grows=True, decoys=False
     ),
-    "entry": Fault(array_faults.entry, ("entry",), ("array",), decoys=False),
+    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches"), decoys=False),
 }
 """Every fault by name."""
 

@@ -34,16 +34,21 @@ def _fill(san: San, ground: Ground, ways: int, speeds: tuple[int, ...] = (1, 2, 
     return speed
 
 
+def _array_ends(san: San, fabric: int) -> tuple[str, str]:
+    """Both ends of the array's link: where no switch is read, it is named by the array's port."""
+    return san.array_port(fabric), san.target_port(fabric)
+
+
 def host_link(san: San, ground: Ground) -> dict[str, Any]:
     """The host's ports are slower than everything behind them."""
     san.host_gigabit = [_fill(san, ground, paths(san))] * 2
-    return san.truth("bottleneck", "host", *(san.host_port(f) for f in fabrics(san)))
+    return san.truth("bottleneck", "host", *(end for f in fabrics(san) for end in (san.host_port(f), san.hba(f))))
 
 
 def array_link(san: San, ground: Ground) -> dict[str, Any]:
     """The array's ports are slower than everything in front of them."""
     san.array_gigabit = [_fill(san, ground, paths(san))] * 2
-    return san.truth("bottleneck", "array_front", *(san.array_port(f) for f in fabrics(san)))
+    return san.truth("bottleneck", "array_front", *(end for f in fabrics(san) for end in _array_ends(san, f)))
 
 
 def isl(san: San, ground: Ground) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def unequal_paths(san: San, ground: Ground) -> dict[str, Any]:
     san.fabrics, san.path_policy = 2, "round_robin"
     slow, speed = san.random.randrange(2), _fill(san, ground, 2, (1, 2, 4))
     san.host_gigabit[slow], san.host_gigabit[1 - slow] = speed, san.random.choice((4 * speed, 16))
-    return san.truth("bottleneck", "host", san.host_port(slow))
+    return san.truth("bottleneck", "host", san.host_port(slow), san.hba(slow))
 
 
 def path_turns(san: San, ground: Ground) -> dict[str, Any]:
@@ -100,7 +105,7 @@ def neighbour_port(san: San, ground: Ground) -> dict[str, Any]:
     for _ in range(san.random.choice((1, 2))):
         outstanding = round(san.random.uniform(0.5, 1.5) * needed) + 4
         san.neighbour(0, block_bytes=san.block_bytes, outstanding=outstanding, direction=san.direction, target=0)
-    return san.truth("bottleneck", "array_front", san.array_port(0))
+    return san.truth("bottleneck", "array_front", *_array_ends(san, 0))
 
 
 def slow_drain(san: San, ground: Ground) -> dict[str, Any]:
