@@ -61,7 +61,7 @@ def portal(name: str) -> tuple[str, int] | None:
     >>> portal("192.0.2.9:3260"), portal("[2001:db8::9]:3260"), portal("+iser")
     (('192.0.2.9', 3260), ('2001:db8::9', 3260), None)
     """
-    match = re.fullmatch(r"\[?([0-9A-Fa-f.:]+?)\]?:(\d+)", name)
+    match = re.fullmatch(r"\[?([0-9A-Fa-f.:]+?)\]?:(\d{1,5})", name)
     return (match[1], int(match[2])) if match else None
 
 
@@ -117,7 +117,7 @@ def nbdkit(command: bytes) -> Nbdkit | None:
     return Nbdkit(
         plugin,
         told("i", "ipaddr", "ip-addr"),
-        None if local else int(port) if port.isdecimal() else _NBD_PORT,
+        None if local else int(port) if port.isdecimal() and len(port) <= 5 else _NBD_PORT,
         next(iter(named or bare), "") if plugin in ("file", "nbdkit-file-plugin.so") else "",
         told("e", "export", "exportname"),
     )
