@@ -1,4 +1,4 @@
-"""What is fuzzed, and what may not happen: a foreign exception, or more time than the size of an input accounts for."""
+"""What is fuzzed, and what may not happen: a foreign exception, or more time than an input's size accounts for."""
 
 from __future__ import annotations
 

@@ -27,9 +27,11 @@ _TEXT = 64 << 10
 POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_target", "snmp_switch", "iostat")
 """Collectors whose recorded answers are changed: REST, Prometheus, output over SSH, values of SNMP."""
 _SOAP = (
-    b'<?xml version="1.0"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><r xmlns="urn:vim25"><returnval>'
+    b'<?xml version="1.0"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>'
+    b'<r xmlns="urn:vim25"><returnval>'
     b'<entity type="HostSystem">host-1</entity><sampleInfoCSV>20,2026-11-20T08:00:20Z</sampleInfoCSV><value><id>'
-    b"<counterId>455</counterId><instance>naa.1</instance></id><value>4</value></value></returnval></r></s:Body></s:Envelope>"
+    b"<counterId>455</counterId><instance>naa.1</instance></id><value>4</value></value></returnval>"
+    b"</r></s:Body></s:Envelope>"
 )
 
 

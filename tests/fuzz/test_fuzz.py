@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -55,7 +54,7 @@ def test_memory_is_in_proportion(target: Target) -> None:
 
 
 def test_a_defect_is_found() -> None:
-    """The fuzzing itself: a parser that takes a comma for a number is caught, with the shortest input that shows it."""
+    """The fuzzing itself: a parser that takes a comma for a number is caught, with a short input that shows it."""
 
     def parser(given: bytes) -> None:
         float(given.partition(b"=")[2] or 0)
@@ -65,7 +64,7 @@ def test_a_defect_is_found() -> None:
     assert outcome.inputs == 200
 
 
-def test_the_same_number_is_the_same_input(tmp_path: Path) -> None:
+def test_the_same_number_is_the_same_input() -> None:
     target = TARGETS[0]
     first, second = (target.drawn(Random("7"), target.seeds) for _ in range(2))
     assert first == second

@@ -135,7 +135,7 @@ def listening(content: bytes) -> set[tuple[str, int]]:
         if (
             len(words) > 3
             and words[3] == "0A"
-            and (match := re.fullmatch(r"([0-9A-F]{8,32}):([0-9A-F]{4})", words[1]))
+            and (match := re.fullmatch(r"([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})", words[1]))
         ):
             octets = bytes.fromhex(match[1])
             turned = b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4))
