@@ -32,7 +32,7 @@ def damage(random: Random, folder: Path) -> str:
         path = random.choice(sorted(path for path in folder.rglob("*") if path.is_file()))
         content = path.read_bytes()
         kind = random.choice(("flip", "zero", "cut", "noise", "insert", "remove", "empty"))
-        begin = random.randrange(len(content) + 1)
+        begin = random.randrange(len(content) or 1)
         end = min(len(content), begin + random.choice((1, 16, 512, 4096)))
         match kind:
             case "flip":
