@@ -238,7 +238,11 @@ class Recording:
                 names = [column[0] for column in cursor.description or []]
                 found: list[T] = []
                 # A day has a million polls: they are never there as rows and as objects at once.
+                taken = 0
                 while some := cursor.fetchmany(_ROWS):
+                    if (taken := taken + len(some)) > rows.MOST[table]:
+                        self.unreadable.add(f"{table} (more rows than {rows.MOST[table]:,})")
+                        break
                     for row in some:
                         try:
                             found.append(make(dict(zip(names, row, strict=True))))

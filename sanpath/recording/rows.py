@@ -15,6 +15,9 @@ from sanpath.model import Event, Poll, Scalar, Thing, Tie
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 EARLIEST_US, LATEST_US = -62_135_596_800_000_000, 253_402_300_799_000_000
 """Microseconds since the epoch at the begin of the year 1 and the end of 9999: what a date can be written of."""
+MOST = {"events": 200_000, "inventory": 1_000_000, "polls": 2_000_000}
+"""Rows of a table that are taken: a day of fifty sources has a million polls. A Parquet file of some kilobytes can
+hold millions of equal rows, and a reader makes of each an object."""
 _LARGEST = 2**64
 
 

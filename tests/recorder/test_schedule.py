@@ -132,6 +132,23 @@ def test_a_source_that_comes_back_is_polled_as_before(tmp_path: Path) -> None:
     assert (found.collectors["flaky"].opened, found.collectors["flaky"].closed) == (4, 4)
 
 
+def test_a_source_that_goes_and_comes_back_a_hundred_times_costs_nobody_else_a_poll(tmp_path: Path) -> None:
+    async def flaps(number: int) -> AsyncIterator[Item]:
+        if number % 2:
+            raise CollectorError(Failure.UNREACHABLE, "is away")
+        yield row()
+
+    found = record(tmp_path, 400, flapping=flaps, good=answers)
+    good = found.polls("good", "ok")
+    assert [poll.due - good[0].due for poll in good] == [number * SECOND for number in range(len(good))]
+    assert len(good) >= 399
+    failed, answered = found.polls("flapping", "failed"), found.polls("flapping", "ok")
+    assert len(failed) >= 100
+    assert abs(len(failed) - len(answered)) <= 1
+    # It is never asked less and less often: each answer is a new beginning.
+    assert max(after - before for before, after in pairwise(found.seconds("flapping"))) < 2.1
+
+
 def test_a_source_that_refuses_is_given_up_after_three_tries(tmp_path: Path) -> None:
     found = record(tmp_path, 60, closed=fails(Failure.REFUSED))
     assert [poll.message for poll in found.polls("closed", "failed")] == ["it said no <html>"] * 3

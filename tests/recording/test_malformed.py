@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.errors import SanpathError, UsageError
 from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recording import rows
 from sanpath.recording.read import Recording
 from tests.support.stories import recorded
 
@@ -138,3 +139,18 @@ def test_a_pipe_or_a_device_is_not_imported(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(UsageError, match="is a pipe or a device"):
             ImportedFile(path).head()
+
+
+def test_a_small_file_of_very_many_rows_is_read_in_part_and_named(folder: Path) -> None:
+    table = "events"
+    some, target = next((folder / table).glob("*.parquet")), folder / table / "evil.1-00000001-00000001.parquet"
+    one = f"SELECT * FROM read_parquet('{some}') LIMIT 1"
+    connection = duckdb.connect()
+    connection.execute(
+        f"COPY (SELECT one.* FROM ({one}) one, range({rows.MOST[table] + 1})) TO '{target}' (FORMAT parquet)"
+    )
+    connection.close()
+    assert target.stat().st_size < 20_000
+    recording = Recording(folder)
+    assert len(recording.events()) <= rows.MOST[table]
+    assert recording.unreadable == {"events (more rows than 200,000)"}

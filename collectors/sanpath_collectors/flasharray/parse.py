@@ -93,7 +93,7 @@ def rest_version(body: bytes) -> str:
     """
     offered = document(body, "api_version").get("version")
     texts = [v for v in offered if isinstance(v, str)] if isinstance(offered, list) else []
-    numbers = [(int(m[1]), int(m[2])) for m in map(re.compile(r"(\d+)\.(\d+)").fullmatch, texts) if m]
+    numbers = [(int(m[1]), int(m[2])) for m in map(re.compile(r"(\d{1,9})\.(\d{1,9})").fullmatch, texts) if m]
     known = [number for number in numbers if OLDEST <= number <= NEWEST]
     if not known:
         newest = ".".join(map(str, max(numbers, default=()))) or "nothing readable"

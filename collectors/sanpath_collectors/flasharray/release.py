@@ -14,7 +14,7 @@ def total_holds_queue(release: str) -> bool | None:
     >>> [total_holds_queue(release) for release in ("5.0.0", "6.3.13", "6.3.14", "6.4.9", "6.4.10", "6.6.3")]
     [False, False, True, False, True, True]
     """
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)", release)
+    found = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", release)
     if found is None:
         return None
     number = (int(found[1]), int(found[2]), int(found[3]))

@@ -14,7 +14,9 @@ from sanpath.plugin import CollectorError, Failure
 
 _FEWEST_FIELDS = 11  # Linux 2.6
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
-_GIGABIT = re.compile(r"(\d+) Gbit")
+_GIGABIT = re.compile(r"(\d{1,4}) Gbit")
+_MOST_DIGITS = 20
+"""Of the largest counter of 64 bits. Python refuses to read a number of some thousand digits."""
 
 
 def diskstats(content: bytes) -> dict[str, list[int]]:
@@ -26,9 +28,9 @@ def diskstats(content: bytes) -> dict[str, list[int]]:
     found = {}
     for line in content.decode("utf-8", "replace").splitlines():
         words = line.split()
-        if len(words) < 3 + _FEWEST_FIELDS or not all(word.isdecimal() for word in words[3:]):
+        if len(words) < 3 + _FEWEST_FIELDS or None in (fields := [number(word) for word in words[3:]]):
             raise CollectorError(Failure.UNREADABLE, "/proc/diskstats: not a name with 11 or more numbers", line)
-        found[words[2]] = [int(word) for word in words[3:]]
+        found[words[2]] = [field for field in fields if field is not None]
     return found
 
 
@@ -77,7 +79,7 @@ def memory_bytes(meminfo: bytes) -> int | None:
     >>> memory_bytes(b"MemTotal:       16384256 kB\\nMemFree:         1021132 kB\\n")
     16777478144
     """
-    match = re.search(rb"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    match = re.search(rb"^MemTotal:\s+(\d{1,15}) kB", meminfo, re.MULTILINE)
     return int(match[1]) * 1024 if match else None
 
 
@@ -88,7 +90,7 @@ def cores(content: bytes) -> int | None:
 
 def boot_us(content: bytes) -> int | None:
     """When the host was booted, of /proc/stat, microseconds since the epoch: cut to a whole second."""
-    match = re.search(rb"^btime (\d+)$", content, re.MULTILINE)
+    match = re.search(rb"^btime (\d{1,11})$", content, re.MULTILINE)
     return int(match[1]) * 1_000_000 if match else None
 
 
@@ -98,7 +100,7 @@ def uptime_us(content: bytes) -> int | None:
     >>> uptime_us(b"15324.07 20480.11\\n")
     15324070000
     """
-    match = re.match(rb"(\d+)\.(\d\d)\b", content)
+    match = re.match(rb"(\d{1,11})\.(\d\d)\b", content)
     return int(match[1]) * 1_000_000 + int(match[2]) * 10_000 if match else None
 
 
@@ -122,8 +124,8 @@ def net_dev(content: bytes) -> dict[str, list[int]]:
     for line in content.decode("utf-8", "replace").splitlines():
         name, colon, rest = line.rpartition(":")
         words = rest.split()
-        if colon and len(words) >= 16 and all(word.isdecimal() for word in words):
-            found[name.strip()] = [int(word) for word in words]
+        if colon and len(words) >= 16 and None not in (fields := [number(word) for word in words]):
+            found[name.strip()] = [field for field in fields if field is not None]
     return found
 
 
@@ -210,8 +212,8 @@ def speeds(content: str) -> list[int]:
 
 
 def number(content: str) -> int | None:
-    """A whole number, None for everything else."""
-    return int(content) if content.isdecimal() else None
+    """A whole number of at most 20 digits, None for everything else."""
+    return int(content) if content.isdecimal() and len(content) <= _MOST_DIGITS else None
 
 
 def setting(content: str, key: str) -> str:

@@ -61,7 +61,7 @@ def portal(name: str) -> tuple[str, int] | None:
     >>> portal("192.0.2.9:3260"), portal("[2001:db8::9]:3260"), portal("+iser")
     (('192.0.2.9', 3260), ('2001:db8::9', 3260), None)
     """
-    match = re.fullmatch(r"\[?([0-9A-Fa-f.:]+?)\]?:(\d+)", name)
+    match = re.fullmatch(r"\[?([0-9A-Fa-f.:]+?)\]?:(\d{1,5})", name)
     return (match[1], int(match[2])) if match else None
 
 
@@ -117,7 +117,7 @@ def nbdkit(command: bytes) -> Nbdkit | None:
     return Nbdkit(
         plugin,
         told("i", "ipaddr", "ip-addr"),
-        None if local else int(port) if port.isdecimal() else _NBD_PORT,
+        None if local else int(port) if port.isdecimal() and len(port) <= 5 else _NBD_PORT,
         next(iter(named or bare), "") if plugin in ("file", "nbdkit-file-plugin.so") else "",
         told("e", "export", "exportname"),
     )
@@ -135,7 +135,7 @@ def listening(content: bytes) -> set[tuple[str, int]]:
         if (
             len(words) > 3
             and words[3] == "0A"
-            and (match := re.fullmatch(r"([0-9A-F]{8,32}):([0-9A-F]{4})", words[1]))
+            and (match := re.fullmatch(r"([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})", words[1]))
         ):
             octets = bytes.fromhex(match[1])
             turned = b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4))

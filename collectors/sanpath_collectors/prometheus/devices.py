@@ -16,6 +16,8 @@ from sanpath_collectors.prometheus.profile import Part, Profile, Told
 Scope = tuple[str, ...]
 Attribute = str | int | float | None
 
+_MOST_DIGITS = 20
+"""Of a counter of 64 bits; Python refuses to read a number of some thousand digits."""
 _ADDRESS = re.compile(r"\[?([^\]]+?)\]?:\d+")
 _EVERYBODY = ("localhost", "(none)", "127.0.0.1", "::1")
 """What every machine may be called."""
@@ -185,7 +187,7 @@ def _value(part: Part, labels: Labels) -> str | None:
 
 
 def _written(part: Part, value: str) -> str:
-    number = str(int(value) + part.add) if part.add and value.isdecimal() else value
+    number = str(int(value) + part.add) if part.add and value.isdecimal() and len(value) <= _MOST_DIGITS else value
     return part.before + (number.upper() if part.upper_case else number)
 
 

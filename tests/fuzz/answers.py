@@ -1,0 +1,202 @@
+"""A device whose recorded answers have one of them replaced: every collector that polls is asked over it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from sanpath import registry
+from sanpath.plugin import (
+    Collector,
+    CommandReply,
+    Cost,
+    Http,
+    HttpReply,
+    Machine,
+    Snmp,
+    SnmpCredentials,
+    SnmpValue,
+    SourceConfig,
+    SshTarget,
+)
+from sanpath.transport.machine import NO_PROGRAM, LocalMachine
+from sanpath.transport.replay import ReplayContext, ReplayHttp, ReplaySnmp, read_snmprec
+from sanpath.transport.walk import VarBind
+from tests.collectors.test_cases import CASES, SteppedClock, load_config
+from tests.fuzz.mutation import mutated
+
+Place = tuple[str, str]
+"""Case and answer: number of an entry of http.yaml, path of a file, command line, number of an object."""
+
+
+def cases(collector: str) -> list[Path]:
+    """The recorded devices of a collector that answer at all."""
+    return [case for case in CASES if case.parent.name == collector and (case / "replies").is_dir()]
+
+
+@cache
+def _http(case: Path) -> ReplayHttp | None:
+    return ReplayHttp(case / "replies", Cost()) if (case / "replies/http.yaml").exists() else None
+
+
+@cache
+def _machine(case: Path) -> dict[str, bytes]:
+    """Path of a file, or command line → content."""
+    found = {}
+    for root in sorted((case / "replies").glob("*.files")):
+        for path in root.rglob("*"):
+            if path.is_file():
+                found[f"/{path.relative_to(root)}"] = path.read_bytes()
+    for path in sorted((case / "replies").glob("*.commands.yaml")):
+        for line, answer in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).items():
+            found[line] = str(answer.get("output", "") if isinstance(answer, dict) else answer).encode()
+    return found
+
+
+@cache
+def _agent(case: Path) -> list[VarBind]:
+    """The first state of an agent."""
+    files = sorted((case / "replies").glob("*.snmprec*"))
+    return list(read_snmprec(files[0])) if files else []
+
+
+def seeds(collector: str) -> list[bytes]:
+    """Every answer of every device, behind a line that says whose it is."""
+    found = []
+    for case in cases(collector):
+        server = _http(case)
+        if server is not None:
+            found += [_with_place(case, str(n), a.reply.body) for n, a in enumerate(server._answers)]
+        found += [_with_place(case, place, content) for place, content in _machine(case).items()]
+        found += [_with_place(case, str(n), _coded(value)) for n, (_, value) in enumerate(_agent(case))]
+    return found
+
+
+def drawn(random: Random, given: Sequence[bytes]) -> bytes:
+    """One answer changed; of an agent's values some are of another type."""
+    place, _, body = random.choice(given).partition(b"\n")
+    others = [random.choice(given).partition(b"\n")[2] for _ in range(3)]
+    return place + b"\n" + mutated(random, [body, body, body, *others])
+
+
+def _with_place(case: Path, place: str, body: bytes) -> bytes:
+    return json.dumps([f"{case.parent.name}/{case.name}", place]).encode() + b"\n" + body
+
+
+def _coded(value: SnmpValue) -> bytes:
+    if isinstance(value, int):
+        return b"n%d" % value
+    return b"o" + value if isinstance(value, bytes) else b"t" + str(value).encode()
+
+
+def _value(body: bytes) -> SnmpValue:
+    """A value of SNMP: what begins with n is a number of 64 bits, with t an identifier, else octets."""
+    if body[:1] == b"n":
+        try:
+            return int(body[1:30]) % (1 << 64)
+        except ValueError:
+            return None
+    return body[1:].decode("latin-1") if body[:1] == b"t" else body[1:]
+
+
+@cache
+def _collector(case: Path) -> tuple[type[Collector[SourceConfig]], SourceConfig]:
+    config = load_config(case)
+    return registry.collector_class(registry.spec(config.collector)), config
+
+
+def taken(given: bytes) -> None:
+    """Open, check, inventory and two polls over a device with this answer."""
+    head, _, body = given.partition(b"\n")
+    name, place = json.loads(head)
+    case = Path(__file__).parents[1] / "collectors" / name
+    asyncio.run(_polled(case, place, body))
+
+
+async def _polled(case: Path, place: str, body: bytes) -> None:
+    kind, config = _collector(case)
+    collector = kind(config)
+    context = _Context(case, place, body)
+    try:
+        await collector.open(context)
+        await collector.check(context)
+        async for _ in collector.inventory(context):
+            pass
+        for _ in range(2):
+            context.moving.us += round(config.every_seconds * 1e6)
+            async for _ in collector.poll(context):
+                pass
+    finally:
+        await collector.close()
+
+
+class _Context(ReplayContext):
+    def __init__(self, case: Path, place: str, body: bytes) -> None:
+        self.moving = SteppedClock()
+        super().__init__(self.moving, case / "replies")
+        self._case, self._place, self._body = case, place, body
+
+    def http(self, *_: Any, **__: Any) -> Http:
+        recorded = _http(self._case)
+        assert recorded is not None
+        server = copy(recorded)
+        server._cost = self.cost
+        server._answers = [copy(answer) for answer in recorded._answers]
+        changed = server._answers[int(self._place)]
+        changed.reply = HttpReply(changed.reply.status, changed.reply.headers, self._body)
+        return server
+
+    def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - whoever is asked, the case answers
+        state = list(_agent(self._case))
+        at = int(self._place)
+        if state:
+            state[at] = (state[at][0], _value(self._body))
+        return ReplaySnmp([state], self.moving, self.cost)
+
+    def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the case answers
+        return _Machine(self.cost, {**_machine(self._case), self._place: self._body})
+
+
+class _Machine(LocalMachine):
+    """A machine whose files and answers are a mapping."""
+
+    def __init__(self, cost: Cost, contents: Mapping[str, bytes]) -> None:
+        super().__init__(cost, ())
+        self._contents = contents
+
+    async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
+        return {path: content for path in self._named(patterns) if (content := self._contents.get(path))}
+
+    async def names(self, patterns: Sequence[str]) -> list[str]:
+        return self._named(patterns)
+
+    async def run(self, command: Sequence[str]) -> CommandReply:
+        line = " ".join(command)
+        if line not in self._contents:
+            return CommandReply(NO_PROGRAM, b"", b"not recorded")
+        return CommandReply(0, self._contents[line], b"")
+
+    def _named(self, patterns: Sequence[str]) -> list[str]:
+        return sorted({path for pattern in patterns for path in _matching(pattern, frozenset(self._contents))})
+
+
+@cache
+def _matching(pattern: str, paths: frozenset[str]) -> list[str]:
+    """Those of the paths, and of the folders above them, that a pattern names."""
+    form = re.compile("[^/]*".join(map(re.escape, pattern.split("*"))))
+    parents = {
+        "/".join(parts[:n])
+        for path in paths
+        if path[:1] == "/" and (parts := path.split("/"))
+        for n in range(2, len(parts) + 1)
+    }
+    return [path for path in parents if form.fullmatch(path)]

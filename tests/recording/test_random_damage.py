@@ -1,0 +1,27 @@
+"""Recordings damaged at random or malformed: no traceback, no hang, no good grade without a word about it.
+
+`python -m tests.recording.damage damaged 0 1000` tries more of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.recording.damage import tried
+
+UNSEEN = ("remove ", "writers/")
+"""What nothing in a recording tells of: a file that is gone, another figure in a document that still makes sense."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "many"), [("damaged", 25), ("malformed", 20)])
+def test_what_is_damaged_is_diagnosed_with_a_word_or_refused(kind: str, many: int) -> None:
+    counts, found = tried(kind, range(many))
+    assert counts.total() == many
+    assert counts["refused"] < many
+    unsaid = {done: what for done, what in found.items() if what.startswith("defect")}
+    for done, what in found.items():
+        parts = done.partition(": ")[2].split(", ")
+        if what.startswith("silent") and not all(any(word in part for word in UNSEEN) for part in parts):
+            unsaid[done] = what
+    assert unsaid == {}
