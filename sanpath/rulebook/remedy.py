@@ -43,14 +43,17 @@ def fitting(
     told = {name: value for row in rows for name, value in row.items() if value is not None}
     facts = {**(seen or {}), **told}
     found: list[Fix] = []
-    for fix in (_filled(fix, facts) for fix in fixes if _fits(fix, facts)):
+    for fix in (fix for fix in fixes if _fits(fix, facts)):
         unknown = next((name for name in _KINDS if name in fix.only_if and name not in facts), None)
-        if unknown is not None:
-            fix = _in_words(fix, _KINDS[unknown])
-            if found and _same_action(found[-1], fix):
-                found[-1] = found[-1].model_copy(update={"scope": f"{found[-1].scope} {fix.scope}"})
-                continue
-        found.append(fix)
+        if unknown is None:
+            found.append(_filled(fix, facts))
+            continue
+        # With its placeholders: then it is one step of the plan for all the ports that it is for.
+        words = _in_words(fix, _KINDS[unknown])
+        if found and _same_action(found[-1], words):
+            found[-1] = found[-1].model_copy(update={"scope": f"{found[-1].scope} {words.scope}"})
+        else:
+            found.append(words)
     return tuple(found)
 
 

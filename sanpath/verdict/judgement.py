@@ -30,7 +30,7 @@ _EXCLUDED = 0.55
 """The same for what no reading speaks for, but that nothing else accounts for the wait."""
 _ACQUITS = 0.7
 """The same for saying that nothing limits: whoever reads that stops looking."""
-_SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 3, "B"))
+_SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 4, "B"))
 """Probability and whole windows of the slowest source from which on a verdict has a grade."""
 _COINCIDENT = 0.1
 """Links whose probability is at least this share of the most probable one's are full with it."""
@@ -101,7 +101,9 @@ def _grouped(found: Sequence[Suspicion]) -> list[list[Suspicion]]:
             groups.append([one])
         else:
             mine.append(one)
-    return sorted(groups, key=lambda group: -_together(group))
+    ordered = sorted(groups, key=lambda group: -_together(group))
+    # Of what is full together that is told first which nothing speaks against, as that nobody counted it.
+    return [sorted(group, key=lambda one: any(e.weight < 0 for e in one.claim.evidence)) for group in ordered]
 
 
 def _belongs(one: Suspicion, first: Suspicion) -> bool:

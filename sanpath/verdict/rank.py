@@ -14,6 +14,8 @@ from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.predict import calmest
 
 SAME_THROUGHPUT = 0.03
+_AS_DEEP = 0.9
+"""Steps with this share of the most I/Os in flight in their direction are as deep: the other direction decides."""
 _AS_MANY = 0.3
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 
@@ -26,7 +28,9 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     in_flight: defaultdict[str, float] = defaultdict(float)
     for j in judgements:
         in_flight[j.load.step] += j.load.in_flight_measured
-    step = max(near, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
+    most = max(load.in_flight_measured for load in near)
+    deepest = [load for load in near if load.in_flight_measured >= _AS_DEEP * most]
+    step = max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
     here = [j for j in judgements if j.load.step == step]
     most = max(j.load.in_flight_measured for j in here)
     # A mixed loop is held by the direction that is held: the other one then has too little in flight.

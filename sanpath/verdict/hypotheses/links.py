@@ -64,9 +64,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     """The lowest ceiling binds; coincident links are named with it."""
     facts, load = table.facts, table.load
-    entities = [claim.entity for claim in named if claim.entity is not None]
+    entities = {claim.entity for claim in named}
     full = [row for row in table.links if row["entity"] in entities and row["utilisation"] is not None]
-    uncounted = [entity for entity in entities if entity not in {row["entity"] for row in full}]
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Nearest to the host first: that is where a person can look first.
@@ -86,7 +85,7 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         utilisation=number(first, "utilisation"),
         ceiling_bytes_per_second=lowest if known else None,
         ceiling_ops_per_second=lowest / load.operation_bytes if known and load.operation_bytes else None,
-        coincident=(*(str(row["entity"]) for row in binding[1:]), *uncounted),
+        coincident=tuple(str(row["entity"]) for row in binding[1:]),
         wait_at=wait_at(facts, load, str(first["entity"])),
         explains=_explains(load, following),
         because=because,

@@ -30,7 +30,7 @@ _MODEL = 0.015
 """The frame model is good to 1 %, throughput to as much."""
 _UNCOUNTED = -1.0
 """Log-odds of standing at a link's payload by chance: a test with no counter could stand anywhere."""
-_OTHERS_FILL = {"host": -3.0, "switch": -1.0, "array": -1.0}
+_OTHERS_FILL = {"host": -4.0, "switch": -2.0, "array": -2.0}
 """The same for others who fill what the test leaves: at an array's port more often than at the host's own."""
 _IN_TURN = -0.5
 _UNREAD = -0.5
