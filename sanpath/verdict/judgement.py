@@ -28,7 +28,7 @@ _NAMED = 0.5
 """Probability from which on a suspect is named: it is more probable than all others together."""
 _EXCLUDED = 0.55
 """The same for what no reading speaks for, but that nothing else accounts for the wait."""
-_ACQUITS = 0.7
+_ACQUITS = 0.8
 """The same for saying that nothing limits: whoever reads that stops looking."""
 _SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 4, "B"))
 """Probability and whole windows of the slowest source from which on a verdict has a grade."""
@@ -59,9 +59,10 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     suspects = tuple(_suspect(load, group) for group in groups[:_MOST] if _together(group) >= _LISTED)
     first = groups[0]
     kind, why_not = _kind(table, first)
-    known = _known(table.windows) * (1.0 if _confirmed(table, first) else _ALONE)
+    alone = 1.0 if _confirmed(table, first) else _ALONE
+    known = _known(table.windows) * alone
     probability = _together(first) * known
-    if (probability if kind == "concurrency_limited" else _together(first)) < _needed(first):
+    if _together(first) * (alone if kind == "concurrency_limited" else 1.0) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([one.claim for one in first])
     decision = decide(table, groups)
