@@ -13,17 +13,14 @@ from sanpath_testbed.corpus import Job, outcome
 pytestmark = pytest.mark.slow
 
 SEED = 103
-WRONG = frozenset({"damaged-frames"})
-"""Families whose case was wrong when this was recorded. A load that asks for no more while most of its
-latency is lost to damaged frames is not told: no verdict that nothing limits stands beside such a wait."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_verdict_is_as_right_as_it_was(family: str) -> None:
     found = outcome(Job(family, SEED, None), relieve=False)
     assert not found.false_alarm, found.headline
-    assert found.first or family in WRONG, f"{found.kind}, {found.named[:3]}: {found.headline}"
-    assert set(found.called_cause).isdisjoint(found.forbidden) or family in WRONG
+    assert found.first, f"{found.kind}, {found.named[:3]}: {found.headline}"
+    assert set(found.called_cause).isdisjoint(found.forbidden)
 
 
 def test_small_ios_of_others_do_not_hide_what_the_volume_waits_for() -> None:
