@@ -111,7 +111,7 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
             "a full, waiting or damaged port",
             0.0,
         )
-    elif all(row["credit_stall_ratio"] is None for row in table.links):
+    elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
         yield Experiment(
             "read the time without transmit credit on the switch ports",
             lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
