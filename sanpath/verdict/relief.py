@@ -44,8 +44,8 @@ def relief(facts: Facts, judged: Judgement, held: Ceiling | None) -> tuple[Chang
         case "credit_stall":
             return Change(lifted=frozenset({bottleneck.entity})), f"{bottleneck.culprit} returns its credits in time"
     if judged.kind == "configured_cap":
-        lifted = frozenset({bottleneck.entity})
-        return Change(lifted=lifted), f"the limit of {bottleneck.entity} is lifted"
+        lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
+        return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
     return (
         Change(),
         f"nothing to relieve: {bottleneck.entity} publishes no ceiling: what it would do with more is not known",
@@ -67,7 +67,9 @@ def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Cha
     here = {"step": judged.load.step, "direction": judged.load.direction}
     speeds, said = {}, []
     for entity in (bottleneck.entity, *bottleneck.coincident):
-        row = facts.tables["link"].select(**here, entity=entity)[0]
+        row = next(iter(facts.tables["link"].select(**here, entity=entity)), None)
+        if row is None:
+            return Change(), f"{entity} was counted at no switch: what a faster one brings is not known"
         faster, able = faster_link(row), "its ends can do it"
         if faster is None:
             faster, able = _next_speed(row), "the next speed: its ends were not seen to do more"

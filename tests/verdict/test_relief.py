@@ -1,0 +1,22 @@
+"""What relieving a limit means, also where the limit was counted at the device alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sanpath.diagnose import judged
+from sanpath.verdict.change import Change
+from sanpath.verdict.rank import deciding
+from sanpath.verdict.relief import relief
+from tests.support.san import San
+from tests.support.stories import published
+
+
+def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
+    facts, judgements = judged(published(San(tmp_path)).write())
+    found = deciding(judgements)
+    port = replace(found.bottlenecks[0], entity="hba:esx7/vmhba2", coincident=())
+    change, words = relief(facts, replace(found, bottlenecks=(port,)), None)
+    assert change == Change()
+    assert words == "hba:esx7/vmhba2 was counted at no switch: what a faster one brings is not known"
