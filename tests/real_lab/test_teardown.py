@@ -27,6 +27,9 @@ pytestmark = pytest.mark.slow
 
 PATIENCE_SECONDS = 60
 
+FIRST_LOG = "array/CT0.ETH0-vol1.log"
+"""What the array's first volume writes on its first port."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
@@ -54,7 +57,7 @@ def wait_for(happened: Callable[[], bool]) -> None:
 def test_down_ends_a_load_that_is_running(slow_port_lab: RunningLab) -> None:
     lab = lab_name(slow_port_lab.folder)
     load = subprocess.Popen(slow_port_lab.load, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    log = slow_port_lab.folder / "array" / "CT0.ETH0.log"
+    log = slow_port_lab.folder / FIRST_LOG
     wait_for(lambda: b" Read " in log.read_bytes())
     run_lab("down", "--folder", str(slow_port_lab.folder))
     assert load.wait(timeout=PATIENCE_SECONDS) != 0
@@ -62,7 +65,7 @@ def test_down_ends_a_load_that_is_running(slow_port_lab: RunningLab) -> None:
     assert not (slow_port_lab.folder / "secrets").exists()
 
 
-@pytest.mark.parametrize("moment", ["state.json", "array/CT0.ETH0.log", "agent/snmp.conf", "logs/front-end.log"])
+@pytest.mark.parametrize("moment", ["state.json", FIRST_LOG, "agent/snmp.conf", "logs/front-end.log"])
 def test_down_clears_what_a_killed_up_left(folder: Path, moment: str) -> None:
     building = subprocess.Popen(
         lab_command("up", "--case", "slow-port", "--folder", str(folder)),

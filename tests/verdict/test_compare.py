@@ -108,7 +108,7 @@ def test_more_through_the_same_bottleneck_is_better_and_not_fixed() -> None:
 
 
 def test_without_a_bottleneck_before_more_is_better(tmp_path: Path) -> None:
-    runs = [swept(tmp_path / str(ops), speed=16, ops=ops) for ops in (2000.0, 3000.0)]
+    runs = [swept(tmp_path / str(ops), speed=16, ops=ops, in_flight=(1,)) for ops in (2000.0, 3000.0)]
     assert runs[0].verdict.bottlenecks == ()
     assert compare(*runs).outcome == "BETTER"
     assert compare(*runs).predicted_ops_per_second is None
