@@ -15,7 +15,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.stays import moves_in
 from sanpath.verdict.evidence import not_seen
 from sanpath.verdict.experiments import decide, name_of
-from sanpath.verdict.healthy import not_healthy
+from sanpath.verdict.healthy import not_healthy, rate_met
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Grade, Kind, Suspect
 from sanpath.verdict.places.scaling import in_words
@@ -123,11 +123,14 @@ def _together(group: Sequence[Suspicion]) -> float:
 def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
     """The kind of verdict the group comes to, and why it is not the better one that it might be."""
     kind = first[0].claim.verdict
-    if kind in ("concurrency_limited", "demand_limited") and (waits := _waiting(table)) is not None:
-        return "cannot_tell", (waits,)
-    if kind == "demand_limited":
-        return _healthy(table)
-    return kind, ()
+    waits = _waiting(table)
+    if kind not in ("concurrency_limited", "demand_limited"):
+        return kind, ()
+    if waits is not None:
+        # A load that gets the rate it asks for is held by nothing, and may be served badly all the same.
+        met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
+        return kind if met else "cannot_tell", (waits,)
+    return _healthy(table) if kind == "demand_limited" else (kind, ())
 
 
 def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:

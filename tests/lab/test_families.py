@@ -67,7 +67,7 @@ def test_a_thread_starts_no_more_than_its_core_can() -> None:
 
 def test_damaged_frames_are_counted_where_they_arrive_and_their_ios_come_after_the_time_out() -> None:
     scenario = case("damaged-frames", 1).scenario
-    simulation, run = loaded(scenario, 60.0)
+    simulation, run = loaded(scenario, 14.0)
     damaged = {port: cable.towards_switch.damaged_frames for port, cable in simulation.fabric.cables.items()}
     (guilty,) = {device.switch_port for device in scenario.devices if device.damaged_frame_ratio}
     assert damaged.pop(guilty) > 0

@@ -133,7 +133,7 @@ def damaged_frames(san: San) -> Label:
     """A cable damages frames, and what they belonged to is soon done again: the load gets the rate it asks for."""
     san.rate, san.threads, san.outstanding = san.random.uniform(1500, 2500), (8, 16), 4
     san.timeout_seconds = 0.25
-    san.damaged_frame_ratio["array" if san.direction == "read" else "host"] = san.random.uniform(1e-6, 5e-6)
+    san.damaged_frame_ratio["array" if san.direction == "read" else "host"] = san.random.uniform(2e-5, 8e-5)
     return san.truth("demand_limited", "fabric", also=["healthy"], findings=["link-errors"]), None
 
 
