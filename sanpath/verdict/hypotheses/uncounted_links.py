@@ -18,9 +18,10 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable
+from sanpath.topology.paths import Cable, initiators_of
 from sanpath.verdict.evidence import flat_over_load
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
 from sanpath.verdict.places.table import PlaceTable
@@ -33,28 +34,32 @@ _UNCOUNTED = -1.0
 _OTHERS_FILL = {"host": -4.0, "switch": -2.0, "array": -2.0}
 """The same for others who fill what the test leaves: at an array's port more often than at the host's own."""
 _IN_TURN = -0.5
+_SLOWER = -2.5
+"""Log-odds that a port of which only its capability is known runs slower than it can, and is full."""
 _UNREAD = -0.5
 """Log-odds of links of which not even the speed is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Links that nobody counted and that share bytes of the test, all of one speed. `moved`: bytes a second of the
-    test that cross them; `payload`: of one full link."""
+    """Links that nobody counted and that share bytes of the test. `moved`: bytes a second of the test that cross
+    them; `payload`: of one full link; `beside`: faster links that carry as much as each of them."""
 
     links: Sequence[Cable]
     speed: Capacity
     payload: float
     moved: float
+    beside: int = 0
 
     @property
     def together(self) -> float:
-        return self.payload * len(self.links)
+        return self.payload * (len(self.links) + self.beside)
 
     def __str__(self) -> str:
-        if len(self.links) == 1:
-            return f"one {self.speed.name} link"
-        return f"{len(self.links)} {self.speed.name} links"
+        links = (
+            f"one {self.speed.name} link" if len(self.links) == 1 else f"{len(self.links)} {self.speed.name} links"
+        )
+        return f"{links} with as much on each of {self.beside} faster" if self.beside else links
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -81,7 +86,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for side in sides:
         used = side.moved / side.together
         words = f"the test moves {percent(used)} of what {side} can carry"
-        weight = max(at_limit(used, _MODEL), _OTHERS_FILL[side.links[0].side])
+        lowest = _OTHERS_FILL[side.links[0].side] if _negotiated(table, side.links[0]) else _SLOWER
+        weight = max(at_limit(used, _MODEL), lowest)
         evidence = (Evidence(words, weight), Evidence("nobody counted their bytes", _UNCOUNTED))
         same = [other for other in sides if abs(other.moved / other.together - used) <= 2 * _MODEL]
         conclude = partial(_full, table, same)
@@ -115,6 +121,8 @@ def _sides(table: PlaceTable) -> list[_Side]:
     if size is None:
         return []
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
+    if not cables:
+        cables = {cable.id: cable for cable in _adapters(table)}
     counted = {str(row["entity"]): row for row in table.links if row["utilisation"] is not None}
     carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
     found = []
@@ -122,13 +130,27 @@ def _sides(table: PlaceTable) -> list[_Side]:
         here = [cable for cable in cables.values() if cable.side == where]
         possible = [cable for cable in here if cable.id not in counted]
         links = [cable for cable in possible if cable.id in carried] or possible
-        speeds = {_speed(table, cable) for cable in links}
-        if len(speeds) != 1 or (speed := speeds.pop()) is None:
+        speeds = {cable.id: _speed(table, cable) for cable in links}
+        known = [speed for speed in speeds.values() if speed is not None]
+        if not known or len(known) < len(links):
             continue
+        # Multipathing hands every path as much, so that the slowest holds back the others.
+        speed = min(known, key=lambda one: one.data_bytes_per_second)
+        slowest = [cable for cable in links if speeds[cable.id] == speed]
         moved = load.bytes_per_second - sum(_of_the_test(counted[c.id]) for c in here if c.id in counted)
         overhead = full_ratio(speed.technology, size) / counted_per_payload(speed.technology, size)
-        found.append(_Side(links, speed, speed.data_bytes_per_second * overhead, max(0.0, moved)))
+        full = speed.data_bytes_per_second * overhead
+        found.append(_Side(slowest, speed, full, max(0.0, moved), len(links) - len(slowest)))
     return found
+
+
+def _adapters(table: PlaceTable) -> Iterator[Cable]:
+    """The links of the host's initiators where no switch is read, under the initiators' own names."""
+    topology = table.facts.topology
+    counting = {str(row["entity"]) for row, _ in uncounted_ports(table)}
+    for hba in dict.fromkeys(hba for root in table.load.roots for hba in initiators_of(topology, root)):
+        if hba not in counting:
+            yield Cable(hba, hba, hba, "host", "host", "host")
 
 
 def _of_the_test(row: FactRow) -> float:
@@ -144,11 +166,21 @@ def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
     """None: not known, or its agent names a speed that its own counters contradict."""
     counted = list(table.facts.tables["link"].select(entity=cable.id))
-    port = table.facts.topology.entities[cable.switch_port].attributes
+    port = table.facts.topology.entities[cable.switch_port]
     speeds = [row["negotiated_bits_per_second"] for row in counted if row["capacity_bytes_per_second"] is not None]
     if counted and not speeds:
         return None
-    return _capacity(port.get("technology"), speeds[-1] if speeds else port.get("speed_bits_per_second"))
+    own = port.attributes.get("speed_bits_per_second")
+    if port.kind == "hba":
+        own = own or port.attributes.get("capable_bits_per_second")
+    technology = port.attributes.get("technology") or ("fibre_channel" if "wwpn" in port.ids else None)
+    return _capacity(technology, speeds[-1] if speeds else own)
+
+
+def _negotiated(table: PlaceTable, cable: Cable) -> bool:
+    """Whether the speed of a link is what its ends agreed on, and not only what one of them can do."""
+    port = table.facts.topology.entities[cable.switch_port]
+    return port.kind != "hba" or port.attributes.get("speed_bits_per_second") is not None
 
 
 def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:

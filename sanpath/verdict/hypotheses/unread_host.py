@@ -16,6 +16,10 @@ from sanpath.verdict.units import count, duration
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by their drivers."""
 _DEPTH_ERROR = 0.05
+_PASSING_ERROR = 0.1
+"""What lies below is timed by the array's clock and not by the host's."""
+_SETTING = -3.0
+"""Least log-odds by a depth that was told in another step."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -25,8 +29,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     slots = tuple(_slots(table, max(explains)))
     if _is_unread(table):
-        evidence = (Evidence("how long I/Os wait in the host was not read", 0.0), *slots)
-        lun, conclude = _lun(table), partial(_conclude, table)
+        luns = _luns(table)
+        unread = Evidence("how long I/Os wait in the host was not read", 0.0)
+        evidence = (unread, *_slots(table, max(explains), max(1, len(luns)), _depth(table, luns)))
+        lun, conclude = next(iter(luns), None), partial(_conclude, table, luns[1:])
         # Which of the host's LUNs carries the load may not be known: then none is accused.
         kind: Kind = "cannot_tell" if lun is None else "bottleneck"
         yield Claim(kind, "unseen" if lun is None else "lun", lun, explains, evidence, "saturates", conclude)
@@ -48,14 +54,35 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     evidence = (Evidence(words, weight), *slots)
-    yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table), _ADAPTER)
+    yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table, ()), _ADAPTER)
 
 
-def _slots(table: PlaceTable, index: int) -> Iterator[Evidence]:
-    """How many I/Os would be let through, if what lies below was timed."""
-    if table.array is not None and index + 1 < len(table.segments):
-        slots = table.passing(index)
-        yield Evidence(f"{slots:.1f} I/Os are below it in the mean", full_queue(slots))
+def _slots(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:
+    """How many I/Os each of so many queues beside each other would let through, if what lies below was timed.
+    `depth`: the slots of each, None: not known."""
+    if table.array is None or index + 1 >= len(table.segments):
+        return
+    slots = table.passing(index) / queues
+    each = " below each LUN" if queues > 1 else " below it"
+    if depth:
+        yield Evidence(f"{slots:.1f} I/Os are{each} in the mean, of {count(depth)} slots", _at_depth(slots / depth))
+    else:
+        yield Evidence(f"{slots:.1f} I/Os are{each} in the mean", full_queue(slots))
+
+
+def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
+    """Slots of each LUN's queue as the host once told. None: not known, or a hypervisor's queue lies below."""
+    entities = table.facts.topology.entities
+    machines = [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
+    if any(entities[machine].kind == "vm" for machine in machines):
+        return None
+    depths = {entities[lun].attributes.get("queue_depth") for lun in luns}
+    depth = depths.pop() if len(depths) == 1 else None
+    return float(depth) if isinstance(depth, int | float) else None
+
+
+def _at_depth(filled: float) -> float:
+    return max(_SETTING, at_limit(filled, _PASSING_ERROR))
 
 
 def _is_unread(table: PlaceTable) -> bool:
@@ -67,14 +94,16 @@ def _is_unread(table: PlaceTable) -> bool:
     return bool(machines) and (not queues or (virtual and all(queue.layer == "guest" for queue in queues)))
 
 
-def _lun(table: PlaceTable) -> str | None:
-    """The LUN of the load that nobody reads. None: none is known."""
-    read = {segment.queue.entity for segment in table.segments if segment.queue is not None}
-    luns = sorted(e for e in path_of(table.facts.topology, table.load) if e.startswith("lun:"))
-    return next((lun for lun in luns if lun not in read), None)
+def _luns(table: PlaceTable) -> list[str]:
+    """The LUNs of the load that nobody reads, or those of the guest that stand for them. []: none is known."""
+    path = path_of(table.facts.topology, table.load)
+    luns = sorted(entity for entity in path if entity.startswith("lun:"))
+    rows = table.facts.tables["plane"].select(step=table.load.step, direction=table.load.direction)
+    read = {str(row["entity"]) for row in rows}
+    return [lun for lun in luns if lun not in read] or luns
 
 
-def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, beside: Sequence[str], named: Sequence[Claim]) -> Conclusion:
     load, first = table.load, named[0]
     entity = str(first.entity)
     wait = sum(table.segments[i].wait[1] for i in first.explains)
@@ -89,6 +118,7 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
+        coincident=tuple(beside),
         wait_at=entity,
         because=because,
         overturn_if=("a deeper queue that does not raise throughput",),

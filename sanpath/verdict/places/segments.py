@@ -130,7 +130,14 @@ def _same_place(segment: Segment) -> tuple[str, str | None]:
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     both = [other for other in facts.loads if other.step == load.step]
-    admitted = sum(q.admitted for other in both for q in host_queues(facts, other) if _same(q, queue))
+    # Both directions share the slots; where devices lie beside each other the busiest names the queue, and it may be
+    # another for reads than for writes.
+    admitted = sum(
+        q.admitted
+        for other in both
+        for q in host_queues(facts, other)
+        if q.plane == queue.plane and (q.entity == queue.entity or other.entity == load.entity)
+    )
     slots = queue.depth
     return Segment(
         "host_queue",
@@ -142,10 +149,6 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
         filled=admitted / slots if slots else None,
         queue=queue,
     )
-
-
-def _same(one: HostQueue, other: HostQueue) -> bool:
-    return (one.entity, one.plane) == (other.entity, other.plane)
 
 
 def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -24,7 +24,7 @@ class PlaceTable:
     `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
     the load; `uncounted`: links on its way whose bytes nobody counts. `paths`: every way its
     I/O can take. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
-    windows of the slowest source."""
+    windows of the slowest source. `beside`: the table of the same load's other direction."""
 
     facts: Facts
     load: LoadFacts
@@ -38,6 +38,7 @@ class PlaceTable:
     scaling: Scaling
     filled: float | None
     windows: int
+    beside: tuple[PlaceTable, ...] = ()
 
     @property
     def on_path(self) -> list[FactRow]:
@@ -55,11 +56,14 @@ class PlaceTable:
         return self.indices("array_door") - self.transfer
 
     def passing(self, index: int) -> float:
-        """I/Os of both directions that are below a segment in the mean: throughput times the time below it, the
-        other direction as much as its share of the I/Os in flight."""
-        below = sum(segment.middle for segment in self.segments[index + 1 :])
-        here = self.load.ops_per_second * below / max(self.load.in_flight_measured, 1e-9)
-        return here * _in_flight(self.facts, self.load.step)
+        """I/Os of both directions that are below a segment in the mean: throughput times the time below it (Little)."""
+        kind = self.segments[index].kind
+        return sum(table.load.ops_per_second * table.below(kind) for table in (self, *self.beside))
+
+    def below(self, kind: str) -> float:
+        """Seconds that an I/O spends below the last segment of a kind; 0 where there is none."""
+        last = max((i for i, segment in enumerate(self.segments) if segment.kind == kind), default=len(self.segments))
+        return sum(segment.middle for segment in self.segments[last + 1 :])
 
     def indices(self, *kinds: str) -> frozenset[int]:
         """Which segments are of these kinds."""
@@ -68,7 +72,14 @@ class PlaceTable:
 
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table a load. Virtual machines may have moved: each step is seen as it was."""
-    return [_table(facts.at(load.step), load) for load in loads]
+    tables = [_table(facts.at(load.step), load) for load in loads]
+    return [
+        replace(one, beside=tuple(t for t in tables if t is not one and _same(t.load, one.load))) for one in tables
+    ]
+
+
+def _same(one: LoadFacts, other: LoadFacts) -> bool:
+    return (one.step, one.entity) == (other.step, other.entity)
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
