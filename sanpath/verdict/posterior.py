@@ -9,7 +9,7 @@ same throughput are held by the same thing: their evidence is taken together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, hypot, log, prod
 from typing import NamedTuple
 
@@ -170,6 +170,8 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
             total += log(held + (1 - held) * _stray(segment))
     own = [table.segments[index] for index in sorted(claim.explains)]
+    if claim.alone:
+        own = [replace(segment, wait=segment.lost) for segment in own]
     return total + log(_own(own, claim)) if own else total
 
 

@@ -52,8 +52,9 @@ class Claim:
     """`explains`: segments of the table whose wait it explains; queues that are full above them are held by it, too.
     `conclude`: the words and figures, called for what is named with the other claims of its kind that cannot be told
     from it. `prior`: log-odds before anything was read. `hidden`: what waits for it may wait where no clock runs.
-    `joins`: claims of this name may hold together, as links in a row that are full; None: it stands alone. `also`:
-    segments whose wait it may account for besides, but not by themselves."""
+    `alone`: it makes I/Os wait without others in flight. `joins`: claims of this name may hold together, as links in
+    a row that are full; None: it stands alone. `also`: segments whose wait it may account for besides, but not by
+    themselves."""
 
     verdict: Kind
     kind: str
@@ -64,6 +65,7 @@ class Claim:
     conclude: Callable[[Sequence[Claim]], Conclusion]
     prior: float = 0.0
     hidden: bool = False
+    alone: bool = False
     joins: str | None = None
     also: frozenset[int] = frozenset()
 

@@ -48,7 +48,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= _LEAST else _NONE))
     explains = table.indices("fabric", "array_door", "below")
     conclude = partial(_conclude, table, evidence)
-    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE)
+    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, alone=True)
 
 
 def _damaged(table: PlaceTable) -> dict[str, float]:
@@ -90,7 +90,7 @@ def _aborts(table: PlaceTable) -> float | None:
 
 def _conclude(table: PlaceTable, evidence: Sequence[Evidence], named: Sequence[Claim]) -> Conclusion:
     load, entity = table.load, str(named[0].entity)
-    wait = sum(table.segments[i].wait[1] for i in named[0].explains)
+    wait = sum(table.segments[i].lost[1] for i in named[0].explains)
     because = (
         *(one.words for one in evidence),
         f"about {duration(wait)} of {duration(load.latency_seconds)} are lost between host and array",

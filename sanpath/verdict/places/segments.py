@@ -42,7 +42,8 @@ _OTHERS_MIX = (0.3, 2.0)
 class Segment:
     """Seconds of an I/O between two clocks. `entity`: what lies there, None: not known. `wait`: (low, likely, high)
     seconds of waiting. `door_seconds`: from its door to the end of the I/O. `slots`: I/Os of both directions it lets
-    through at once, `filled`: share of them in use; both None where nobody tells. `source`: what tells its time."""
+    through at once, `filled`: share of them in use; both None where nobody tells. `source`: what tells its time.
+    `lost`: as `wait`, where waiting needs no other I/O in flight, as for a time-out."""
 
     kind: SegmentKind
     entity: str | None
@@ -54,6 +55,7 @@ class Segment:
     slots: float | None = None
     filled: float | None = None
     queue: HostQueue | None = None
+    lost: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @property
     def blind(self) -> bool:
@@ -90,7 +92,15 @@ def segments(
     before = {_same_place(one): one for one in calm}
     # Of N in flight at most N - 1 wait for one that is served.
     most = 1 - 1 / max(1.0, flying)
-    waiting = [replace(s, wait=_wait(s, transfer, wire is not None, most, before.get(_same_place(s)))) for s in found]
+    counted = wire is not None
+    waiting = [
+        replace(
+            s,
+            wait=_wait(s, transfer, counted, most, before.get(_same_place(s))),
+            lost=_alone(s, transfer, counted, 1.0, None),
+        )
+        for s in found
+    ]
     doors: list[Segment] = []
     rest = 0.0
     for segment in reversed(waiting):

@@ -56,7 +56,7 @@ class PlaceTable:
         return self.indices("array_door") - self.transfer
 
     def passing(self, index: int) -> float:
-        """I/Os of both directions that are below a segment in the mean: throughput times the time below it (Little)."""
+        """I/Os of both directions below a segment in the mean: throughput times the time below it (Little)."""
         kind = self.segments[index].kind
         return sum(table.load.ops_per_second * table.below(kind) for table in (self, *self.beside))
 
@@ -73,13 +73,11 @@ class PlaceTable:
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table a load. Virtual machines may have moved: each step is seen as it was."""
     tables = [_table(facts.at(load.step), load) for load in loads]
-    return [
-        replace(one, beside=tuple(t for t in tables if t is not one and _same(t.load, one.load))) for one in tables
-    ]
+    return [replace(one, beside=tuple(other for other in tables if _other_direction(one, other))) for one in tables]
 
 
-def _same(one: LoadFacts, other: LoadFacts) -> bool:
-    return (one.step, one.entity) == (other.step, other.entity)
+def _other_direction(one: PlaceTable, other: PlaceTable) -> bool:
+    return one is not other and (one.load.step, one.load.entity) == (other.load.step, other.load.entity)
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
