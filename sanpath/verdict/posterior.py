@@ -27,7 +27,7 @@ from sanpath.verdict.hypotheses import (
     unread_host,
     unseen,
 )
-from sanpath.verdict.hypotheses.claim import Claim, normal
+from sanpath.verdict.hypotheses.claim import Claim, at_limit, normal
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
@@ -58,6 +58,7 @@ _WEIGHTS = (0.25, 0.5, 0.25)
 _NEVER = 1e-4
 """Any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
+_DEPTH_ERROR = 0.05
 _SAME_PLATEAU = 0.06
 """Throughputs that differ by about this are held by the same thing."""
 _NO_WEIGHT = 0.01
@@ -168,7 +169,9 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
             total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment))
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
-            total += log(held + (1 - held) * _stray(segment))
+            # That its slots are all in use is then as probable as if it were the queue that limits.
+            full = exp(max(0.0, at_limit(segment.filled, _DEPTH_ERROR))) if held and segment.filled else 1.0
+            total += log(held * full + (1 - held) * _stray(segment))
     own = [table.segments[index] for index in sorted(claim.explains)]
     if claim.alone:
         own = [replace(segment, wait=segment.lost) for segment in own]
@@ -186,6 +189,9 @@ def _own(own: Sequence[Segment], claim: Claim) -> float:
         _limiting(segment, at_knee) * prod(_stray(other) for other in own if other is not segment) for segment in own
     ) / len(own)
     seen = (single + _at_limit(likely, at_knee)) / 2 if len(own) > 1 else single
+    if claim.alone:
+        # It takes no share of the others' room: what costs a few percent of the time limits nothing.
+        seen *= max(_HARDLY, 1.5 * likely)
     return (seen + everywhere) / 2 if claim.hidden else seen
 
 
