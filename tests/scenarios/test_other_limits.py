@@ -306,3 +306,28 @@ def test_a_link_between_switches_is_not_seen_and_so_not_excluded(tmp_path: Path)
     isl = "link:sw1/fc1/31--sw2/fc1/31"
     assert isl in found.verdict.headline
     assert isl in {u.what for u in found.unobserved}
+
+
+def test_damage_is_told_by_what_it_costs_a_single_io(tmp_path: Path) -> None:
+    """49.7 of 50 ms pass between the clocks with one I/O in flight as with four: nobody waits for another, and two of
+    three I/Os that the host's port sees are damaged."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for n in (1, 4):
+        ports = {port.name: (n * 1.4e6, NOTHING) for port in san.ports}
+        counted = {"sw1/fc1/7": {"crc_errors_total": 150.0 * n}}
+        san.step(f"q{n}", n, read=Flow(n / 0.05, 0.05), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
+    found = judged(san.write())
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity) == ("retries", "link:esx7/vmhba2--sw1/fc1/7")
+
+
+def test_a_queue_that_is_full_above_a_full_array_is_not_the_limit(tmp_path: Path) -> None:
+    """All 32 slots are in use, and 7.6 of the 8 ms below them are the array's own queue: another slot waits there."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    ops = 32 / 0.008
+    for n in (64, 128):
+        ports = {port.name: (ops * 4 * KIB * 1.02, NOTHING) for port in san.ports}
+        array, disk = {"read": AtArray(0.0004, queue=0.0074)}, {"read": Flow(ops, 0.008)}
+        san.step(f"q{n}", n, block=4 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
+    found = judged(san.write())
+    assert [one.entity for one in found.verdict.bottlenecks] in (["array:fa1"], ["volume:fa1/vol01"])

@@ -25,6 +25,7 @@ _FULL_BY_CHANCE = 0.05
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
 _NOT_ONE = 6.0
+_SINGLE = 1.5
 _BY_HAND = 0.7
 _FLOOR = 1e-3
 """Nothing that was read is impossible: counters are wrong, too."""
@@ -103,7 +104,8 @@ def stall_weight(stall: float) -> float:
 
 def full_queue(slots: float) -> float:
     """Log-likelihood ratio of a queue that lets this many I/Os through at once and nobody reads: the time below it
-    times throughput (Little). None lets through less than one; drivers let through some dozens by default, so that
-    a few are somebody's setting."""
+    times throughput (Little). None lets through less than one; disks of a SAN queue commands, so that hardly any lets
+    through just one; drivers let through some dozens by default, so that a few are somebody's setting."""
     few = min(slots, 10.0)
-    return -_NOT_ONE / (1 + exp((few - 0.8) / 0.06)) - _BY_HAND / (1 + exp(few - 4))
+    none, one, several = exp((few - 0.8) / 0.06), exp((few - 1.5) / 0.1), exp(few - 4)
+    return -_NOT_ONE / (1 + none) - _SINGLE / (1 + one) - _BY_HAND / (1 + several)
