@@ -49,6 +49,10 @@ class Group:
         ramped, ops, runtime_us, passed_us = self.ramping, self.ops, self.runtime_us, time_us - self.time_us
         self.jobs, self.time_us, self.idle_us = jobs, time_us, 0
         ran_us = self.runtime_us - runtime_us
+        if self.state == "ramp" and ramped and not self.ramping:
+            # At an even pace the first count after the ramp may be that of the ramp.
+            self.state = "running"
+            return "ramp over"
         if self.ops == ops:
             # The run time of a job that only stalls goes on; that of one that has ended does not.
             if self.state == "running" and ran_us == 0:
@@ -60,8 +64,7 @@ class Group:
             return "begun"
         # The counters start again when the ramp ends; they may have overtaken their old values by now, but the
         # run time then grew by less than the clock.
-        over = (ramped and not self.ramping) or ran_us < 0.7 * passed_us
-        if self.state == "ramp" and over:
+        if self.state == "ramp" and ran_us < 0.7 * passed_us:
             self.state = "running"
             return "ramp over"
         # What is missing between clock and run time is the time since the group has ended.

@@ -124,6 +124,15 @@ def test_a_load_that_is_told_to_hold_back_says_so(options: dict[str, str], limit
     assert next(item for item in items if isinstance(item, Event)).detail["rate_limited"] is limited
 
 
+def test_a_ramp_ends_at_an_even_pace_too() -> None:
+    """100 I/Os in the second of the ramp, 100 in the second after it: fio counts from nothing again."""
+    of_the_ramp = job("a", 0, 100, 1000) | {"read": direction(100, 1000, ramp=True)}
+    keys = {"global options": {"ramp_time": "1", "rate_iops": "100"}}
+    counted = [of_the_ramp, *(job("a", 0, 100 * second, 1000 * second) for second in (1, 2, 3))]
+    items = read({at: document(at, told, **keys) for at, told in enumerate(counted, 1)}, end=5)
+    assert steps(items) == [("step-begin", "a", 1.0), ("ramp-end", "a", 2.0), ("step-end", "a", 4.0)]
+
+
 @pytest.mark.parametrize(
     ("given", "started"),
     [
