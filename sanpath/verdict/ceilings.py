@@ -106,7 +106,7 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     used = used_paths(facts, load, change)
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     if used is None or not (change.policies or used.in_turn):
-        return [_as_shared(row, change, size) for row in rows if row["on_loaded_path"] is True]
+        return [_as_shared(row, change, size, _beside(row, rows)) for row in rows if row["on_loaded_path"] is True]
     rates = _rates(facts, load, change, size)
     found = []
     flying = min([kept(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
@@ -114,7 +114,8 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
         batch = count(used.policy.switch_operations or 0)
         found.append(Ceiling(used.lun, (alone, alone), f"with Round Robin after every {batch} I/Os"))
     if not change.policies:
-        return [*found, *(_as_shared(row, change, size) for row in rows if row["on_loaded_path"] is True)]
+        shared = (_as_shared(row, change, size, _beside(row, rows)) for row in rows if row["on_loaded_path"] is True)
+        return [*found, *shared]
     return [*found, *_as_spread(facts, change, used, rates)]
 
 
@@ -138,13 +139,21 @@ def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[s
     return {link: rate / size for link, rate in known.items() if rate is not None}
 
 
-def _as_shared(row: FactRow, change: Change, size: float) -> Ceiling:
-    """A link with the share of the test that it was measured to carry."""
+def _beside(row: FactRow, rows: Sequence[FactRow]) -> int:
+    """How many links of the host, or of the array, carry the test side by side; 0 for those between switches."""
+    if row["side"] not in ("host", "array"):
+        return 0
+    return sum(other["side"] == row["side"] and other["on_loaded_path"] is True for other in rows)
+
+
+def _as_shared(row: FactRow, change: Change, size: float, beside: int) -> Ceiling:
+    """A link with the share of the test that it was measured to carry, or with the same as those beside it."""
     entity = str(row["entity"])
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
     if faster is None:
-        return Ceiling(entity, (ceiling / size,) * 2, f"at {row['speed']}" if row["speed"] else "")
+        evenly = ceiling * max(1.0, number(row, "share") * beside) if change.evenly else ceiling
+        return Ceiling(entity, (ceiling / size, evenly / size), f"at {row['speed']}" if row["speed"] else "")
     full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
     now = number(row, "capacity_bytes_per_second") * full - foreign
     gain = (faster.data_bytes_per_second * full - foreign) / now if now > 0 else 1.0

@@ -28,7 +28,8 @@ class Change:
 
     `speeds`: link → its speed. `slots`: lun, vdisk → I/Os it lets through; infinite: it no longer holds any back.
     `policies`: lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted.
-    `in_flight`: I/Os that the load keeps in flight, both directions. `lifted`: what no longer limits.
+    `in_flight`: I/Os that the load keeps in flight, both directions. `lifted`: what no longer limits. `evenly`: links
+    side by side carry as much each, which they may not have done in a short step.
     """
 
     speeds: Mapping[str, Capacity] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Change:
     caps: Mapping[tuple[str, str], float] = field(default_factory=dict)
     in_flight: float | None = None
     lifted: frozenset[str] = frozenset()
+    evenly: bool = False
 
     def __or__(self, other: Change) -> Change:
         """Both at once; `other` where they differ."""
@@ -47,6 +49,7 @@ class Change:
             {**self.caps, **other.caps},
             self.in_flight if other.in_flight is None else other.in_flight,
             self.lifted | other.lifted,
+            self.evenly or other.evenly,
         )
 
 

@@ -1,10 +1,10 @@
 """What the test would reach with another configuration, step by step, and what would limit it then.
 
 The high end of a prediction is the smallest ceiling that is known. The low end is what the untested rest of the path
-was seen to bear: no more is claimed. Where the rest keeps the latency it had, throughput lies between that of a
-closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg 1980) and the high end,
-which a queue with constant service reaches. A step whose throughput the known ceilings do not explain is not
-predicted: something else holds it.
+was seen to bear, and a little more where nothing queued in it. Where the rest keeps the latency it had, throughput
+lies between that of a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
+1980) and the high end, which a queue with constant service reaches. A step whose throughput the known ceilings do not
+explain is not predicted: something else holds it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sanpath.facts.pairs import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.ceilings import Ceiling, ceilings, kept, unloaded, unspread
 from sanpath.verdict.change import AS_IT_IS, Change
-from sanpath.verdict.evidence import array_dominates, flat_beyond
+from sanpath.verdict.evidence import array_dominates, flat_beyond, not_seen, queues_inside
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import Grade, Interval, Next
 from sanpath.verdict.relief import faster_link
@@ -30,6 +30,12 @@ _FREE = 0.5
 """Probability that something held a step, from which on it does not tell the latency without a queue."""
 _MOST = 10_000
 """I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
+_MODEL = 0.03
+"""What is likely is off by as much: frames of a link, shares of paths, the latency without a queue."""
+_HARDLY_QUEUES = 0.1
+_ROOM = 1.4
+"""Where I/Os queue a tenth of their service time, eight servers are busy for seven tenths of the time, and fewer are
+busy less (Erlang C)."""
 _BEYOND = 1.03
 """A prediction above this many times what an element was seen to bear goes beyond it."""
 
@@ -123,7 +129,8 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         more = _through(after, flying) / _through(before, load.in_flight_measured)
         high = min(high, load.ops_per_second * max(1.0, more))
     likely = _likely(after, flying, r0, high)
-    low = min(seen, likely[0] if likely is not None else high)
+    most = likely[0] if likely is not None else high
+    low = min(seen * _room(facts, load), max(min(seen, most), (1 - _MODEL) * most))
     if raised:
         low = max(low, load.ops_per_second)
     if change == Change(in_flight=change.in_flight):
@@ -141,6 +148,15 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         tuple(after),
         tuple(_untested(facts, load, high, r0)),
     )
+
+
+def _room(facts: Facts, load: LoadFacts) -> float:
+    """How many times what was seen the rest of the path bears at least, by what it was seen to wait."""
+    row = array_side(facts.topology, load, facts.tables)
+    links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
+    if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
+        return 1.0
+    return _ROOM if not queues_inside(row, _HARDLY_QUEUES) else 1.0
 
 
 def _as_measured(

@@ -40,7 +40,7 @@ def relief(facts: Facts, judged: Judgement, held: Ceiling | None) -> tuple[Chang
             if unspread(facts, load, Change(policies=each)) is not None:
                 # The shares that were measured are those of paths used side by side.
                 each = {}
-            return Change(policies=each, lifted=frozenset({bottleneck.entity})), words
+            return Change(policies=each, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
             return Change(lifted=frozenset({bottleneck.entity})), f"{bottleneck.culprit} returns its credits in time"
     if judged.kind == "configured_cap":

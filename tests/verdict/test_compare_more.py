@@ -147,7 +147,7 @@ def test_the_command_tells_all_of_it(recordings: tuple[Recording, Recording]) ->
     assert "changed: switch_port:sw1/fc1/7.speed: 4GFC > 8GFC" in said
     assert "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0%)" in said
     assert "FIXED: speed-held-by-one-end link:esx7/vmhba2--sw1/fc1/7 read" in said
-    assert "model: t512 read: predicted 6,250 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in said
+    assert "model: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in said
     code, said = invoked(*folders, folders[0])
     assert (code, said.splitlines()[0][:2]) == (0, "A ")
     assert "x2.00" in said
@@ -166,6 +166,6 @@ def test_the_model_s_error_stands_beside_the_next_prediction(recordings: tuple[R
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0
     assert (
-        "this model before: t512 read: predicted 6,250 - 12,595 IOPS, reached 12,500 IOPS: as predicted"
+        "this model before: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted"
         in done.output
     )

@@ -62,8 +62,11 @@ def _array_links(scenario: Scenario) -> Scenario:
 
 
 def _isls(scenario: Scenario) -> Scenario:
+    """As fast as the switches' other ports, or twice as fast as these."""
+    able = min(switch.gigabit for switch in scenario.switches)
     links = tuple(
-        link.model_copy(update={"gigabit": min(_FASTEST, 2 * link.gigabit)}) for link in scenario.inter_switch_links
+        link.model_copy(update={"gigabit": able if link.gigabit < able else _FASTEST})
+        for link in scenario.inter_switch_links
     )
     return scenario.model_copy(update={"inter_switch_links": links})
 
