@@ -35,7 +35,10 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     most = max(j.load.in_flight_measured for j in here)
     # A mixed loop is held by the direction that is held: the other one then has too little in flight.
     alike = [j for j in here if j.load.in_flight_measured >= _AS_MANY * most]
-    return max(alike, key=lambda j: (bool(j.bottlenecks), j.load.in_flight_measured))
+    held = [j for j in alike if j.bottlenecks or j.kind == "generator_limited"]
+    return max(held, key=lambda j: j.probability * j.load.in_flight_measured, default=None) or max(
+        alike, key=lambda j: j.load.in_flight_measured
+    )
 
 
 def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
