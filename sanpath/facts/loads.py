@@ -16,8 +16,8 @@ from sanpath.topology.identity import Topology
 
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
-SAME_SIZE = 0.05
-"""I/Os whose mean sizes differ by less are of one kind."""
+SAME_SIZE = 0.1
+"""I/Os whose mean sizes differ by less are of one kind: the means of a mix of sizes scatter."""
 _QUARTER = 2
 """Windows of a quarter of a step that tell it from chance."""
 HALF = 0.55

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
-from sanpath.facts.loads import SAME_SIZE, LoadFacts
+from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, targets_of
@@ -14,6 +14,8 @@ SHARED = 0.05
 """Beyond this share of others an array's average says nothing of the test's own I/Os."""
 _SAME = 0.05
 """The array as a whole stands for the volume when its bytes agree with the load's within this."""
+_SAME_SIZE = 0.05
+"""The array's I/Os are those of the load, and not parts of them, where their mean sizes agree within this."""
 _FEW = 0.02
 """Share of others' I/Os from which on they may move the array's mean, however few bytes they are."""
 
@@ -127,7 +129,7 @@ def same_operations(load: LoadFacts, row: FactRow) -> bool:
     differ, and a time per operation of one side may not be subtracted from that of the other."""
     if load.operation_bytes is None or not row["bytes_per_second"]:
         return True
-    return isclose(load.operation_bytes, operation_bytes(row), rel_tol=SAME_SIZE)
+    return isclose(load.operation_bytes, operation_bytes(row), rel_tol=_SAME_SIZE)
 
 
 def operation_bytes(row: FactRow) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import log2
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
@@ -13,15 +14,17 @@ from sanpath.verdict.judged import Judgement
 from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.predict import calmest
 
-SAME_THROUGHPUT = 0.03
+SAME_THROUGHPUT = 0.06
 _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight in their direction are as deep: the other direction decides."""
 _AS_MANY = 0.3
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 
+_HARDLY = 1e-6
+
 
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
-    """Of the step with the highest throughput in one direction, within 3 % that with most in flight, the direction in
+    """Of the step with the highest throughput in one direction, within 6 % that with most in flight, the direction in
     which its I/Os spend their time."""
     best = max(judgements, key=lambda j: j.load.bytes_per_second).load
     near = [j.load for j in judgements if _as_fast(j.load, best)]
@@ -36,13 +39,16 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     # A mixed loop is held by the direction that is held: the other one then has too little in flight.
     alike = [j for j in here if j.load.in_flight_measured >= _AS_MANY * most]
     held = [j for j in alike if j.bottlenecks or j.kind == "generator_limited"]
-    return max(held, key=lambda j: j.probability * j.load.in_flight_measured, default=None) or max(
-        alike, key=lambda j: j.load.in_flight_measured
-    )
+    return max(held or alike, key=_surely_held if held else lambda j: j.load.in_flight_measured)
+
+
+def _surely_held(judged: Judgement) -> float:
+    """How many I/Os are held, as far as that is sure; roughly, so that of equals the first wins."""
+    return round(log2(max(_HARDLY, judged.probability * judged.load.in_flight_measured)) * 5)
 
 
 def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
-    """Within 3 % of the best, in bytes; or in operations, where a mix of sizes makes bytes scatter."""
+    """Within 6 % of the best, in bytes; or in operations, where a mix of sizes makes bytes scatter."""
     least = 1 - SAME_THROUGHPUT
     if load.bytes_per_second >= least * best.bytes_per_second:
         return True

@@ -38,7 +38,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def _generator(table: PlaceTable) -> Claim:
     used = table.load.cpu_ratio
     # Above the first clock below it, be it the host's or the array's, an I/O waits for the generator's own thread.
-    explains = frozenset({0}) if table.segments else frozenset[int]()
+    timed = table.segments[0].kind != "below" if table.segments else False
+    explains = frozenset({0}) if timed else frozenset[int]()
     if used is None:
         evidence = [Evidence("how busy the generator's processes are is not known", _CPU_UNREAD)]
     else:
