@@ -69,6 +69,8 @@ class Ending(Document):
     ended_us: Moment = Field(description="recorder's clock, microseconds since the epoch")
     load_exit_code: int | None = Field(description="null: no load, or it was ended by sanpath")
     recorder_cpu_seconds: float
+    written: dict[str, int] = Field(default={}, description="table → how many flushes of it were written")
+    keep_seconds: float | None = Field(default=None, description="older segments were deleted; null: none was")
 
 
 def schema() -> dict[str, Any]:

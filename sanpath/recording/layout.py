@@ -115,6 +115,12 @@ def read_manifest(folder: Location) -> Manifest:
     return found
 
 
+def is_table(name: str) -> bool:
+    """Whether a table can be called so."""
+    kind = name.removeprefix("samples/")
+    return bool(_KIND.match(kind)) and (kind != name or kind in ("inventory", "events", "polls"))
+
+
 def segments(store: Store, table: str) -> list[Segment]:
     """The segments of a table that together hold every row once, by writer and number."""
     return not_superseded(every_segment(store, table))

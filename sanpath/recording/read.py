@@ -20,7 +20,7 @@ from sanpath.recording.documents import Ending
 from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location, store_at
-from sanpath.recording.whole import not_as_written
+from sanpath.recording.whole import gone, not_as_written
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
@@ -54,6 +54,7 @@ class Recording:
         self.checked = False  # Whoever computes parts of it is told which segments are damaged.
         self._store = store_at(folder)
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
+        self.unreadable |= gone(self._store, self.starts)
         headers = [start.header for start in self.starts]
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
         self.writers: int = len(headers)

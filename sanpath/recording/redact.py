@@ -86,7 +86,9 @@ def redact(source: Location, target: Location) -> Redacted:
             layout.put(copy, f"writers/{writers[name]}.json", _header(header, writers[name], run_id, pseudonyms))
         for name, ending in endings.items():
             if name in writers:
-                layout.put(copy, f"writers/{writers[name]}.end.json", ending)
+                written = {table: last for table, last in ending.written.items() if table in tables}
+                told = ending.model_copy(update={"written": written})
+                layout.put(copy, f"writers/{writers[name]}.end.json", told)
         # Last: what was cut short is no recording.
         layout.put(copy, "manifest.json", manifest.model_copy(update={"run_id": run_id}))
     except OSError as error:

@@ -1,12 +1,16 @@
-"""Which segments of a recording are not as they were written, by their checksums."""
+"""Which segments of a recording are not as they were written, by their checksums, and which are gone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.recording import layout
 from sanpath.recording.store import Store
+from sanpath.recording.writers import Start
 
 _KEPT = 100_000
+_NAMED = 3
+"""Of many that are gone these are named."""
 _intact: dict[tuple[str, object], bool] = {}
 """(file, its state) → what was found. A live view asks every second, of a day's segments."""
 
@@ -16,6 +20,33 @@ def not_as_written(store: Store, names: Sequence[str]) -> set[str]:
     too: whoever reads it finds out why. What was looked at in this process is looked at again when it has changed.
     """
     return {name for name in names if not _holds(store, name)}
+
+
+def gone(store: Store, starts: Sequence[Start]) -> set[str]:
+    """Flushes that writers which have ended had written and that no segment holds, by the names that segments of one
+    flush have; of many the first. Where a recorder deletes what is old, the oldest may be gone.
+    """
+    found: set[str] = set()
+    ages = any(start.ending.keep_seconds is not None for start in starts if start.ending is not None)
+    for start in starts:
+        for table, last in (start.ending.written if start.ending is not None else {}).items():
+            if not layout.is_table(table):
+                continue
+            there = [segment for segment in layout.segments(store, table) if segment.writer == start.writer]
+            missing = _missing(there, last, ages)
+            found |= {layout.Segment(table, start.writer, number, number).name for number in missing}
+    return found
+
+
+def _missing(there: Sequence[layout.Segment], last: int, ages: bool) -> list[int]:
+    """Numbers up to `last` that no segment holds; with `ages`, those after the first that one does."""
+    missing: list[int] = []
+    held = sorted((segment.first, segment.last) for segment in there)
+    at = 1 if not ages else held[0][0] if held else last + 1
+    for first, end in [*held, (last + 1, last + 1)]:
+        missing += range(at, min(first, last + 1, at + _NAMED))
+        at = max(at, end + 1)
+    return missing[:_NAMED]
 
 
 def _holds(store: Store, name: str) -> bool:

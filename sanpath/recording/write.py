@@ -143,7 +143,11 @@ class Writer:
     def end(self, content: Ending | Mapping[str, Any]) -> None:
         """Flush, and say that the writer ended as it should."""
         self.flush()
-        layout.put(self._store, f"writers/{self.name}.end.json", Ending.model_validate(content))
+        keeps = self._retention.seconds if self._retention is not None else None
+        told = Ending.model_validate(content).model_copy(
+            update={"written": dict(self._written), "keep_seconds": keeps}
+        )
+        layout.put(self._store, f"writers/{self.name}.end.json", told)
         self.close()
 
     def close(self) -> None:

@@ -11,6 +11,8 @@ from duckdb import connect
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Column, Event, Poll, Rows, Table
 from sanpath.recording import layout
+from sanpath.recording.compact import Retention
+from sanpath.recording.documents import Ending, Header
 from sanpath.recording.read import Recording
 from sanpath.recording.redact import redact
 from sanpath.recording.write import Writer
@@ -140,6 +142,44 @@ def test_a_damaged_header_is_left_out_and_named(folder: Path, content: str) -> N
     assert recording.started_us == 5
     assert recording.endings() == []
     assert recording.unreadable == {"writers/host.2.json", "writers/host.2.end.json"}
+
+
+def write(folder: Path, retention: Retention | None = None) -> None:
+    """Three flushes of host.2, which ends as it should."""
+    writer = Writer(folder, "host.2", retention=retention)
+    writer.header(Header(started_us=0))
+    for number in range(4, 7):
+        writer.samples("s", Rows(PORT, ["p"], [number], {"link_up": [number]}))
+        writer.flush()
+    writer.end(Ending(ended_us=7, load_exit_code=None, recorder_cpu_seconds=0.0))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3], ids=["first", "middle", "last"])
+def test_a_segment_that_is_gone_is_named(folder: Path, number: int) -> None:
+    write(folder)
+    name = f"samples/switch_port/host.2-{number:08d}-{number:08d}.parquet"
+    assert Recording(folder).unreadable == set()
+    (folder / name).unlink()
+    assert Recording(folder).unreadable == {name}
+
+
+def test_what_was_deleted_for_its_age_is_not_missing(folder: Path) -> None:
+    write(folder, Retention(3600, lambda: 0))
+    oldest, middle = (f"samples/switch_port/host.2-0000000{n}-0000000{n}.parquet" for n in (1, 2))
+    (folder / oldest).unlink()
+    assert Recording(folder).unreadable == set()
+    write_back = (folder / middle).read_bytes()
+    (folder / oldest).write_bytes(write_back)
+    (folder / middle).unlink()
+    assert Recording(folder).unreadable == {middle}
+
+
+@pytest.mark.parametrize("table", ["samples/switch_port", "../..", "samples/../events", "nothing", ""])
+def test_an_ending_that_names_any_number_of_any_table_costs_nothing(folder: Path, table: str) -> None:
+    write(folder)
+    ending = folder / "writers/host.2.end.json"
+    ending.write_text(json.dumps(json.loads(ending.read_text()) | {"written": {table: 10**15}}))
+    assert len(Recording(folder).unreadable) <= 3
 
 
 def test_a_segment_within_a_wider_one_is_superseded(folder: Path) -> None:
