@@ -11,8 +11,8 @@ help: ## List the targets
 demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
 	.venv/bin/sanpath demo
 
-test: check ## Every check and test, on two processors; prints what was skipped and why
-	$(RUN) -m tests.in_parallel
+test: check ## Every check and test; prints what was skipped and why
+	$(RUN) -m pytest
 
 check: .venv/ready ## Style, types, and generated papers that are stale
 	$(RUN) -m ruff check .
