@@ -12,6 +12,7 @@ from itertools import combinations
 
 from sanpath.topology.paths import initiators_of
 from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.next_run import repeated
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.posterior import Suspicion
@@ -20,6 +21,10 @@ from sanpath.verdict.units import count
 _FABRIC = ("link", "path_policy", "credit_stall", "retries")
 _SUSPECTS = 4
 """The most probable ones are what an experiment has to tell apart."""
+
+
+_HARDLY = 0.001
+"""Of what is less probable nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +37,26 @@ class Experiment:
     rises: str
     effort: float
 
+    def expected(self, group: Sequence[Suspicion]) -> float:
+        """The outcome if one of a group of suspects is at fault."""
+        return sum(one.probability * self.outcome(one.claim) for one in group) / _share(group)
+
 
 def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> str | None:
     """The best experiment as a sentence; None: there is one suspect, or no experiment tells them apart."""
-    leading = [(group[0].claim, sum(one.probability for one in group)) for group in groups[:_SUSPECTS]]
+    leading = groups[:_SUSPECTS]
     if len(leading) < 2:
         return None
-    best = max(_experiments(table, leading[0][0]), key=lambda experiment: _worth(experiment, leading))
+    best = max(_experiments(table, leading[0][0].claim), key=lambda experiment: _worth(experiment, leading))
     if _worth(best, leading) <= 0:
         return None
-    speaks = max(leading, key=lambda one: one[1] * (best.outcome(one[0]) - 0.5))[0]
-    return f"{best.todo}: {best.rises} speaks for {name_of(speaks)}"
+    told = [group for group in leading if _share(group) >= _HARDLY]
+    speaks = max(told, key=lambda group: _share(group) * (best.expected(group) - 0.5))
+    return f"{best.todo}: {best.rises} speaks for {name_of(speaks[0].claim)}"
+
+
+def _share(group: Sequence[Suspicion]) -> float:
+    return sum(one.probability for one in group)
 
 
 def name_of(claim: Claim) -> str:
@@ -67,12 +81,24 @@ def _by(command: str | None) -> str:
     return f" ({command})" if command is not None else ""
 
 
-def _worth(experiment: Experiment, leading: Sequence[tuple[Claim, float]]) -> float:
+def _worth(experiment: Experiment, leading: Sequence[Sequence[Suspicion]]) -> float:
     apart = sum(
-        p * q * abs(experiment.outcome(one) - experiment.outcome(other))
-        for (one, p), (other, q) in combinations(leading, 2)
+        _share(one) * _share(other) * abs(experiment.expected(one) - experiment.expected(other))
+        for one, other in combinations(leading, 2)
     )
     return apart * (1 - experiment.effort)
+
+
+def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether it is a queue of the host, or something unseen that holds I/Os before they are in the fabric."""
+    above = table.indices("host_queue", "array_door")
+    return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
+
+
+def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether it is what the array's own clock contains: its cache is behind what waits before that."""
+    inside = table.indices("array_queue", "array_service", "below")
+    return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
 
 
 def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
@@ -141,9 +167,16 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
         "more throughput",
         0.2,
     )
+    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
+        yield Experiment(
+            "read the host: sanpath init adds it",
+            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+            "time spent there, or a full queue,",
+            0.0,
+        )
     yield Experiment(
         "repeat it on a range so small that the array's cache answers it",
-        lambda claim: 0.9 if claim.kind in ("array", "data_sheet") else 0.5 if claim.kind == "unseen" else 0.1,
+        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
         "more throughput",
         0.3,
     )

@@ -28,7 +28,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if not explains:
         return
     slots = tuple(_slots(table, max(explains)))
-    if _is_unread(table):
+    if host_is_unread(table):
         luns = _luns(table)
         unread = Evidence("how long I/Os wait in the host was not read", 0.0)
         evidence = (unread, *_slots(table, max(explains), max(1, len(luns)), _depth(table, luns)))
@@ -85,7 +85,7 @@ def _at_depth(filled: float) -> float:
     return max(_SETTING, at_limit(filled, _PASSING_ERROR))
 
 
-def _is_unread(table: PlaceTable) -> bool:
+def host_is_unread(table: PlaceTable) -> bool:
     """Whether there is a host below the load, or below its virtual machine, of which no clock was read."""
     topology, load = table.facts.topology, table.load
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
