@@ -24,7 +24,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if below:
         what = "between the last clock of the host and the array"
         conclude = partial(_conclude, table, what, below)
-        prior = _UNREAD if table.indices("below") and not table.on_path else _PRIOR
+        # Where no switch is read, the fabric is no stranger to the list: nobody reads it.
+        prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else _PRIOR
         yield Claim("cannot_tell", "unseen", None, below, tuple(_transfer(table)), "saturates", conclude, prior)
     if table.segments and table.segments[0].kind == "host_queue":
         first = frozenset({0})
