@@ -123,10 +123,9 @@ def _together(group: Sequence[Suspicion]) -> float:
 def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
     """The kind of verdict the group comes to, and why it is not the better one that it might be."""
     kind = first[0].claim.verdict
-    waits = _waiting(table)
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
-    if waits is not None:
+    if (waits := _waiting(table)) is not None:
         # A load that gets the rate it asks for is held by nothing, and may be served badly all the same.
         met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
         return kind if met else "cannot_tell", (waits,)

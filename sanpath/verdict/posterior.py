@@ -27,7 +27,7 @@ from sanpath.verdict.hypotheses import (
     unread_host,
     unseen,
 )
-from sanpath.verdict.hypotheses.claim import Claim, at_limit, normal
+from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, at_limit, normal
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
@@ -58,7 +58,6 @@ _WEIGHTS = (0.25, 0.5, 0.25)
 _NEVER = 1e-4
 """Any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
-_DEPTH_ERROR = 0.05
 _SAME_PLATEAU = 0.06
 """Throughputs that differ by about this are held by the same thing."""
 _NO_WEIGHT = 0.01
@@ -170,7 +169,7 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
             # That its slots are all in use is then as probable as if it were the queue that limits.
-            full = exp(max(0.0, at_limit(segment.filled, _DEPTH_ERROR))) if held and segment.filled else 1.0
+            full = exp(max(0.0, at_limit(segment.filled, DEPTH_ERROR))) if held and segment.filled else 1.0
             total += log(held * full + (1 - held) * _stray(segment))
     own = [table.segments[index] for index in sorted(claim.explains)]
     if claim.alone:

@@ -24,6 +24,8 @@ _FULL_BY_CHANCE = 0.05
 """Density of elements that are full and limit nothing: behind a cap just as large, or full beside another one."""
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
+DEPTH_ERROR = 0.05
+"""Slots in use are throughput times latency: both are off by their windows, a coarse clock by more."""
 _NOT_ONE = 6.0
 _SINGLE = 1.5
 _BY_HAND = 0.7

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.places.scaling import alike
@@ -14,8 +14,6 @@ from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, iops
 
-_DEPTH_ERROR = 0.05
-"""Slots in use are throughput times latency: both are off by their windows, a coarse clock by more."""
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that was seen to admit other numbers: then it is not full, and the load holds I/Os back."""
 _UNTOLD = -0.3
@@ -40,7 +38,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
     if queue is None:
         return
     if segment.filled is not None and segment.slots is not None:
-        error = _DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
+        error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
         yield Evidence(words, at_limit(segment.filled, error))
     else:
@@ -52,7 +50,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         for same in host_queues(table.facts, other)
         if (same.entity, same.plane) == (queue.entity, queue.plane) and same.offered - same.admitted >= 1
     ]
-    if any(abs(admitted / queue.admitted - 1) > 4 * _DEPTH_ERROR for admitted in seen):
+    if any(abs(admitted / queue.admitted - 1) > 4 * DEPTH_ERROR for admitted in seen):
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 

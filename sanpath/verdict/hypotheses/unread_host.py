@@ -8,14 +8,13 @@ from functools import partial
 from sanpath.facts.planes import path_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, full_queue
+from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
 from sanpath.verdict.model import Bottleneck, Kind
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by their drivers."""
-_DEPTH_ERROR = 0.05
 _PASSING_ERROR = 0.1
 """What lies below is timed by the array's clock and not by the host's."""
 _SETTING = -3.0
@@ -45,7 +44,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if rows:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
-        weight, entity = at_limit(number(row, "queue_filled_ratio"), _DEPTH_ERROR), str(row["entity"])
+        weight, entity = at_limit(number(row, "queue_filled_ratio"), DEPTH_ERROR), str(row["entity"])
         # What waits for a slot of the adapter waits in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
