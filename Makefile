@@ -12,7 +12,10 @@ demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged,
 	.venv/bin/sanpath demo
 
 test: check ## Every check and test; prints what was skipped and why
-	$(RUN) -m pytest
+	@failed=0; \
+	$(RUN) -m pytest -m "not alone" -n logical --dist loadfile || failed=1; \
+	$(RUN) -m pytest -m alone || failed=1; \
+	exit $$failed
 
 check: .venv/ready ## Style, types, and generated papers that are stale
 	$(RUN) -m ruff check .

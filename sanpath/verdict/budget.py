@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.links import FULL
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
@@ -36,7 +35,8 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     if array is None and (response := response_time(load, row)) is not None:
         parts.append(_response_part(response, limiter, layer))
     inside = _array_parts(array, limiter, layer) if array is not None else []
-    parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter), *inside]
+    stalled = judged is not None and any(one.kind == "credit_stall" for one in judged.bottlenecks)
+    parts += [*_fabric_parts(facts, load, array, below - _sum(inside), limiter, stalled), *inside]
     # What is left may be negative: planes that overlap, or clocks that differ. It is shown, not cut off.
     rest = load.latency_seconds - _sum(parts)
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
@@ -74,9 +74,9 @@ def _response_part(row: FactRow, limiter: str | None, layer: str | None) -> Budg
 
 
 def _fabric_parts(
-    facts: Facts, load: LoadFacts, array: FactRow | None, left: float, limiter: str | None
+    facts: Facts, load: LoadFacts, array: FactRow | None, left: float, limiter: str | None, stalled: bool
 ) -> list[BudgetPart]:
-    """The transfer of a block, and what its frames wait for a full link on the way."""
+    """The transfer of a block, and what its frames wait for on the way: room on a full link, or transmit credit."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
     full = limiter if limiter is not None and limiter.startswith("link:") else None
@@ -97,8 +97,7 @@ def _fabric_parts(
     transfer = min(wire, spent) if wire is not None and held_up else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {whose}", how)]
     if spent > transfer:
-        used = [number(row, "utilisation") / number(row, "full_ratio") for row in rows if row["entity"] == full]
-        held = "waits for the full link" if any(use >= FULL for use in used) else "waits for transmit credit"
+        held = "waits for transmit credit" if stalled else "waits for the full link"
         what = f"{held}, {whose}" if full else f"transfer beyond what the wire needs, {whose}"
         parts.append(_part("wire", "fabric", entity, spent - transfer, full, what, how))
     return parts

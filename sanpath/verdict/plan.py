@@ -1,4 +1,4 @@
-"""The remediation plan: what to do in which order, each step once, with the findings it resolves.
+"""The remediation plan: what to do in which order, each action once for all its elements, and what it resolves.
 
 What limits comes first, then what makes the test worth believing, then risks. Within these, what interrupts nothing
 comes before what does, and a step that needs another one, as the rules' files say, comes after it.
@@ -6,8 +6,9 @@ comes before what does, and a step that needs another one, as the rules' files s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Finding, Fix
 from sanpath.verdict.model import PlanPurpose, PlanStep, Resolved, Verdict
@@ -24,10 +25,11 @@ _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 @dataclass(slots=True)
 class _Draft:
-    """A step on its way: `names` is what `after` of others may call it."""
+    """A step on its way: `fixes` are one action on several elements, `names` what `after` of others may call it."""
 
     purpose: PlanPurpose
     fix: Fix
+    fixes: list[Fix] = field(default_factory=list)
     resolves: list[Finding] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
@@ -41,6 +43,8 @@ class _Draft:
     def add(self, finding: Finding, fix: Fix) -> None:
         """One more finding that it resolves."""
         self.resolves.append(finding)
+        if all(fix.commands != known.commands for known in self.fixes):
+            self.fixes.append(fix)
         self.names |= {finding.rule, f"{finding.rule}/{fix.name}"} if fix.name else {finding.rule}
         self.after |= set(fix.after)
 
@@ -52,20 +56,33 @@ def plan(
 
     `collectors`: what the recording was made with; of several load generators only those of them are advised.
     """
-    drafts: dict[tuple[str, ...], _Draft] = {}
+    drafts: list[_Draft] = []
     asked = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE]
     for finding, purpose in sorted(asked, key=lambda one: _ORDER.index(one[1])):
         for fix in _worth_a_step(finding, purpose, collectors):
-            # The same commands are one step, whichever rules ask for them.
-            drafts.setdefault(fix.commands or (fix.platform, fix.scope), _Draft(purpose, fix)).add(finding, fix)
+            same = next((draft for draft in drafts if _same_action(draft, finding, fix)), None)
+            if same is None:
+                drafts.append(same := _Draft(purpose, fix))
+            same.add(finding, fix)
     done: list[PlanStep] = []
     numbers: dict[str, list[int]] = {}
-    for draft in _in_order(list(drafts.values())):
+    for draft in _in_order(drafts):
         before = sorted({number for name in draft.after for number in numbers.get(name, ())})
         done.append(_step(len(done) + 1, draft, before, verdict))
         for name in draft.names:
             numbers.setdefault(name, []).append(len(done))
     return tuple(done)
+
+
+def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
+    """The same commands, the same idle paths brought into use, or one rule's remedy on another element."""
+    if fix.commands and any(fix.commands == known.commands for known in draft.fixes):
+        return True
+    if draft.fix.platform != fix.platform or finding in draft.resolves:
+        return False
+    if fix.relieves is not None:
+        return draft.fix.relieves == fix.relieves
+    return draft.fix.scope == fix.scope and any(known.rule == finding.rule for known in draft.resolves)
 
 
 def _purpose(finding: Finding) -> PlanPurpose:
@@ -108,13 +125,24 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
         number,
         draft.purpose,
         fix.platform,
-        fix.commands,
+        _together([one.commands for one in draft.fixes]),
         fix.scope,
         fix.disruption,
-        fix.verify,
-        fix.undo,
+        _each(one.verify for one in draft.fixes),
+        _each(one.undo for one in draft.fixes),
         tuple(dict.fromkeys(Resolved(finding.rule, finding.entity) for finding in draft.resolves)),
         gain,
         predicted,
         tuple(after),
     )
+
+
+def _each(texts: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(texts))
+
+
+def _together(commands: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """What all begin with is typed once, as `configure terminal`."""
+    columns = zip(*commands, strict=False)
+    same = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns)) if len(commands) > 1 else 0
+    return (*commands[0][:same], *(command for one in commands for command in one[same:]))

@@ -162,3 +162,26 @@ def test_an_expired_suppression_counts_again_and_says_so() -> None:
     said = "the suppression of link-full ended on 2000-01-01, its findings count again: new switch on order"
     assert said in text.render(found, 400)
     assert said in markdown.render(found).replace("\\", "")
+
+
+def test_one_remedy_on_several_ports_is_one_step() -> None:
+    """What all begin with is typed once."""
+
+    def port(name: str) -> Finding:
+        typed = ("configure terminal", f"interface {name}", "switchport speed auto")
+        mend = Fix(platform="any", commands=typed, scope="One port.", disruption="path", verify="-", undo=f"{name}.")
+        return replace(finding("full", mend), entity=f"link:{name}")
+
+    (step,) = plan([port("fc1/1"), port("fc1/7")], VERDICT)
+    assert step.commands == (
+        "configure terminal",
+        "interface fc1/1", "switchport speed auto",
+        "interface fc1/7", "switchport speed auto",
+    )  # fmt: skip
+    assert step.undo == "fc1/1. fc1/7."
+    assert [resolved.entity for resolved in step.resolves] == ["link:fc1/1", "link:fc1/7"]
+
+
+def test_idle_paths_are_brought_into_use_once_whichever_rules_ask_for_it() -> None:
+    one, other = fix("spread", relieves="idle_path"), fix("spread too", relieves="idle_path")
+    assert len(plan([finding("a", one), finding("b", other, role="risk")], VERDICT)) == 1
