@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sanpath.facts.controllers import NOT_READ, controller_use
 from sanpath.facts.deltas import StepSamples, told
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
@@ -18,7 +19,12 @@ _SHARED = 0.05
 
 
 def array_rows(
-    topology: Topology, kind: str, loads: Sequence[LoadFacts], links: FactTable, samples: Sequence[StepSamples]
+    topology: Topology,
+    kind: str,
+    loads: Sequence[LoadFacts],
+    links: FactTable,
+    samples: Sequence[StepSamples],
+    controllers: Sequence[StepSamples] = (),
 ) -> Iterator[FactRow]:
     """One row an entity of `kind` ("array" or "volume"), step and direction with I/O. Of arrays that the test is not
     on there is none; what their volumes do is compared with no load.
@@ -32,6 +38,7 @@ def array_rows(
     first = _first_reduction(loads, samples)
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first)]
     mine = _tested(topology, kind, loads)
+    inside = controller_use(topology, controllers)
     for row in rows:
         if mine and row["entity"] not in mine:
             if kind == "volume":
@@ -59,11 +66,19 @@ def array_rows(
             "growth": growth,
             "held_throughput": load.held_throughput if load is not None else None,
             "throughput_gain": gain,
+            **next((inside[key] for key in _arrays_of(topology, kind, row) if key in inside), NOT_READ),
             "queue_ratio": number(row, "queue_seconds") / number(row, "service_seconds")
             if row["queue_seconds"] is not None and row["service_seconds"]
             else None,
             "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
         }
+
+
+def _arrays_of(topology: Topology, kind: str, row: FactRow) -> list[tuple[str, str]]:
+    """(array, step) of a row."""
+    entity, step = str(row["entity"]), str(row["step"])
+    arrays = [entity] if kind == "array" else topology.related(entity, "member_of", "array")
+    return [(array, step) for array in arrays]
 
 
 def _tested(topology: Topology, kind: str, loads: Sequence[LoadFacts]) -> set[str]:

@@ -146,7 +146,7 @@ def _tables(
         "link": FactTable("link", tuple(among_neighbours(link_rows(topology, steps, loads, samples)))),
     }
     for kind in ("array", "volume"):
-        rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()))
+        rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()), samples.get("controller", ()))
         tables[kind] = FactTable(kind, tuple(rows))
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))

@@ -1,15 +1,53 @@
-"""Facts of array controllers: their state, and whether one took over from another during the run."""
+"""Facts of array controllers: their state, whether one took over from another, and how busy they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from sanpath.facts.deltas import StepSamples
 from sanpath.facts.said import Told
 from sanpath.facts.table import FactRow
 from sanpath.topology.identity import Topology
 
 _SOUND = ("ready", "ok", "healthy")
 """States of a controller that can take I/O, as arrays call them."""
+
+
+_USE: Mapping[str, Callable[[Iterable[float]], float]] = {
+    "controller_busy_ratio": max,
+    "cache_hit_ratio": min,
+    "write_cache_used_ratio": max,
+    "media_busy_ratio": max,
+}
+"""Fact of an array → which of its controllers it is that of: the one that limits first."""
+
+NOT_READ: Mapping[str, None] = dict.fromkeys(_USE)
+"""What is known of an array whose controllers nobody reads."""
+
+
+def controller_use(
+    topology: Topology, samples: Sequence[StepSamples]
+) -> dict[tuple[str, str], Mapping[str, float | None]]:
+    """(array, step) → how far its controllers, caches and media are used; None: no controller tells."""
+    told: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for sample in samples:
+        controller = topology.known_as.get((sample.source, "controller", sample.entity))
+        arrays = topology.related(controller, "member_of", "array") if controller is not None else ()
+        for array in arrays:
+            of = told.setdefault((array, sample.step), {})
+            for fact in _USE:
+                value = _busy(sample) if fact == "controller_busy_ratio" else sample.means.get(fact)
+                if value is not None:
+                    of.setdefault(fact, []).append(value)
+    return {
+        key: {fact: least_room(of[fact]) if fact in of else None for fact, least_room in _USE.items()}
+        for key, of in told.items()
+    }
+
+
+def _busy(sample: StepSamples) -> float | None:
+    busy, whole = sample.rate("cpu_busy_seconds_total"), sample.rate("cpu_seconds_total")
+    return busy / whole if busy is not None and whole else sample.means.get("cpu_busy_ratio")
 
 
 def controller_rows(topology: Topology, events: Told) -> Iterator[FactRow]:

@@ -32,7 +32,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     carrying = [row for row in here if _carries(row, load)]
     for row in [
         *_finest(row for row in carrying if row["entity"] in path),
-        *_below_disks(topology, load, path, carrying),
+        *_by_its_bytes(topology, load, path, carrying),
     ]:
         found.setdefault(str(row["plane"]), row)
     for plane in {str(row["plane"]) for row in here} - found.keys():
@@ -77,16 +77,23 @@ def together(rows: Sequence[FactRow]) -> FactRow:
     }
 
 
-def _below_disks(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
-    """Where nobody says on which LUN of the host the virtual disks lie, the one that carries the
-    load's bytes; [] where several do."""
-    disks = [entity for entity in path if entity.startswith("vdisk:")]
-    if not disks or any(topology.related(disk, "backed_by", "lun") for disk in disks):
+def _by_its_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
+    """Where nobody says on which LUN of the host the load or its virtual disks lie, the one that carries the load's
+    bytes; [] where several do. A path carries what its multipath map does: the map is the LUN."""
+    if any(entity.startswith("lun:") and not _in_guest(topology, load, entity) for entity in path):
         return []
     hosts = {host for root in load.roots for host in hosts_of(topology, root)}
     own = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
+    own -= {link.from_entity for link in topology.links if link.relation == "member_of"}
     rows = [row for row in carrying if row["entity"] in own]
     return rows if len({row["entity"] for row in rows}) == 1 else []
+
+
+def _in_guest(topology: Topology, load: LoadFacts, lun: str) -> bool:
+    """Whether a block device is that of a virtual machine which the load runs in."""
+    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
+    guests = {machine for machine in machines if machine.startswith("vm:")}
+    return any(machine in guests for machine in topology.related(lun, "attached_to"))
 
 
 def plane_rows(

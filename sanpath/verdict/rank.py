@@ -71,7 +71,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         judged.grade,
         judged.load.step,
         headline(facts, judged, same, _beside(judgements, judged), cleared),
-        tuple(b for j in (judged, *_beside(judgements, judged)) for b in j.bottlenecks),
+        (*judged.bottlenecks, *(b for j in _beside(judgements, judged) for b in j.bottlenecks)),
         knee,
         below,
         r0,
@@ -95,10 +95,18 @@ def _nothing(facts: Facts) -> tuple[str, str]:
 
 
 def _beside(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:
-    """The other direction of the same step, where it is full as well: each has a limit of its own."""
+    """The other direction of the same step, where it is held by a limit of its own."""
     if judged.limiter is None:
         return []
-    return [j for j in judgements if j is not judged and j.load.step == judged.load.step and j.limiter is not None]
+    mine = {(b.entity, b.direction) for b in judged.bottlenecks}
+    return [
+        j
+        for j in judgements
+        if j is not judged
+        and j.load.step == judged.load.step
+        and j.bottlenecks
+        and not mine & {(b.entity, b.direction) for b in j.bottlenecks}
+    ]
 
 
 def unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> R0:

@@ -322,3 +322,27 @@ def test_a_continuous_run_without_marks_is_cut_into_the_steps_it_had(
     assert found.verdict.from_step == "part 4"
     assert "800 in flight / 6,250 IOPS" in found.verdict.headline
     assert all(any("gave no marks" in note for note in s.valid) for s in found.steps)
+
+
+@pytest.mark.parametrize("full", ["read", "write"])
+def test_what_waits_for_its_answers_on_a_full_link_is_held_by_that_link(tmp_path: Path, full: str) -> None:
+    """Seven reads a three writes, or the other way round, share what is in flight. The link is full in the direction
+    of the many; the answers and commands of the few follow that data and wait as long. The array is calm."""
+    few = "write" if full == "read" else "read"
+    latency = 800 / (X * 10 / 7)
+    counted = (COUNTED, COUNTED * 3 / 7) if full == "read" else (COUNTED * 3 / 7, COUNTED)
+    san = San(tmp_path, leave_out={"disk"})
+    san.step(
+        "mixed",
+        800,
+        **{full: Flow(X, latency), few: Flow(X * 3 / 7, latency)},  # type: ignore[arg-type]
+        ports={"fc1/7": counted, "fc1/1": counted},
+        array={full: AtArray(0.00035), few: AtArray(0.00035)},
+    )
+    found = judged(san.write())
+    assert [(one.entity, one.direction) for one in found.verdict.bottlenecks] == [(HOST_LINK, full)]
+    (step,) = found.steps
+    assert step.verdict.bottlenecks[0].entity == HOST_LINK
+    budget = next(one for one in found.latency_budget if one.direction == few)
+    waits = max(budget.parts, key=lambda part: part.seconds[1])
+    assert (waits.entity, waits.layer) == (HOST_LINK, "fabric")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
-from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, VOLUME
+from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, CONTROLLER, VOLUME
 
 COLLECTOR = Spec(
     name="linux_target",
     title="A Linux storage server: LIO, nvmet, nbdkit, ZFS volumes",
     config=LinuxTargetConfig,
     collector="sanpath_collectors.linux_target.collector:LinuxTarget",
-    tables=(ARRAY, VOLUME, ARRAY_PORT),
+    tables=(ARRAY, VOLUME, ARRAY_PORT, CONTROLLER),
     rights=(
         Right(
             "Over SSH: an account with a shell; it needs no rights of its own",

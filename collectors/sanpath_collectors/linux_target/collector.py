@@ -13,7 +13,7 @@ from sanpath_collectors.linux_target.config import LinuxTargetConfig
 from sanpath_collectors.linux_target.inventory import Inventory
 from sanpath_collectors.linux_target.tables import FC_STATISTICS
 
-_DISKSTATS, _NET_DEV = "/proc/diskstats", "/proc/net/dev"
+_DISKSTATS, _NET_DEV, _STAT = "/proc/diskstats", "/proc/net/dev", "/proc/stat"
 _NAMED = 8
 """How many names a message has."""
 
@@ -70,13 +70,14 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         files = [
             f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in FC_STATISTICS.values()
         ]
-        now = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, *files]))
+        now = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, *files]))
         seen = ctx.clock.now_us()
         stats = host_parse.diskstats(now.content(_DISKSTATS))
         devices = self._found.devices
         for rows in (
             samples.volumes(stats, devices, seen),
             samples.array(stats, self.config.name, devices.values(), seen),
+            samples.controller(now, self.config.name, seen),
             *samples.ports(now, self._found.ports, fc_hosts, seen),
         ):
             if rows is not None:

@@ -68,6 +68,8 @@ class Inventory:
         release = self.server.text("/proc/sys/kernel/osrelease")
         attributes = {"os": f"Linux {release}".strip(), "memory_bytes": memory}
         yield Thing("array", self.name, self.name, {"name": (self.name,)}, attributes)
+        yield Thing("controller", self.name, self.name)
+        yield Tie("member_of", ("controller", self.name), ("array", self.name), "its processors")
         for port, listeners in self.ports.items():
             yield self._port(port, listeners)
             yield Tie("member_of", ("array_port", port), ("array", self.name), "its targets")

@@ -10,6 +10,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target.tables import (
     ARRAY,
     ARRAY_PORT,
+    CONTROLLER,
     DISKSTATS,
     FC_STATISTICS,
     PORT_FIELDS,
@@ -32,6 +33,14 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
         return None
     counted = [_counters(stats[device]) for device in sorted(set(devices))]
     return _rows(ARRAY, {name: {metric: sum(row[metric] for row in counted) for metric in DISKSTATS}}, seen)
+
+
+def controller(now: Snapshot, name: str, seen: int) -> Rows | None:
+    """The server's processors, all together; None where /proc/stat cannot be read."""
+    times = parse.processor_times(now.content("/proc/stat"))
+    if times is None:
+        return None
+    return _rows(CONTROLLER, {name: {column.metric: times[column.metric] for column in CONTROLLER.columns}}, seen)
 
 
 def ports(now: Snapshot, interfaces: Collection[str], fc_hosts: Mapping[str, str], seen: int) -> list[Rows]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.plugin import Column, Table
 from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
 from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
-from sanpath_collectors.linux_host.tables import LUN, NET_DEV
+from sanpath_collectors.linux_host.tables import HOST, LUN, NET_DEV
 
 _BLOCK = tuple(f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
 _PORT = (
@@ -33,5 +33,8 @@ VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric
 
 ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
 """The sums of the backing devices, each counted once: when one of them wraps, the sum falls as after a restart."""
+
+CONTROLLER = Table("controller", tuple(column for column in HOST.columns if column.metric.startswith("cpu_")))
+"""The server's processors: they run the target's own code, and its cache's."""
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))

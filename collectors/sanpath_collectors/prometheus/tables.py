@@ -66,6 +66,14 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
         "invalid_words_total",
         "invalid_crc_total",
     ),
+    "controller": (
+        "cpu_busy_ratio",
+        "cpu_busy_seconds_total",
+        "cpu_seconds_total",
+        "cache_hit_ratio",
+        "write_cache_used_ratio",
+        "media_busy_ratio",
+    ),
     "switch_port": (
         *_PORT,
         "link_up",

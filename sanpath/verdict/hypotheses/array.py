@@ -32,6 +32,15 @@ _UNCOUNTED = -1.2
 _SLOWED = 3.0
 """The array took clearly longer and the load got clearly less, within one step: nothing else does that."""
 _TAKEN = 1.5
+_NO_BURSTS = 0.03
+"""Share of what limits inside an array that its means over a step do not show at its limit."""
+_BUSY = 0.9
+"""Share of their time from which on controllers are the front end that limits."""
+_PARTS = {
+    "controller_busy_ratio": "the processors of the busiest controller",
+    "media_busy_ratio": "the busiest media",
+    "write_cache_used_ratio": "the write caches",
+}
 _FRONT = 2.0
 """Queue over service time from which on I/Os clearly wait for the controllers and not for the media, as long as"""
 _SAME = 1.5
@@ -47,7 +56,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         entity = _whole(table.facts, str(row["entity"]))
         # Where the array times the transfer itself, what waits in that is no wait for its door.
         door = table.indices("array_door") or table.indices("fabric")
-        yield Claim("bottleneck", "array", entity, door, _door(table), "saturates", partial(_at_door, table), _UNSEEN)
+        before = (*_door(table), *_used_up(row, "controller_busy_ratio"))
+        yield Claim("bottleneck", "array", entity, door, before, "saturates", partial(_at_door, table), _UNSEEN)
         inside = table.indices("array_queue", "array_service")
         evidence = tuple(_inside(table, row))
         yield Claim("bottleneck", "array", entity, inside, evidence, "saturates", partial(_saturated, table))
@@ -71,7 +81,17 @@ def _door(table: PlaceTable) -> tuple[Evidence, ...]:
     return ()
 
 
+def _used_up(row: FactRow, *facts: str) -> Iterator[Evidence]:
+    """What the array says is full. Room left there excludes nothing: something else of it may be full."""
+    for fact in facts:
+        if (used := row.get(fact)) is not None and (weight := at_limit(float(used), bursts=_NO_BURSTS)) > 0:
+            yield Evidence(f"{_PARTS[fact]} of {row['entity']} are at {percent(float(used))}", weight)
+
+
 def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    yield from _used_up(row, "controller_busy_ratio", "media_busy_ratio")
+    if table.load.direction == "write":
+        yield from _used_up(row, "write_cache_used_ratio")
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
@@ -138,7 +158,7 @@ def _saturated(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     slowed = slowed_within(array)
     reached = load.quarters[1] if slowed and load.quarters is not None else load.ops_per_second
     because = (
-        *((_slowed(array),) if slowed else ()),
+        *(one.words for one in named[0].evidence if one.weight > 0),
         *_grown(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if flat else ()),
@@ -265,6 +285,8 @@ def _members(facts: Facts, volume: str) -> list[str]:
 
 def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     """The front end where I/Os wait to be served and service takes no longer than at other loads, else the back."""
+    if (busy := array.get("controller_busy_ratio")) is not None and float(busy) >= _BUSY:
+        return "array_front"
     # What is full from the middle of a step on has filled: a buffer in front of the media.
     if slowed_within(array) or not queues_inside(array, _FRONT):
         return "array_back"

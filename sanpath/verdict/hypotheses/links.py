@@ -1,4 +1,8 @@
-"""A link that was counted is full."""
+"""A link that was counted is full.
+
+Every I/O crosses its links both ways: a write's answer follows the data of reads, a read's command those of writes.
+So of each link the direction counts that is nearer to its limit, whichever way the payload goes.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +41,9 @@ _SHORT = 0.02
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for every counted link that carries the load, or may."""
     explains, also = table.transfer, table.before_transfer
-    for row in table.links:
-        if row["utilisation"] is None or not row["full_ratio"]:
-            continue
-        used = number(row, "utilisation") / number(row, "full_ratio")
-        words = f"{row['entity']} is at {percent(used)} of what a full link reads"
+    for row in _rows(table).values():
+        used = _used(row)
+        words = f"{row['entity']} is at {percent(used)} of what a full link reads{_across(table, row)}"
         full_once = number(row, "utilisation_max") >= _ONCE * number(row, "full_ratio")
         weight = at_limit(used) if full_once else at_limit(used, bursts=_NO_BURSTS)
         if row["on_loaded_path"] is None:
@@ -61,11 +63,39 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links", also=also)
 
 
+def _rows(table: PlaceTable) -> dict[str, FactRow]:
+    """Link → its counters in the direction that is nearer to its limit."""
+    here = table.facts.tables["link"].select(step=table.load.step)
+    mine = {str(row["entity"]) for row in table.links}
+    other = [row for row in here if row["direction"] != table.load.direction and row["entity"] in mine]
+    found: dict[str, FactRow] = {}
+    for row in (*table.links, *other):
+        if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
+            known = found.setdefault(str(row["entity"]), row)
+            if _used(row) > _used(known):
+                found[str(row["entity"])] = row
+    return found
+
+
+def _used(row: FactRow) -> float:
+    return number(row, "utilisation") / number(row, "full_ratio")
+
+
+def _across(table: PlaceTable, row: FactRow) -> str:
+    """That it is full in the direction that the payload does not go."""
+    if row["direction"] == table.load.direction:
+        return ""
+    what = "answers" if table.load.direction == "write" else "commands"
+    return f" in the {row['direction']} direction, which {what} take"
+
+
 def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     """The lowest ceiling binds; coincident links are named with it."""
     facts, load = table.facts, table.load
     entities = {claim.entity for claim in named}
-    full = [row for row in table.links if row["entity"] in entities and row["utilisation"] is not None]
+    full = [row for entity, row in _rows(table).items() if entity in entities]
+    if across := [row for row in full if row["direction"] != load.direction]:
+        return _conclude_across(table, across)
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Nearest to the host first: that is where a person can look first.
@@ -92,6 +122,24 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         overturn_if=_overturn(first),
     )
     return Conclusion((bottleneck,), because, following)
+
+
+def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
+    """What is full carries no payload of this direction: what it would let through is not known from it."""
+    load, first = table.load, max(full, key=_used)
+    words = f"{first['entity']} is at {percent(_used(first))} of what a full link reads{_across(table, first)}"
+    bottleneck = Bottleneck(
+        entity=str(first["entity"]),
+        kind="link",
+        layer=_layer(table.facts, [first]),
+        direction="write" if load.direction == "read" else "read",
+        utilisation=number(first, "utilisation"),
+        coincident=tuple(str(row["entity"]) for row in full if row is not first),
+        wait_at=wait_at(table.facts, load, str(first["entity"])),
+        because=(words,),
+        overturn_if=_overturn(first),
+    )
+    return Conclusion((bottleneck,), (words,))
 
 
 def others_share(row: FactRow) -> float:

@@ -35,7 +35,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Which of the host's LUNs carries the load may not be known: then none is accused.
         kind: Kind = "cannot_tell" if lun is None else "bottleneck"
         yield Claim(kind, "unseen" if lun is None else "lun", lun, explains, evidence, "saturates", conclude)
-    ports = [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+    ports = list(dict.fromkeys(path.hba for path in table.paths))
+    ports = ports or [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
     rows = [
         row
         for row in table.facts.tables["initiator"].select(step=table.load.step)
@@ -90,7 +91,8 @@ def host_is_unread(table: PlaceTable) -> bool:
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
     machines = [machine for root in load.roots for machine in machines_of(topology, root)]
     virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
-    return bool(machines) and (not queues or (virtual and all(queue.layer == "guest" for queue in queues)))
+    of_host = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
+    return bool(machines) and not (of_host if virtual else queues)
 
 
 def _luns(table: PlaceTable) -> list[str]:

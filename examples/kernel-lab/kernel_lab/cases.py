@@ -1,0 +1,161 @@
+"""What can be built: every case is data with its true answer, and the builder knows none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+GUEST_SIDES = ("host", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One bridge with a port towards the host and one towards the target.
+
+    `host` and `target` limit what the switch sends that way, in megabits per second: `host` limits reads, `target`
+    writes; None: no limit. `emulation`: words for `tc netem` at the port towards the host, as "delay 5ms".
+    """
+
+    host: int | None = None
+    target: int | None = None
+    emulation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """fio's steps: random I/O, one step an entry of `in_flight`, with an idle gap in between."""
+
+    in_flight: tuple[int, ...] = (2, 16, 64)
+    block_bytes: int = 64 << 10
+    write_percent: int = 0
+    step_seconds: int = 10
+    ramp_seconds: int = 2
+    gap_seconds: int = 2
+    rate_iops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The right answer: kind of verdict, and the elements of which one may be named; each a part of its name."""
+
+    kind: str
+    elements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A SAN to build and the load to put on it.
+
+    `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `connect`: settings
+    of open-iscsi, or options of `nvme connect`. `host_after`, `target_before`, `target_after`: shell commands.
+    """
+
+    name: str
+    truth: Truth
+    transport: str = "iscsi"
+    fabrics: tuple[Fabric, ...] = (Fabric(), Fabric())
+    media: tuple[str, ...] = ("completion_nsec=300000",)
+    policy: str = ""
+    group: str = "multibus"
+    connect: str = ""
+    cmdsn_depth: int = 64
+    mtu: int = 1500
+    load: Load = field(default_factory=Load)
+    host_after: str = ""
+    target_before: str = ""
+    target_after: str = ""
+    unread: frozenset[str] = frozenset()
+
+
+def _bottleneck(*elements: str) -> Truth:
+    return Truth("bottleneck", elements)
+
+
+_SLOW = Fabric(host=100)
+_SLOW_WRITES = Fabric(target=100)
+_ROUND_ROBIN = {"iscsi": "round-robin 0", "nvme": "round-robin"}
+_DISTANT = Fabric(emulation="delay 10ms")
+_FEW = Load(in_flight=(1, 2, 4), block_bytes=8 << 10)
+_SMALL = Load(block_bytes=8 << 10)
+_MEDIA_5_MS = ("completion_nsec=5000000",)
+_FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
+_ARRAY = ("array:", "volume:", "array_port:")
+
+
+def _both(name: str, truth: Truth, **settings: Any) -> Iterator[Case]:
+    """The case over iSCSI with dm-multipath, and over NVMe/TCP with the driver's own."""
+    for transport in ("iscsi", "nvme"):
+        yield Case(f"{transport}-{name}", truth, transport, **{"policy": _ROUND_ROBIN[transport], **settings})
+
+
+CASES = {
+    case.name: case
+    for case in (
+        *_both("both-ports", _bottleneck("link:"), fabrics=(_SLOW, _SLOW)),
+        *_both("one-port", _bottleneck("link:"), fabrics=(_SLOW,)),
+        *_both("one-port-writes", _bottleneck("link:"), fabrics=(_SLOW_WRITES,), load=Load(write_percent=100)),
+        *_both("one-port-mixed", _bottleneck("link:"), fabrics=(_SLOW,), load=Load(write_percent=30)),
+        *_both("unequal-paths", _bottleneck("link:", "path_policy"), fabrics=(_SLOW, Fabric())),
+        *_both("slow-media", _bottleneck(*_ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL),
+        *_both(
+            "slow-media-mixed",
+            _bottleneck(*_ARRAY),
+            media=_FOUR_AT_A_TIME,
+            load=Load(block_bytes=8 << 10, write_percent=30),
+        ),
+        *_both("target-cap", _bottleneck(*_ARRAY), media=("completion_nsec=300000", "mbps=10"), load=_SMALL),
+        *_both("too-little", Truth("concurrency_limited"), media=_MEDIA_5_MS, load=_FEW),
+        *_both("distance", Truth("concurrency_limited"), fabrics=(_DISTANT, _DISTANT), load=_FEW),
+        *_both("demand", Truth("demand_limited"), load=Load(in_flight=(16,), block_bytes=8 << 10, rate_iops=100)),
+        *_both(
+            "array-unread", _bottleneck(*_ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL, unread=frozenset({"array1"})
+        ),
+        *_both("switch-unread", _bottleneck("link:"), fabrics=(_SLOW,), unread=frozenset({"sw-a", "sw-b"})),
+        Case(
+            "nvme-numa-one-port", _bottleneck("link:", "path_policy"), "nvme", fabrics=(_SLOW, _SLOW), policy="numa"
+        ),
+        Case(
+            "iscsi-lun-depth",
+            _bottleneck("lun:"),
+            policy="round-robin 0",
+            media=_MEDIA_5_MS,
+            host_after="for d in /sys/block/sd*/device/queue_depth; do echo 4 >$d; done",
+            load=_SMALL,
+        ),
+        Case(
+            "nvme-queue-size",
+            _bottleneck("lun:"),
+            "nvme",
+            policy="round-robin",
+            media=_MEDIA_5_MS,
+            connect="--nr-io-queues=1 --queue-size=16",
+            load=Load(block_bytes=8 << 10, in_flight=(8, 64, 128)),
+        ),
+        Case(
+            "iscsi-session-window",
+            _bottleneck("lun:", "hba:"),
+            policy="round-robin 0",
+            media=_MEDIA_5_MS,
+            cmdsn_depth=4,
+            load=_SMALL,
+        ),
+        Case("iscsi-service-time", _bottleneck("link:"), policy="service-time 0", fabrics=(_SLOW, _SLOW)),
+        Case(
+            "iscsi-path-offline",
+            _bottleneck("link:"),
+            policy="round-robin 0",
+            fabrics=(_SLOW, _SLOW),
+            host_after="echo offline >/sys/block/sdb/device/state; sleep 5",
+        ),
+        Case(
+            "iscsi-loss",
+            _bottleneck("link:"),
+            fabrics=(Fabric(emulation="loss 3%"),),
+            load=Load(in_flight=(4, 16), block_bytes=64 << 10),
+        ),
+        Case(
+            "nvme-host-cpu", Truth("generator_limited"), "nvme", fabrics=(Fabric(),), load=Load(block_bytes=4 << 10)
+        ),
+    )
+}

@@ -1,0 +1,77 @@
+"""The kernel lab: a storage network of real Linux kernels with a real bottleneck, on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernel_lab.cases import CASES, Case
+from kernel_lab.lifecycle import running
+from kernel_lab.outcome import outcome
+from real_lab.state import LabError
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command("run")
+def run_command(
+    case: Annotated[str, typer.Option("--case", help=f"one of: {', '.join(CASES)}")],
+    folder: Annotated[Path, typer.Option("--folder", help="a new or empty folder for the lab's files")],
+) -> None:
+    """Build the lab, record the load with sanpath, print its diagnosis, take the lab down."""
+    if case not in CASES:
+        raise LabError(f"no case {case!r}; there is {', '.join(CASES)}")
+    raise typer.Exit(_record(CASES[case], folder))
+
+
+@app.command("all")
+def all_command(
+    folder: Annotated[Path, typer.Option("--folder", help="a folder for each case is made in it")],
+    only: Annotated[str, typer.Option("--only", help="cases whose name has this part")] = "",
+) -> None:
+    """Record and judge every case; print the verdict beside the true answer."""
+    for case in CASES.values():
+        if only in case.name and not (folder / case.name).exists():
+            _record(case, folder / case.name, quiet=True)
+            typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
+
+
+@app.command("score")
+def score_command(
+    folder: Annotated[Path, typer.Option("--folder", help="as given to `all`")],
+    only: Annotated[str, typer.Option("--only", help="cases whose name has this part")] = "",
+) -> None:
+    """Judge what `all` recorded again."""
+    for case in CASES.values():
+        if only in case.name and (folder / case.name).exists():
+            typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
+
+
+def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
+    recording = folder.resolve() / f"{case.name}.sanpath"
+    with running(case, folder) as lab:
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain", "--config",
+             str(lab.config), "--into", str(recording), "--", *lab.load],
+            check=False, capture_output=quiet,
+        )  # fmt: skip
+    return done.returncode
+
+
+@app.command("list")
+def list_command() -> None:
+    """Name every case and its true answer."""
+    for case in CASES.values():
+        typer.echo(f"{case.name}\t{case.truth.kind} {' or '.join(case.truth.elements)}")
+
+
+def main() -> None:
+    """Report the lab's own errors as one line."""
+    try:
+        app()
+    except LabError as error:
+        sys.exit(f"lab.py: {error}")

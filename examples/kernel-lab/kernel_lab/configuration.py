@@ -1,0 +1,78 @@
+"""What the lab writes for others to read: sanpath.yaml and the fio job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from kernel_lab import machines, network
+from kernel_lab.cases import Case
+from real_lab.state import State
+
+VOLUMES = {"iscsi": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
+"""What the host calls the volume."""
+
+POLL_SECONDS = 2
+"""An emulated machine takes a tenth of a second to answer; every second it would feel it."""
+
+
+def write_configuration(case: Case, state: State, folder: Path) -> Path:
+    """sanpath.yaml: host and target over SSH, a switch a fabric over SNMP."""
+    login = {"user": "root", "key_file": "secrets/login_key", "known_hosts": "secrets/known_hosts"}
+    machines.known_hosts(state, folder)
+    sources: list[dict[str, object]] = [
+        {
+            "name": name,
+            "collector": collector,
+            "address": network.guest_address(state, side),
+            "every_seconds": POLL_SECONDS,
+            **login,
+        }
+        for name, collector, side in (("host1", "linux_host", "host"), ("array1", "linux_target", "target"))
+    ]
+    links, things = ["load:fio runs_on host:host1"], {}
+    for number, letter in enumerate(network.fabrics(case), start=1):
+        switch = f"sw-{letter}"
+        sources.append({
+            "name": switch, "collector": "snmp_switch", "host": network.switch_address(state, letter),
+            "community": "file:secrets/community", "every_seconds": 1,
+        })  # fmt: skip
+        hba = f"hba:host1/eth{number}"
+        things[hba] = {"capable_bits_per_second": network.FAST_MEGABITS * 1e6}
+        links += [
+            f"switch_port:{switch}/p-host cabled_to {hba}",
+            f"switch_port:{switch}/p-target cabled_to array_port:array1/eth{number}",
+        ]
+    document = {
+        "hosts": {"host1": {"address": network.guest_address(state, "host"), **login}},
+        "sources": [source for source in sources if source["name"] not in case.unread],
+        "topology": {"links": links, "things": things},
+    }
+    file = folder / "sanpath.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    return file
+
+
+def write_job(case: Case, folder: Path) -> Path:
+    """The fio job: a step a queue depth. fio counts startdelay from its own start, so the gaps are summed up."""
+    load = case.load
+    lines = [
+        "[global]",
+        f"filename={VOLUMES[case.transport]}",
+        "ioengine=libaio",
+        "direct=1",
+        *(["rw=randrw", f"rwmixwrite={load.write_percent}"] if load.write_percent else ["rw=randread"]),
+        f"bs={load.block_bytes}",
+        "time_based",
+        f"ramp_time={load.ramp_seconds}",
+        f"runtime={load.step_seconds}",
+        "group_reporting",
+        *([f"rate_iops={load.rate_iops}"] if load.rate_iops else []),
+    ]
+    for step, depth in enumerate(load.in_flight):
+        begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
+        lines += ["", f"[depth-{depth}]", "stonewall", f"startdelay={begin}", f"iodepth={depth}"]
+    file = folder / "job.fio"
+    file.write_text("\n".join(lines) + "\n")
+    return file
