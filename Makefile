@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test check papers stories wheel real-lab bench pythons clean
+.PHONY: fuzz help demo test check papers stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -35,6 +35,9 @@ wheel: .venv/ready ## Build the wheel into dist/
 
 real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
 	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"
+
+kernel-lab: .venv/ready ## Every case of a SAN of real Linux kernels (root, QEMU and more, see its README; 45 minutes)
+	$(RUN) examples/kernel-lab/lab.py all --folder "$$(mktemp -d)"
 
 bench: .venv/ready ## What sanpath costs against its peers, into docs/performance.md (20 minutes, best on an idle machine)
 	$(RUN) -m tests.benchmarks --write docs/performance.md

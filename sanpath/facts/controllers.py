@@ -18,6 +18,7 @@ _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
     "cache_hit_ratio": min,
     "write_cache_used_ratio": max,
     "media_busy_ratio": max,
+    "tcp_retransmit_ratio": max,
 }
 """Fact of an array → which of its controllers it is that of: the one that limits first."""
 
@@ -36,7 +37,7 @@ def controller_use(
         for array in arrays:
             of = told.setdefault((array, sample.step), {})
             for fact in _USE:
-                value = _busy(sample) if fact == "controller_busy_ratio" else sample.means.get(fact)
+                value = _COUNTED[fact](sample) if fact in _COUNTED else sample.means.get(fact)
                 if value is not None:
                     of.setdefault(fact, []).append(value)
     return {
@@ -46,8 +47,25 @@ def controller_use(
 
 
 def _busy(sample: StepSamples) -> float | None:
-    busy, whole = sample.rate("cpu_busy_seconds_total"), sample.rate("cpu_seconds_total")
-    return busy / whole if busy is not None and whole else sample.means.get("cpu_busy_ratio")
+    busy = ratio(sample, "cpu_busy_seconds_total", "cpu_seconds_total")
+    return busy if busy is not None else sample.means.get("cpu_busy_ratio")
+
+
+def retransmitted(sample: StepSamples) -> float | None:
+    """TCP segments that were sent again over those that were sent. None: not told, or none was sent."""
+    return ratio(sample, "tcp_retransmits_total", "tcp_segments_tx_total")
+
+
+def ratio(sample: StepSamples, part: str, whole: str) -> float | None:
+    """The rate of one counter over that of another. None: one is not told, or the other stands still."""
+    of, all_of = sample.rate(part), sample.rate(whole)
+    return of / all_of if of is not None and all_of else None
+
+
+_COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
+    "controller_busy_ratio": _busy,
+    "tcp_retransmit_ratio": retransmitted,
+}
 
 
 def controller_rows(topology: Topology, events: Told) -> Iterator[FactRow]:

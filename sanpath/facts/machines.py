@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.facts.controllers import retransmitted
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.port_use import port_use
 from sanpath.facts.table import FactRow
@@ -34,6 +35,9 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, machine),
                 "cpu_ratio": _cpu(samples),
+                "tcp_retransmit_ratio": next(
+                    (told for sample in samples if (told := retransmitted(sample)) is not None), None
+                ),
                 "busiest_core_ratio": gauge(samples, "cpu_busiest_core_ratio"),
                 "fc_ports": float(len(ports)) if ports else None,
                 "fc_ports_down": float(up.count(False)) if ports and None not in up else None,

@@ -150,7 +150,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         return found
 
     def _polled(self) -> list[str]:
-        files = [_DISKSTATS, _STAT, _UPTIME, _NET_DEV]
+        files = [_DISKSTATS, _STAT, _UPTIME, _NET_DEV, "/proc/net/snmp"]
         for port in self._found.fc_hosts if self._found is not None else ():
             place = f"/sys/class/fc_host/{port}"
             files += [f"{place}/port_state", f"{place}/speed"]

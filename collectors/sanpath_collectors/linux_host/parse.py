@@ -13,6 +13,7 @@ from collections.abc import Collection
 from sanpath.plugin import CollectorError, Failure
 
 _FEWEST_FIELDS = 11  # Linux 2.6
+_TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
 _MOST_DIGITS = 20
@@ -71,6 +72,17 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
         "interrupts_total": number((lines.get("intr") or [""])[0]),
         "context_switches_total": number((lines.get("ctxt") or [""])[0]),
     }
+
+
+def tcp_segments(content: bytes) -> dict[str, int | None]:
+    """What /proc/net/snmp tells of TCP, of all connections; None where it does not.
+
+    >>> list(tcp_segments(b"Ip: Forwarding\\nIp: 1\\nTcp: InSegs OutSegs RetransSegs\\nTcp: 90 80 3\\n").values())
+    [80, 3]
+    """
+    lines = [line.split()[1:] for line in content.decode("ascii", "replace").splitlines() if line.startswith("Tcp:")]
+    told = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
+    return {metric: number(told.get(name, "")) for metric, name in _TCP.items()}
 
 
 def memory_bytes(meminfo: bytes) -> int | None:

@@ -25,7 +25,9 @@ def luns(stats: Mapping[str, Sequence[int]], devices: Sequence[str], seen: int, 
 def host(now: Snapshot, name: str, seen: int, device_time: int | None) -> Rows | None:
     """The processors, all together; None where /proc/stat cannot be read."""
     times = parse.processor_times(now.content("/proc/stat"))
-    return None if times is None else _rows(HOST, {name: times}, seen, device_time)
+    if times is None:
+        return None
+    return _rows(HOST, {name: {**times, **parse.tcp_segments(now.content("/proc/net/snmp"))}}, seen, device_time)
 
 
 def fibre_channel(now: Snapshot, ports: Collection[str], seen: int, device_time: int | None) -> Rows | None:

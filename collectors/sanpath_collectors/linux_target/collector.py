@@ -70,7 +70,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         files = [
             f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in FC_STATISTICS.values()
         ]
-        now = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, *files]))
+        now = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
         seen = ctx.clock.now_us()
         stats = host_parse.diskstats(now.content(_DISKSTATS))
         devices = self._found.devices

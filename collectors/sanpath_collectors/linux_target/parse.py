@@ -2,7 +2,7 @@
 
 LIO tells of a backstore (/sys/kernel/config/target/core/iblock_0/vol1, Linux 6.1):
 
-    udev_path             /dev/vg0/vol1
+    udev_path             /dev/vg0/vol1, as targetcli sets it; "" where it was not set
     wwn/vpd_unit_serial   T10 VPD Unit Serial Number: 0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11
     wwn/company_id        0x001405
 """
@@ -31,6 +31,21 @@ def unit_serial(content: str) -> str:
     '0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11'
     """
     return content.rpartition(":")[2].strip()
+
+
+def behind(info: str) -> str:
+    """The device or file behind a LIO backstore that was made without its `udev_path`, by its `info`; "" where that
+    names none (drivers/target/target_core_iblock.c and target_core_file.c).
+
+    >>> behind("Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 384\\n"
+    ...        "        iBlock device: nullb0  readonly: 0\\n        Major: 253 Minor: 0  CLAIMED: IBLOCK")
+    '/dev/nullb0'
+    >>> behind("        TCM FILEIO ID: 0        File: /srv/image.raw  Size: 1073741824  Mode: O_DSYNC Async: 0")
+    '/srv/image.raw'
+    """
+    device = re.search(r"\biBlock device: (\S+)", info)
+    file = re.search(r"\bFile: (\S+)", info)
+    return f"/dev/{device[1]}" if device else file[1] if file else ""
 
 
 def lio_naa(serial: str, company_id: str) -> str:

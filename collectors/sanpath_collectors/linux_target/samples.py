@@ -40,7 +40,8 @@ def controller(now: Snapshot, name: str, seen: int) -> Rows | None:
     times = parse.processor_times(now.content("/proc/stat"))
     if times is None:
         return None
-    return _rows(CONTROLLER, {name: {column.metric: times[column.metric] for column in CONTROLLER.columns}}, seen)
+    told = {**times, **parse.tcp_segments(now.content("/proc/net/snmp"))}
+    return _rows(CONTROLLER, {name: {column.metric: told[column.metric] for column in CONTROLLER.columns}}, seen)
 
 
 def ports(now: Snapshot, interfaces: Collection[str], fc_hosts: Mapping[str, str], seen: int) -> list[Rows]:

@@ -34,7 +34,9 @@ VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric
 ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
 """The sums of the backing devices, each counted once: when one of them wraps, the sum falls as after a restart."""
 
-CONTROLLER = Table("controller", tuple(column for column in HOST.columns if column.metric.startswith("cpu_")))
-"""The server's processors: they run the target's own code, and its cache's."""
+CONTROLLER = Table(
+    "controller", tuple(column for column in HOST.columns if column.metric.startswith(("cpu_", "tcp_")))
+)
+"""The server's processors, which run the target's own code and its cache's, and what it sent again."""
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))

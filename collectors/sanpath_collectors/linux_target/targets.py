@@ -13,6 +13,7 @@ _LIO, _NVMET = "/sys/kernel/config/target", "/sys/kernel/config/nvmet"
 
 FILES = (
     f"{_LIO}/core/*/*/udev_path",
+    f"{_LIO}/core/*/*/info",
     f"{_LIO}/core/*/*/wwn/vpd_unit_serial",
     f"{_LIO}/core/*/*/wwn/company_id",
     f"{_LIO}/*/*/tpgt_*/enable",
@@ -109,7 +110,7 @@ def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:
             place = f"{_LIO}/core/{hba}/{name}"
             serial = parse.unit_serial(server.text(f"{place}/wwn/vpd_unit_serial"))
             naa = parse.lio_naa(serial, server.text(f"{place}/wwn/company_id"))
-            path = server.text(f"{place}/udev_path")
+            path = server.text(f"{place}/udev_path") or parse.behind(server.text(f"{place}/info"))
             ids = {"naa": (naa,), "serial": (serial,)} if naa else {}
             yield Volume(name, name, path, ids, {"backstore": hba.rpartition("_")[0] or hba}), serial
 

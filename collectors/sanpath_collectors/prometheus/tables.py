@@ -70,6 +70,8 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
         "cpu_busy_ratio",
         "cpu_busy_seconds_total",
         "cpu_seconds_total",
+        "tcp_segments_tx_total",
+        "tcp_retransmits_total",
         "cache_hit_ratio",
         "write_cache_used_ratio",
         "media_busy_ratio",

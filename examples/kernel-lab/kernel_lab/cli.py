@@ -17,6 +17,10 @@ from real_lab.state import LabError
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
+SPARE_SECONDS = 30
+"""Longer than a load needs to start and to end; then a guest that died is not waited for."""
+
+
 @app.command("run")
 def run_command(
     case: Annotated[str, typer.Option("--case", help=f"one of: {', '.join(CASES)}")],
@@ -55,8 +59,9 @@ def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
     recording = folder.resolve() / f"{case.name}.sanpath"
     with running(case, folder) as lab:
         done = subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain", "--config",
-             str(lab.config), "--into", str(recording), "--", *lab.load],
+            [sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain",
+             "--for", str(case.load.seconds + SPARE_SECONDS), "--config", str(lab.config),
+             "--into", str(recording), "--", *lab.load],
             check=False, capture_output=quiet,
         )  # fmt: skip
     return done.returncode
@@ -66,7 +71,7 @@ def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
 def list_command() -> None:
     """Name every case and its true answer."""
     for case in CASES.values():
-        typer.echo(f"{case.name}\t{case.truth.kind} {' or '.join(case.truth.elements)}")
+        typer.echo(f"{case.name}\t{' or '.join(case.truth.kinds)} {' or '.join(case.truth.elements)}")
 
 
 def main() -> None:

@@ -79,8 +79,6 @@ def plug_in(case: Case, state: State, side: str) -> None:
         rate = fabric.host if side == "host" else fabric.target
         if rate is not None:
             _tc(state, switch, port, "root", "tbf", "rate", f"{rate}mbit", "burst", TBF_BURST, "latency", TBF_LATENCY)
-        if side == "host" and fabric.emulation:
-            _tc(state, switch, port, "root", "netem", "limit", "20000", *fabric.emulation.split())
 
 
 def _management(state: State) -> str:

@@ -21,8 +21,9 @@ def outcome(case: Case, recording: Path) -> str:
     document = json.loads(said.stdout)
     verdict = document["verdict"]
     named = [one["entity"] for one in verdict["bottlenecks"]]
-    right = verdict["kind"] == case.truth.kind and (
-        not case.truth.elements or any(e in n or n.startswith(e) for n in named for e in case.truth.elements)
+    right = verdict["kind"] in case.truth.kinds and (
+        not (case.truth.elements and named)
+        or any(e in n or n.startswith(e) for n in named for e in case.truth.elements)
     )
     mark = "ok   " if right else "dunno" if verdict["kind"] == "cannot_tell" else "WRONG"
     suspects = ", ".join(

@@ -1,4 +1,5 @@
-"""Damaged or lost frames: commands that time out are aborted and sent again, and each costs far more than an I/O.
+"""Damaged or lost frames: commands that time out, and TCP segments that nobody acknowledges, are sent again, and each
+costs far more than an I/O.
 
 A few bad frames a minute can take nearly all of a test's throughput: the I/Os that wait for their time-out fill the
 queue. Counters of damage tell it even where nobody reads aborts.
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import log
 
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, counted
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration
+from sanpath.verdict.units import count, duration, percent
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
 _OWN = {
@@ -27,12 +29,20 @@ _LEAST = 0.5
 """Of less than one event nothing was seen."""
 _NONE = -3.0
 """Log-odds where aborted commands are counted and none was."""
+_AGAIN = "tcp_retransmit_ratio"
+_USUAL_LOSS = 0.005
+"""Share of TCP segments sent again where nothing is wrong: a full queue drops some to slow the sender down, and a
+machine that is busy sends again what was only late."""
+_MOST = 4.0
+_SENT_AGAIN = -1.5
+"""Log-odds that it is the loss that holds the load, before the share was read."""
 _RARE = -0.7
 """Log-odds of damage before anything was read: rarer than a queue or a link that is too small."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One where links were read that may have damaged frames, or the host has aborted commands."""
+    yield from _retransmitted(table)
     damage = _damaged(table)
     aborts = _aborts(table)
     if not damage:
@@ -49,6 +59,25 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("fabric", "array_door", "below")
     conclude = partial(_conclude, table, evidence)
     yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, alone=True)
+
+
+def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
+    """One where host or array sent TCP segments again that got lost on the way; at the busiest link, where they may
+    have been dropped."""
+    links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
+    rows = [*table.facts.tables["host"].select(step=table.load.step), *([table.array] if table.array else [])]
+    told = [(number(row, _AGAIN), str(row["entity"])) for row in rows if row.get(_AGAIN) is not None]
+    share, sender = max(told, default=(0.0, ""))
+    if not links or share <= 0:
+        return
+    entity = str(
+        max(links, key=lambda row: number(row, "utilisation") / (number(row, "full_ratio") or 1.0))["entity"]
+    )
+    words = f"{sender} sent {percent(share)} of its TCP segments again: they were lost on the way"
+    evidence = [Evidence(words, min(_MOST, log(share / _USUAL_LOSS)))]
+    explains = table.indices("fabric", "array_door", "below")
+    conclude = partial(_conclude, table, evidence)
+    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _SENT_AGAIN, alone=True)
 
 
 def _damaged(table: PlaceTable) -> dict[str, float]:

@@ -49,12 +49,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # What waits for a slot of the adapter waits in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
-    elif ports:
+    elif ports := [port for port in ports if _has_a_queue(table, port)]:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
     else:
         return
     evidence = (Evidence(words, weight), *slots)
     yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table, ()), _ADAPTER)
+
+
+def _has_a_queue(table: PlaceTable, port: str) -> bool:
+    """A network card has none of its own: initiators in software queue in the block layer."""
+    return table.facts.topology.entities[port].attributes.get("technology") != "ethernet"
 
 
 def _slots(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:

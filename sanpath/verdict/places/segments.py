@@ -226,8 +226,9 @@ def _wait(
     low, likely, high = _alone(segment, wire, counted, most, calm)
     if calm is not None:
         # What it waited then, and by how much it has grown since.
-        limit = max(0.0, segment.seconds[1] - calm.seconds[0]) + calm.wait[2]
-        low, likely, high = min(low, limit), min(likely, limit), min(high, limit)
+        low = min(low, calm.wait[0] + max(0.0, segment.seconds[0] - calm.seconds[1]))
+        likely = min(likely, calm.wait[1] + max(0.0, segment.middle - calm.middle))
+        high = min(high, calm.wait[2] + max(0.0, segment.seconds[1] - calm.seconds[0]))
     return low, likely, high
 
 
