@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-ALONE = ("end_to_end", "faults", "real_lab", "recorder", "views/live/test_terminal.py")
+ALONE = ("end_to_end", "faults", "kernel_lab", "real_lab", "recorder", "views/live/test_terminal.py")
 """Real processes with real deadlines; everything else only computes and runs beside its like."""
 
 

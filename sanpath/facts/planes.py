@@ -15,6 +15,8 @@ from sanpath.topology.paths import hosts_of, machines_of
 
 _SAME = 0.05
 """A device carries the load's I/O when their rates agree within this."""
+_A_WINDOW = 0.2
+"""By how much they may differ besides, where all is told by one window: it is another part of the step than the load's."""
 _ALL = 0.99
 """Share of a device's I/Os in one direction from which a mean over both directions is that direction's."""
 
@@ -166,6 +168,7 @@ def path_of(topology: Topology, load: LoadFacts) -> set[str]:
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:
+    apart = _SAME + _A_WINDOW / max(1.0, number(row, "windows"))
     if row["bytes_per_second"] and load.bytes_per_second:
-        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=_SAME)
-    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_SAME)
+        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=apart)
+    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=apart)

@@ -12,6 +12,7 @@ import typer
 from kernel_lab.cases import CASES, Case
 from kernel_lab.lifecycle import running
 from kernel_lab.outcome import outcome
+from kernel_lab.requirements import missing
 from real_lab.state import LabError
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -56,6 +57,8 @@ def score_command(
 
 
 def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
+    if lacking := missing():
+        raise LabError("; ".join(lacking))
     recording = folder.resolve() / f"{case.name}.sanpath"
     with running(case, folder) as lab:
         done = subprocess.run(  # noqa: S603 - our own command

@@ -34,7 +34,7 @@ def running(case: Case, folder: Path) -> Iterator[Lab]:
     if any(folder.iterdir()):
         raise LabError(f"{folder} is not empty: give each lab a new folder")
     try:
-        with lifecycle._terminated_is_an_exception():
+        with lifecycle.terminated_is_an_exception():
             yield _build(case, folder)
     finally:
         lifecycle.down(folder)

@@ -38,7 +38,7 @@ def up(case: Case, folder: Path) -> Lab:
     if any(folder.iterdir()):
         raise LabError(f"{folder} is not empty: take down what is in it, and give each lab a new folder")
     try:
-        with _terminated_is_an_exception():
+        with terminated_is_an_exception():
             return _build(case, folder)
     except BaseException:
         down(folder)
@@ -66,7 +66,7 @@ def running(case: Case, folder: Path) -> Iterator[Lab]:
     """A lab that is gone afterwards, also after an error or a signal."""
     lab = up(case, folder)
     try:
-        with _terminated_is_an_exception():
+        with terminated_is_an_exception():
             yield lab
     finally:
         down(folder)
@@ -111,7 +111,7 @@ def _processes_in(namespace: str) -> set[int]:
 
 
 @contextmanager
-def _terminated_is_an_exception() -> Iterator[None]:
+def terminated_is_an_exception() -> Iterator[None]:
     """SIGTERM and SIGHUP unwind the stack as Ctrl-C does."""
 
     def unwind(number: int, _frame: FrameType | None) -> None:

@@ -1,11 +1,15 @@
-"""The load itself holds the test: its generator's processor, a rate that it keeps to, or too little in flight."""
+"""The load itself holds the test: its generator's processor, those of its machine, a rate that it keeps to, or too
+little in flight."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from math import log
 
+from sanpath.facts.table import number
+from sanpath.topology.paths import machines_of
 from sanpath.verdict.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
 from sanpath.verdict.model import Kind
@@ -15,6 +19,11 @@ from sanpath.verdict.units import count, iops, percent
 _CPU_ERROR = 0.04
 """A process that is limited by its core shows 97 to 100 % of it: some time is spent in the kernel on others."""
 _CPU_UNREAD = -1.5
+_MACHINE_ERROR = 0.03
+_NO_BURSTS = 0.03
+"""Share of the machines whose processors limit while they are idle for a part of the time: those of a step's mean."""
+_MACHINE = -1.0
+"""Log-odds that a machine's processors limit, before they were read: storage is tested with machines that can."""
 _FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
 _RATE_ERROR = 0.015
@@ -29,8 +38,9 @@ _NO_RATE = -3.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """The three of them."""
+    """One each."""
     yield _generator(table)
+    yield from _machine(table)
     yield _demand(table)
     yield _concurrency(table)
 
@@ -47,6 +57,24 @@ def _generator(table: PlaceTable) -> Claim:
     evidence += _filled(table, 0.5)
     because = (f"{evidence[0].words}; nothing below it is full",)
     return _claim("generator_limited", explains, evidence, "saturates", because)
+
+
+def _machine(table: PlaceTable) -> Iterator[Claim]:
+    """The processors of the machine that the load runs on: they take what arrives from the network, too, so that I/Os
+    wait for them above the array wherever the clocks are."""
+    machines = {machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)}
+    rows = table.facts.tables["host"].select(step=table.load.step)
+    told = [(number(row, "cpu_ratio"), str(row["entity"])) for row in rows if row["cpu_ratio"] is not None]
+    busiest = max((one for one in told if one[1] in machines), default=None)
+    if busiest is None:
+        return
+    used, machine = busiest
+    words = f"{percent(used)} of the processors of {machine} are busy"
+    explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
+    evidence = [Evidence(words, at_limit(used, _MACHINE_ERROR, _NO_BURSTS)), *_filled(table, 0.5)]
+    because = (f"{words}; nothing below it is full",)
+    claim = _claim("generator_limited", explains, evidence, "saturates", because)
+    yield replace(claim, prior=_MACHINE)
 
 
 def _demand(table: PlaceTable) -> Claim:

@@ -17,6 +17,8 @@ from sanpath.verdict.units import count, duration, iops
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that was seen to admit other numbers: then it is not full, and the load holds I/Os back."""
 _UNTOLD = -0.3
+_SMALLER = -3.0
+"""Log-odds that something smaller than the depth that was told lets I/Os through, as a session's command window."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -40,7 +42,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
     if segment.filled is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
-        yield Evidence(words, at_limit(segment.filled, error))
+        yield Evidence(words, max(_SMALLER, at_limit(segment.filled, error)))
     else:
         yield Evidence("how many I/Os it lets through is not told", _UNTOLD)
     seen = [

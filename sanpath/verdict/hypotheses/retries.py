@@ -56,7 +56,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if aborts is not None:
         gone = aborts * seconds
         evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= _LEAST else _NONE))
-    explains = table.indices("fabric", "array_door", "below")
+    explains = _lost_in(table)
     conclude = partial(_conclude, table, evidence)
     yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, alone=True)
 
@@ -65,7 +65,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """One where host or array sent TCP segments again that got lost on the way; at the busiest link, where they may
     have been dropped."""
     links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
-    rows = [*table.facts.tables["host"].select(step=table.load.step), *([table.array] if table.array else [])]
+    arrays = table.facts.tables["array"].select(step=table.load.step)
+    rows = [*table.facts.tables["host"].select(step=table.load.step), *arrays]
     told = [(number(row, _AGAIN), str(row["entity"])) for row in rows if row.get(_AGAIN) is not None]
     share, sender = max(told, default=(0.0, ""))
     if not links or share <= 0:
@@ -74,10 +75,16 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
         max(links, key=lambda row: number(row, "utilisation") / (number(row, "full_ratio") or 1.0))["entity"]
     )
     words = f"{sender} sent {percent(share)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_MOST, log(share / _USUAL_LOSS)))]
-    explains = table.indices("fabric", "array_door", "below")
+    evidence = [Evidence(words, min(_MOST, 2 * log(share / _USUAL_LOSS)))]
+    explains = _lost_in(table)
     conclude = partial(_conclude, table, evidence)
     yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _SENT_AGAIN, alone=True)
+
+
+def _lost_in(table: PlaceTable) -> frozenset[int]:
+    """Between host and array; and above the paths of a multipath map, which sends anew what one of them lost."""
+    above = {i for i, one in enumerate(table.segments) if one.queue is not None and one.queue.plane == "device"}
+    return table.indices("fabric", "array_door", "below") | {i for i in above if i + 1 not in above}
 
 
 def _damaged(table: PlaceTable) -> dict[str, float]:

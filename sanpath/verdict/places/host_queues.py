@@ -75,39 +75,72 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
 
 
 def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
-    """The queue of the block device itself, where the operating system's clock contains it: of more I/Os in flight
-    than the device has slots the others wait. None: no device has more, or nobody tells its slots."""
+    """The queue of the block device itself, where the operating system's clock contains it: by its slots, by the
+    clocks of its paths, or by both, which then tell how far either is off. None: nothing waits in it that is told."""
     if last.plane not in _CLOCKS_WITH_QUEUE:
         return None
-    rows = beside_each_other(facts.topology, load, facts.tables["plane"], last.plane)
-    own = [row for row in rows if row["entity"] == last.entity]
-    if own and number(own[0], "in_flight_measured") >= _ALONE * last.admitted:
-        rows = own
-    offered = admitted = slots = 0.0
-    for row in rows:
-        device = next(iter(facts.tables["device"].select(step=load.step, entity=row["entity"])), None)
-        if device is None or not device["queue_depth"] or not device["in_flight"]:
-            return None
-        share = min(1.0, number(device, "queue_depth") / number(device, "in_flight"))
-        offered += number(row, "in_flight_measured")
-        admitted += number(row, "in_flight_measured") * share
-        slots += number(device, "queue_depth")
-    if not rows or admitted >= offered:
+    slots, by_slots = _by_slots(facts, load, last)
+    by_paths = _by_paths(facts, load, last)
+    told = [admitted for admitted in (by_slots, by_paths) if admitted is not None]
+    if not told:
         return None
-    below = last.below_seconds * admitted / offered
+    admitted = sum(told) / len(told)
+    below = last.below_seconds * admitted / last.admitted
+    off = last.resolution_seconds + last.below_seconds * (max(told) - min(told)) / 2 / last.admitted
     return HostQueue(
         last.entity,
         "device",
         last.plane,
         last.layer,
         last.below_seconds - below,
-        last.resolution_seconds,
+        off,
         below,
-        last.resolution_seconds,
+        off,
         last.admitted,
-        last.admitted * admitted / offered,
+        admitted,
         slots,
     )
+
+
+def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:
+    """Slots of the device, or of those beside each other, and the I/Os it lets through: of more in flight than it has
+    slots the others wait. None: nobody tells its slots, or no device has more in flight."""
+    tables = facts.tables
+    here = {"step": load.step, "direction": load.direction, "plane": last.plane, "entity": last.entity}
+    rows = beside_each_other(facts.topology, load, tables["plane"], last.plane)
+    rows = rows or tables["plane"].select(**here)[:1]
+    own = [row for row in rows if row["entity"] == last.entity]
+    if own and number(own[0], "in_flight_measured") >= _ALONE * last.admitted:
+        rows = own
+    offered = admitted = slots = 0.0
+    for row in rows:
+        device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)
+        if device is None or not device["queue_depth"] or not device["in_flight"]:
+            return None, None
+        share = min(1.0, number(device, "queue_depth") / number(device, "in_flight"))
+        offered += number(row, "in_flight_measured")
+        admitted += number(row, "in_flight_measured") * share
+        slots += number(device, "queue_depth")
+    if not rows:
+        return None, None
+    return slots, last.admitted * admitted / offered if admitted < offered else None
+
+
+def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
+    """The I/Os that the paths of a multipath map have taken, by their own clocks. None: the device is no map, its
+    paths have no clock, or next to nothing waits above them."""
+    below = {
+        link.from_entity
+        for link in facts.topology.links
+        if link.relation == "member_of" and link.to_entity == last.entity and link.from_entity.startswith("lun:")
+    }
+    here = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.plane)
+    rows = [row for row in here if row["entity"] in below]
+    # A request that a path refuses is counted once more when it is offered again.
+    if sum(number(row, "ops_per_second") for row in rows) < _ALONE * load.ops_per_second:
+        return None
+    admitted = sum(number(row, "in_flight_measured") for row in rows)
+    return admitted if rows and admitted < _ALONE * last.admitted else None
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:

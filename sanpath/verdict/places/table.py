@@ -10,7 +10,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, io_paths
+from sanpath.topology.paths import IoPath, io_paths, machines_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
@@ -24,7 +24,8 @@ class PlaceTable:
     `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
     the load; `uncounted`: links on its way whose bytes nobody counts. `paths`: every way its
     I/O can take. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
-    windows of the slowest source. `beside`: the table of the same load's other direction."""
+    windows of the slowest source. `busy_ratio`: of the processors of the load's machine or of the array, whichever
+    are busier, 0 where nobody tells. `beside`: the table of the same load's other direction."""
 
     facts: Facts
     load: LoadFacts
@@ -38,6 +39,7 @@ class PlaceTable:
     scaling: Scaling
     filled: float | None
     windows: int
+    busy_ratio: float = 0.0
     beside: tuple[PlaceTable, ...] = ()
 
     @property
@@ -114,7 +116,16 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         scaling(facts.loads, load),
         total / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
+        _busy(facts, load),
     )
+
+
+def _busy(facts: Facts, load: LoadFacts) -> float:
+    machines = {machine for root in load.roots for machine in machines_of(facts.topology, root)}
+    hosts = [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]
+    arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
+    told = [number(row, "cpu_ratio") for row in hosts]
+    return max([*told, *(number(row, "controller_busy_ratio") for row in arrays)], default=0.0)
 
 
 def _in_flight(facts: Facts, step: str) -> float:

@@ -1,0 +1,56 @@
+"""The kernel lab: its cases fit together, and one of them is built, recorded and judged where QEMU is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kernel_lab.cases import CASES, Case
+from kernel_lab.configuration import write_configuration, write_job
+from kernel_lab.requirements import missing
+from real_lab.state import State
+
+LAB = Path(__file__).parents[2] / "examples/kernel-lab"
+SOURCES = {"host1", "array1", "sw-a", "sw-b"}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/host_key.pub").write_text("ssh-ed25519 AAAA\n")
+    state = State("srl-000000", case.name, "10.213.0.0/24")
+    document = yaml.safe_load(write_configuration(case, state, tmp_path).read_text())
+    switches = {"sw-a", "sw-b"} if len(case.fabrics) == 2 else {"sw-a"}
+    assert case.unread <= SOURCES
+    assert {source["name"] for source in document["sources"]} == {"host1", "array1", *switches} - case.unread
+    assert len([link for link in document["topology"]["links"] if "cabled_to hba:" in link]) == len(case.fabrics)
+    steps = [line for line in write_job(case, tmp_path).read_text().splitlines() if line.startswith("iodepth=")]
+    assert steps == [f"iodepth={depth}" for depth in case.load.in_flight]
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (LAB / "kernel_lab/guest").iterdir()))
+def test_a_guest_s_script_is_shell(script: str) -> None:
+    checked = subprocess.run(["bash", "-n", LAB / "kernel_lab/guest" / script], capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
+def test_a_full_port_between_two_kernels_is_named(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, LAB / "lab.py", "run", "--case", "nvme-one-port", "--folder", tmp_path / "lab"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "BOTTLENECK" in run.stdout
+    assert "The 100 Mb/s Ethernet link host1/eth1 - sw-a/p-host is full in the read direction" in run.stdout.replace(
+        "\n", " "
+    )
+    assert not [path for path in (tmp_path / "lab").iterdir() if path.name in ("secrets", "state.json")]
