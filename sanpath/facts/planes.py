@@ -16,7 +16,7 @@ from sanpath.topology.paths import hosts_of, machines_of
 _SAME = 0.05
 """A device carries the load's I/O when their rates agree within this."""
 _A_WINDOW = 0.2
-"""By how much they may differ besides, where all is told by one window: it is another part of the step than the load's."""
+"""By how much they may differ besides where one window tells all: it is another part of the step than the load's."""
 _ALL = 0.99
 """Share of a device's I/Os in one direction from which a mean over both directions is that direction's."""
 
