@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sanpath.verdict.model import Diagnosis
+from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_target.tables import CONTROLLER
 from tests.scenarios.test_without_a_generator import LUN
 from tests.support.recording import Number, RecordingBuilder
@@ -20,17 +22,23 @@ OPS = 4 / SERVED
 
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
-    `busy`: share of the server's processors."""
+    `busy` and `host_busy`: share of the processors of server and host; `sent_again`: of the server's TCP segments.
+    `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map."""
 
     busy: float = 0.1
+    host_busy: float = 0.1
+    sent_again: float = 0.0
+    path_seconds: float | None = None
+    depth: int | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
-        out.source("esx7", "linux_host", LUN)
+        out.source("esx7", "linux_host", LUN, HOST)
         out.thing("esx7", "host", "esx7", ids={"name": ("esx7",)})
         for device in ("dm-0", "sda", "sdb"):
             naa = (NAA,) if device == "dm-0" else ()
-            out.thing("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa})
+            about = {"queue_depth": self.depth if device == "dm-0" else None}
+            out.thing("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
             out.tie("esx7", "attached_to", (("lun", device), ("host", "esx7")))
             if device != "dm-0":
                 out.tie("esx7", "member_of", (("lun", device), ("lun", "dm-0")), "slaves")
@@ -40,32 +48,41 @@ class Storage(San):
             whole = {**self._disk(second)}
             whole |= {f"bytes_{d}_total": 8 * KIB * int(whole[f"ops_{d}_total"] or 0) for d in ("read", "write")}
             half: dict[str, Number] = {metric: int(value or 0) // 2 for metric, value in whole.items()}
+            if self.path_seconds is not None:
+                half["latency_seconds_read_total"] = round(int(half["ops_read_total"] or 0) * 1e3 * self.path_seconds)
             out.samples("esx7", LUN, second, {"dm-0": whole, "sda": half, "sdb": half})
+            out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, 0.0)})
         out.source("srv", "linux_target", CONTROLLER)
         out.thing("srv", "controller", "srv", "srv")
         out.tie("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
         for second in range(int(last)):
             out.poll("srv", second)
-            ticks: dict[str, Number] = {
-                "cpu_busy_seconds_total": round(100 * second * self.busy),
-                "cpu_seconds_total": 100 * second,
-            }
-            out.samples("srv", CONTROLLER, second, {"srv": ticks})
+            out.samples("srv", CONTROLLER, second, {"srv": ticks(second, self.busy, self.sent_again)})
 
 
-def load_of(folder: Path, served: float, busy: float = 0.1) -> Diagnosis:
+def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
+    """Counters of a machine's processors and of its TCP after so many seconds."""
+    return {
+        "cpu_busy_seconds_total": round(100 * second * busy),
+        "cpu_seconds_total": 100 * second,
+        "tcp_segments_tx_total": 10_000 * second,
+        "tcp_retransmits_total": round(10_000 * second * sent_again),
+    }
+
+
+def load_of(folder: Path, served: float, **settings: Any) -> Diagnosis:
     """16 and 64 in flight give the same; the host's device waits nearly all of it."""
     san = Storage(folder, leave_out={"disk"})
-    san.busy = busy
+    for name, value in settings.items():
+        setattr(san, name, value)
     for in_flight in (16, 64):
         latency = in_flight / OPS
-        read = Flow(OPS, latency)
         counted = OPS * (4 * 2076 + 52)
         san.step(
             f"q{in_flight}",
             in_flight,
             block=8 * KIB,
-            read=read,
+            read=Flow(OPS, latency),
             disk={"read": Flow(OPS, latency - 1e-4)},
             ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
             array={"read": AtArray(served, queue=None)},
@@ -84,8 +101,31 @@ def test_a_device_that_nobody_names_is_the_one_that_carries_the_load(tmp_path: P
 
 @pytest.mark.parametrize("busy", [0.3, 0.99])
 def test_processors_of_a_controller_that_have_no_room_left_make_it_surer(tmp_path: Path, busy: float) -> None:
-    found = load_of(tmp_path, SERVED, busy)
+    found = load_of(tmp_path, SERVED, busy=busy)
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == "array:fa1"
     speaks = [words for words in found.verdict.suspects[0].because if "processors" in words]
     assert bool(speaks) == (busy > 0.9)
+
+
+@pytest.mark.parametrize("depth", [4, None])
+def test_what_waits_above_the_paths_waits_for_the_queue_of_their_map(tmp_path: Path, depth: int | None) -> None:
+    """800 I/Os a second take 5.1 ms on the paths: 4.1 are there, whoever tells how many there may be."""
+    found = load_of(tmp_path, SERVED, path_seconds=SERVED + 1e-4, depth=depth)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == "lun:esx7/dm-0"
+    assert bottleneck.ceiling_ops_per_second == pytest.approx(OPS, rel=0.05)
+
+
+def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> None:
+    verdict = load_of(tmp_path, SERVED, host_busy=0.995).verdict
+    assert verdict.kind == "generator_limited"
+    assert "host:esx7" in verdict.headline
+
+
+@pytest.mark.parametrize("sent_again", [0.0, 0.03])
+def test_tcp_segments_that_are_sent_again_are_lost_on_the_way(tmp_path: Path, sent_again: float) -> None:
+    found = load_of(tmp_path, SERVED, technology="ethernet", sent_again=sent_again)
+    lost = [suspect for suspect in found.verdict.suspects if suspect.kind == "retries"]
+    assert bool(lost) == (sent_again > 0)
+    assert all("3.0 % of its TCP segments" in suspect.because[0] for suspect in lost)

@@ -86,10 +86,10 @@ _FEW = Load(in_flight=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
 _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
-_ARRAY = ("array:", "volume:", "array_port:")
+ARRAY = ("array:", "volume:", "array_port:")
 _SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy"))
 """Once the slots of the slow path are full, what spills over takes the emulated processor."""
-_LEFT = Truth(("bottleneck", "cannot_tell"), _ARRAY)
+_LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """Nobody reads the array: it may be named, and it is as right to say that nobody looked there."""
 
 
@@ -107,14 +107,14 @@ CASES = {
         *_both("one-port-writes", _bottleneck("link:"), fabrics=(_SLOW_WRITES,), load=Load(write_percent=100)),
         *_both("one-port-mixed", _bottleneck("link:"), fabrics=(_SLOW,), load=Load(write_percent=30)),
         *_both("unequal-paths", _SLOW_OR_BUSY, fabrics=(_SLOW, Fabric())),
-        *_both("slow-media", _bottleneck(*_ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL),
+        *_both("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL),
         *_both(
             "slow-media-mixed",
-            _bottleneck(*_ARRAY),
+            _bottleneck(*ARRAY),
             media=_FOUR_AT_A_TIME,
             load=Load(block_bytes=8 << 10, write_percent=30),
         ),
-        *_both("target-cap", _bottleneck(*_ARRAY), media=("completion_nsec=300000", "mbps=10"), load=_SMALL),
+        *_both("target-cap", _bottleneck(*ARRAY), media=("completion_nsec=300000", "mbps=10"), load=_SMALL),
         *_both("too-little", Truth(("concurrency_limited",)), media=_MEDIA_5_MS, load=_FEW),
         *_both("distance", Truth(("concurrency_limited",)), fabrics=(_DISTANT, _DISTANT), load=_FEW),
         *_both(

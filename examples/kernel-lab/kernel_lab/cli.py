@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kernel_lab.cases import CASES, Case
+from kernel_lab.draws import draw
 from kernel_lab.lifecycle import running
 from kernel_lab.outcome import outcome
 from kernel_lab.requirements import missing
@@ -17,6 +18,11 @@ from real_lab.state import LabError
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
+
+EachInFolder = Annotated[Path, typer.Option("--folder", help="a folder for each case is made in it")]
+Only = Annotated[str, typer.Option("--only", help="cases whose name has this part")]
+Draws = Annotated[int, typer.Option("--draws", help="so many cases drawn at random in place of the named ones")]
+FirstSeed = Annotated[int, typer.Option("--first-seed", help="seed of the first of them")]
 
 SPARE_SECONDS = 30
 """Longer than a load needs to start and to end; then a guest that died is not waited for."""
@@ -34,26 +40,25 @@ def run_command(
 
 
 @app.command("all")
-def all_command(
-    folder: Annotated[Path, typer.Option("--folder", help="a folder for each case is made in it")],
-    only: Annotated[str, typer.Option("--only", help="cases whose name has this part")] = "",
-) -> None:
-    """Record and judge every case; print the verdict beside the true answer."""
-    for case in CASES.values():
-        if only in case.name and not (folder / case.name).exists():
+def all_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
+    """Record and judge every case, or so many drawn ones; print each verdict beside the true answer."""
+    for case in _cases(only, draws, first_seed):
+        if not (folder / case.name).exists():
             _record(case, folder / case.name, quiet=True)
             typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
 
 
 @app.command("score")
-def score_command(
-    folder: Annotated[Path, typer.Option("--folder", help="as given to `all`")],
-    only: Annotated[str, typer.Option("--only", help="cases whose name has this part")] = "",
-) -> None:
+def score_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
     """Judge what `all` recorded again."""
-    for case in CASES.values():
-        if only in case.name and (folder / case.name).exists():
+    for case in _cases(only, draws, first_seed):
+        if (folder / case.name).exists():
             typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
+
+
+def _cases(only: str, draws: int, first_seed: int) -> list[Case]:
+    drawn = [draw(seed) for seed in range(first_seed, first_seed + draws)]
+    return [case for case in drawn or CASES.values() if only in case.name]
 
 
 def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:

@@ -8,12 +8,10 @@ from dataclasses import replace
 from functools import partial
 from math import log
 
-from sanpath.facts.table import number
-from sanpath.topology.paths import machines_of
 from sanpath.verdict.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
 from sanpath.verdict.model import Kind
-from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.table import PlaceTable, processors
 from sanpath.verdict.units import count, iops, percent
 
 _CPU_ERROR = 0.04
@@ -62,10 +60,7 @@ def _generator(table: PlaceTable) -> Claim:
 def _machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of the machine that the load runs on: they take what arrives from the network, too, so that I/Os
     wait for them above the array wherever the clocks are."""
-    machines = {machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)}
-    rows = table.facts.tables["host"].select(step=table.load.step)
-    told = [(number(row, "cpu_ratio"), str(row["entity"])) for row in rows if row["cpu_ratio"] is not None]
-    busiest = max((one for one in told if one[1] in machines), default=None)
+    busiest = max(processors(table.facts, table.load), default=None)
     if busiest is None:
         return
     used, machine = busiest

@@ -10,7 +10,7 @@ from sanpath.facts.loads import LoadFacts
 from sanpath.facts.pairs import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, io_paths, machines_of
+from sanpath.topology.paths import IoPath, hosts_of, io_paths, machines_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
@@ -121,11 +121,21 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
 
 
 def _busy(facts: Facts, load: LoadFacts) -> float:
-    machines = {machine for root in load.roots for machine in machines_of(facts.topology, root)}
-    hosts = [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
-    told = [number(row, "cpu_ratio") for row in hosts]
+    told = [used for used, _ in processors(facts, load)]
     return max([*told, *(number(row, "controller_busy_ratio") for row in arrays)], default=0.0)
+
+
+def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
+    """Share of their processors that is busy, and name of the load's machine and of its host, of those that tell."""
+    topology = facts.topology
+    mine = {one for root in load.roots for one in (*machines_of(topology, root), *hosts_of(topology, root))}
+    rows = facts.tables["host"].select(step=load.step)
+    return [
+        (number(row, "cpu_ratio"), str(row["entity"]))
+        for row in rows
+        if row["entity"] in mine and row["cpu_ratio"] is not None
+    ]
 
 
 def _in_flight(facts: Facts, step: str) -> float:

@@ -1,0 +1,95 @@
+"""Cases drawn at random: a fault, what it is made of, and the load, each on its own. A seed is one case for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+from kernel_lab.cases import ARRAY, Case, Fabric, Load, Truth
+
+_STEPS = ((2, 16, 64), (4, 32), (1, 8, 48), (32,))
+_FEW = ((1, 2), (1, 2, 4), (2, 4))
+_KIB = 1 << 10
+_POLICIES = {"iscsi": ("round-robin 0", "service-time 0", "queue-length 0"), "nvme": ("round-robin", "numa")}
+
+
+def draw(seed: int) -> Case:
+    """The case of a seed, called by it."""
+    random = Random(seed)  # noqa: S311 - a draw that can be repeated, no secret
+    return random.choice(list(_FAULTS.values()))(f"draw-{seed}", random)
+
+
+def _ports(name: str, random: Random) -> Case:
+    """One fabric or both with as slow a port; the other direction may be written a little."""
+    rate, several, writes = random.randint(50, 120), random.random() < 0.5, random.random() < 0.3
+    fabric = Fabric(target=rate) if writes else Fabric(host=rate)
+    mix = 100 if writes else random.choice((0, 0, 20, 30))
+    load = Load(random.choice(_STEPS), random.choice((32, 64, 128)) * _KIB, mix)
+    return _case(name, random, Truth(("bottleneck",), ("link:",)), load, (fabric,) * (1 + several))
+
+
+def _media(name: str, random: Random) -> Case:
+    """Media that serve a few at a time; below what two emulated machines can do."""
+    at_a_time, service_ms = random.randint(1, 4), random.randint(6, 15)
+    media = (f"completion_nsec={service_ms * 1_000_000}", f"hw_queue_depth={at_a_time}", "submit_queues=1")
+    load = Load(random.choice(_STEPS), random.choice((4, 8, 16)) * _KIB, random.choice((0, 0, 30, 50)))
+    return _case(name, random, Truth(("bottleneck",), ARRAY), load, media=media)
+
+
+def _cap(name: str, random: Random) -> Case:
+    """A limit of bandwidth at the media."""
+    load = Load(random.choice(_STEPS), 8 * _KIB, random.choice((0, 0, 30)))
+    media = ("completion_nsec=300000", f"mbps={random.randint(2, 5)}")
+    return _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
+
+
+def _depth(name: str, random: Random) -> Case:
+    """A LUN queue of a few slots in front of media that take as many as come."""
+    depth, service_ms = random.randint(1, 3), random.randint(8, 15)
+    load = Load(random.choice(_STEPS), 8 * _KIB)
+    after = f"for d in /sys/block/sd*/device/queue_depth; do echo {depth} >$d; done"
+    media = (f"completion_nsec={service_ms * 1_000_000}",)
+    return _case(
+        name, random, Truth(("bottleneck",), ("lun:",)), load, media=media, host_after=after, transport="iscsi"
+    )
+
+
+def _little(name: str, random: Random) -> Case:
+    """Too few I/Os in flight for media, or for a distance."""
+    load = Load(random.choice(_FEW), 8 * _KIB)
+    if random.random() < 0.5:
+        fabrics = (Fabric(emulation=f"delay {random.randint(5, 20)}ms"),) * 2
+        return _case(name, random, Truth(("concurrency_limited",)), load, fabrics)
+    media = (f"completion_nsec={random.randint(5, 15) * 1_000_000}",)
+    return _case(name, random, Truth(("concurrency_limited",)), load, media=media)
+
+
+def _demand(name: str, random: Random) -> Case:
+    """A rate that is asked for and met."""
+    load = Load((random.choice((8, 16)),), 8 * _KIB, rate_iops=random.randint(50, 150))
+    return _case(name, random, Truth(("demand_limited", "healthy")), load)
+
+
+_FAULTS: Mapping[str, Callable[[str, Random], Case]] = {
+    "ports": _ports,
+    "media": _media,
+    "cap": _cap,
+    "depth": _depth,
+    "little": _little,
+    "demand": _demand,
+}
+
+
+def _case(
+    name: str,
+    random: Random,
+    truth: Truth,
+    load: Load,
+    fabrics: tuple[Fabric, ...] = (Fabric(), Fabric()),
+    media: tuple[str, ...] = ("completion_nsec=300000",),
+    host_after: str = "",
+    transport: str | None = None,
+) -> Case:
+    carried = transport or random.choice(("iscsi", "nvme"))
+    policy = random.choice(_POLICIES[carried])
+    return Case(name, truth, carried, fabrics, media, policy, load=load, host_after=host_after)
