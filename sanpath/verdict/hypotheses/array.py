@@ -88,10 +88,14 @@ def _used_up(row: FactRow, *facts: str) -> Iterator[Evidence]:
             yield Evidence(f"{_PARTS[fact]} of {row['entity']} are at {percent(float(used))}", weight)
 
 
-def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+def _full_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _used_up(row, "controller_busy_ratio", "media_busy_ratio")
     if table.load.direction == "write":
         yield from _used_up(row, "write_cache_used_ratio")
+
+
+def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    yield from _full_inside(table, row)
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
@@ -158,7 +162,8 @@ def _saturated(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     slowed = slowed_within(array)
     reached = load.quarters[1] if slowed and load.quarters is not None else load.ops_per_second
     because = (
-        *(one.words for one in named[0].evidence if one.weight > 0),
+        *((_slowed(array),) if slowed else ()),
+        *(one.words for one in _full_inside(table, array)),
         *_grown(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if flat else ()),

@@ -34,6 +34,8 @@ _OTHERS_FILL = 1.5
 _MAYBE = -0.7
 """Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
 _CAP_UNREAD = -1.2
+_CLEARLY = 0.05
+"""By how much the other direction has to be fuller to be what counts: of two that are full each has its own."""
 _SHORT = 0.02
 """A link that stays further than this below what a full one reads may be held there by a cap that nobody sees."""
 
@@ -64,7 +66,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _rows(table: PlaceTable) -> dict[str, FactRow]:
-    """Link → its counters in the direction that is nearer to its limit."""
+    """Link → its counters in the direction that is clearly nearer to its limit, else in that of the load."""
     here = table.facts.tables["link"].select(step=table.load.step)
     mine = {str(row["entity"]) for row in table.links}
     other = [row for row in here if row["direction"] != table.load.direction and row["entity"] in mine]
@@ -72,7 +74,7 @@ def _rows(table: PlaceTable) -> dict[str, FactRow]:
     for row in (*table.links, *other):
         if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
             known = found.setdefault(str(row["entity"]), row)
-            if _used(row) > _used(known):
+            if _used(row) > _used(known) + _CLEARLY:
                 found[str(row["entity"])] = row
     return found
 
