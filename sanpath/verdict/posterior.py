@@ -51,8 +51,7 @@ HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
 _UNEXPLAINED = 0.08
 """Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 _FOR_PROCESSORS = 0.5
-"""The same where all I/Os wait for processors that are nearly full; it falls with the third power of their use, as
-waiting for one of several does (M/M/c)."""
+"""The most that waiting for busy processors adds to that."""
 _AT_KNEE = 0.15
 """Density of no waiting at all at a place that limits: just at the knee."""
 _HARDLY = 0.01
@@ -154,14 +153,14 @@ def _local(table: PlaceTable, claim: Claim) -> _Local:
 
 def _waits(table: PlaceTable, claim: Claim) -> float:
     """Logarithm of the density of the waits, given the claim."""
-    usual = _UNEXPLAINED + _FOR_PROCESSORS * table.busy_ratio**3
+    busy = table.processor_seconds
     lowest = max(claim.explains, default=-1)
     shown = sum(table.segments[index].wait[1] for index in claim.explains)
     total = 0.0
     if claim.verdict == "demand_limited":
         # Why an I/O takes as long as it does is another question than why there are no more of them: it may be
         # slow nowhere, at one place, or at several.
-        strays = [_stray(segment, usual) for segment in table.segments]
+        strays = [_stray(segment, busy) for segment in table.segments]
         once = sum(prod(strays) / stray for stray in strays) / max(1, len(strays))
         return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
     for index, segment in enumerate(table.segments):
@@ -169,27 +168,27 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
             # Commands wait behind frames that stand still, about as long as these: where none does, neither do they.
             stands = claim.growth != "saturates" and segment.wait[1] > 0
             behind = min(1.0, shown / segment.wait[1]) / 2 if stands else 0.5
-            total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment, usual))
+            total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment, busy))
         elif index not in claim.explains:
             held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
             # That its slots are all in use is then as probable as if it were the queue that limits.
             full = exp(max(0.0, at_limit(segment.filled, DEPTH_ERROR))) if held and segment.filled else 1.0
-            total += log(held * full + (1 - held) * _stray(segment, usual))
+            total += log(held * full + (1 - held) * _stray(segment, busy))
     own = [table.segments[index] for index in sorted(claim.explains)]
     if claim.alone:
         own = [replace(segment, wait=segment.lost) for segment in own]
-    return total + log(_own(own, claim, usual)) if own else total
+    return total + log(_own(own, claim, busy)) if own else total
 
 
-def _own(own: Sequence[Segment], claim: Claim, usual: float) -> float:
+def _own(own: Sequence[Segment], claim: Claim, busy: float) -> float:
     """Density of the waits at the segments that a claim accounts for: it may show in one of them or be spread over
     several; one that no clock contains need not show at all. What holds frames up without being full shows in their
     time, or holds nothing."""
     at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
-    everywhere = prod(_stray(segment, usual) for segment in own)
+    everywhere = prod(_stray(segment, busy) for segment in own)
     likely = min(1.0, sum(segment.wait_shares[1] for segment in own))
     single = sum(
-        _limiting(segment, at_knee) * prod(_stray(other, usual) for other in own if other is not segment)
+        _limiting(segment, at_knee) * prod(_stray(other, busy) for other in own if other is not segment)
         for segment in own
     ) / len(own)
     seen = (single + _at_limit(likely, at_knee)) / 2 if len(own) > 1 else single
@@ -208,8 +207,15 @@ def _held_above(segment: Segment) -> float:
     return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05))
 
 
-def _stray(segment: Segment, usual: float) -> float:
-    """Density of the wait at a place that does not limit. `usual`: its mean share."""
+def _stray(segment: Segment, busy: float) -> float:
+    """Density of the wait at a place that does not limit. `busy`: seconds that an I/O may wait for processors, here
+    or elsewhere."""
+    longer = min(_FOR_PROCESSORS, busy / segment.door_seconds) if segment.door_seconds else 0.0
+    return (_of_mean(segment, _UNEXPLAINED) + _of_mean(segment, _UNEXPLAINED + longer)) / 2
+
+
+def _of_mean(segment: Segment, usual: float) -> float:
+    """Density of the wait where its mean share is known."""
     low, likely, high = segment.wait_shares
     if segment.blind and high > low + 1e-6:
         return (exp(-low / usual) - exp(-high / usual)) / (high - low) + _NEVER

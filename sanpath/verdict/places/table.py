@@ -14,6 +14,7 @@ from sanpath.topology.paths import IoPath, hosts_of, io_paths, machines_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
+_ALL_BUSY = 0.99
 _FEWER = 0.8
 """I/Os in flight of a calmer step, as a share of those here."""
 
@@ -24,8 +25,8 @@ class PlaceTable:
     `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
     the load; `uncounted`: links on its way whose bytes nobody counts. `paths`: every way its
     I/O can take. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
-    windows of the slowest source. `busy_ratio`: of the processors of the load's machine or of the array, whichever
-    are busier, 0 where nobody tells. `beside`: the table of the same load's other direction."""
+    windows of the slowest source. `processor_seconds`: what an I/O waits for processors of the load's machine or of
+    the array at most, 0 where nobody tells. `beside`: the table of the same load's other direction."""
 
     facts: Facts
     load: LoadFacts
@@ -39,7 +40,7 @@ class PlaceTable:
     scaling: Scaling
     filled: float | None
     windows: int
-    busy_ratio: float = 0.0
+    processor_seconds: float = 0.0
     beside: tuple[PlaceTable, ...] = ()
 
     @property
@@ -116,14 +117,18 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         scaling(facts.loads, load),
         total / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
-        _busy(facts, load),
+        _waits_for_processors(facts, load),
     )
 
 
-def _busy(facts: Facts, load: LoadFacts) -> float:
+def _waits_for_processors(facts: Facts, load: LoadFacts) -> float:
+    """M/M/c: rho / ((1 - rho) X) times the share of those that wait, which is less than one, for any number of
+    processors."""
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
-    told = [used for used, _ in processors(facts, load)]
-    return max([*told, *(number(row, "controller_busy_ratio") for row in arrays)], default=0.0)
+    told = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
+    busy = min(max(told, default=0.0), _ALL_BUSY)
+    operations = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+    return busy / (1 - busy) / operations
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
