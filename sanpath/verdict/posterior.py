@@ -163,6 +163,8 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
         strays = [_stray(segment, busy) for segment in table.segments]
         once = sum(prod(strays) / stray for stray in strays) / max(1, len(strays))
         return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
+    # I/Os that wait for a time-out fill the slots above as those do that wait for each other.
+    holds = claim.growth == "saturates" or claim.alone
     for index, segment in enumerate(table.segments):
         if index in claim.also:
             # Commands wait behind frames that stand still, about as long as these: where none does, neither do they.
@@ -170,7 +172,7 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
             behind = min(1.0, shown / segment.wait[1]) / 2 if stands else 0.5
             total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment, busy))
         elif index not in claim.explains:
-            held = _held_above(segment) if index < lowest and claim.growth == "saturates" else 0.0
+            held = _held_above(segment) if index < lowest and holds else 0.0
             # That its slots are all in use is then as probable as if it were the queue that limits.
             full = exp(max(0.0, at_limit(segment.filled, DEPTH_ERROR))) if held and segment.filled else 1.0
             total += log(held * full + (1 - held) * _stray(segment, busy))
