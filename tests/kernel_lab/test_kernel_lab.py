@@ -31,7 +31,7 @@ def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> 
     assert {source["name"] for source in document["sources"]} == {"host1", "array1", *switches} - case.unread
     assert len([link for link in document["topology"]["links"] if "cabled_to hba:" in link]) == len(case.fabrics)
     steps = [line for line in write_job(case, tmp_path).read_text().splitlines() if line.startswith("iodepth=")]
-    assert steps == [f"iodepth={depth}" for depth in case.load.in_flight]
+    assert steps == [f"iodepth={depth}" for depth in case.load.queue_depths]
 
 
 def test_a_seed_is_always_the_same_case() -> None:

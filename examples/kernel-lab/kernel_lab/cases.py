@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from real_lab.cases import Load as RandomLoad
+
 GUEST_SIDES = ("host", "target")
 
 
@@ -23,21 +25,16 @@ class Fabric:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """fio's steps: random I/O, one step an entry of `in_flight`, with an idle gap in between."""
+class Load(RandomLoad):
+    """fio's steps on one volume. `rate_iops`: what the load asks for, None: as much as it gets."""
 
-    in_flight: tuple[int, ...] = (2, 16, 64)
-    block_bytes: int = 64 << 10
-    write_percent: int = 0
     step_seconds: int = 10
-    ramp_seconds: int = 2
-    gap_seconds: int = 2
     rate_iops: int | None = None
 
     @property
     def seconds(self) -> int:
         """How long all steps take."""
-        return len(self.in_flight) * (self.ramp_seconds + self.step_seconds + self.gap_seconds)
+        return len(self.queue_depths) * (self.ramp_seconds + self.step_seconds + self.gap_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ _SLOW = Fabric(host=100)
 _SLOW_WRITES = Fabric(target=100)
 _ROUND_ROBIN = {"iscsi": "round-robin 0", "nvme": "round-robin"}
 _DISTANT = Fabric(emulation="delay 10ms")
-_FEW = Load(in_flight=(1, 2, 4), block_bytes=8 << 10)
+_FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
 _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
@@ -120,7 +117,7 @@ CASES = {
         *_both(
             "demand",
             Truth(("demand_limited", "healthy")),
-            load=Load(in_flight=(16,), block_bytes=8 << 10, rate_iops=100),
+            load=Load(queue_depths=(16,), block_bytes=8 << 10, rate_iops=100),
         ),
         *_both("array-unread", _LEFT, media=_FOUR_AT_A_TIME, load=_SMALL, unread=frozenset({"array1"})),
         *_both(
@@ -147,7 +144,7 @@ CASES = {
             policy="round-robin",
             media=_MEDIA_5_MS,
             connect="--nr-io-queues=1 --queue-size=16",
-            load=Load(block_bytes=8 << 10, in_flight=(8, 64, 128)),
+            load=Load(block_bytes=8 << 10, queue_depths=(8, 64, 128)),
         ),
         Case(
             "iscsi-session-window",
@@ -169,7 +166,7 @@ CASES = {
             "iscsi-loss",
             _bottleneck("link:"),
             fabrics=(Fabric(emulation="loss 3%"),),
-            load=Load(in_flight=(4, 16), block_bytes=64 << 10),
+            load=Load(queue_depths=(4, 16), block_bytes=64 << 10),
         ),
         Case(
             "nvme-host-cpu",

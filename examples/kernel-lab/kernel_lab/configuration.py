@@ -8,6 +8,7 @@ import yaml
 
 from kernel_lab import machines, network
 from kernel_lab.cases import Case
+from real_lab.files import options
 from real_lab.state import State
 
 VOLUMES = {"iscsi": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
@@ -62,15 +63,10 @@ def write_job(case: Case, folder: Path) -> Path:
         f"filename={VOLUMES[case.transport]}",
         "ioengine=libaio",
         "direct=1",
-        *(["rw=randrw", f"rwmixwrite={load.write_percent}"] if load.write_percent else ["rw=randread"]),
-        f"bs={load.block_bytes}",
-        "time_based",
-        f"ramp_time={load.ramp_seconds}",
-        f"runtime={load.step_seconds}",
-        "group_reporting",
+        *options(load),
         *([f"rate_iops={load.rate_iops}"] if load.rate_iops else []),
     ]
-    for step, depth in enumerate(load.in_flight):
+    for step, depth in enumerate(load.queue_depths):
         begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
         lines += ["", f"[depth-{depth}]", "stonewall", f"startdelay={begin}", f"iodepth={depth}"]
     file = folder / "job.fio"

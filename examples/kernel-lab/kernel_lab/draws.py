@@ -24,7 +24,7 @@ def _ports(name: str, random: Random) -> Case:
     rate, several, writes = random.randint(50, 120), random.random() < 0.5, random.random() < 0.3
     fabric = Fabric(target=rate) if writes else Fabric(host=rate)
     mix = 100 if writes else random.choice((0, 0, 20, 30))
-    load = Load(random.choice(_STEPS), random.choice((32, 64, 128)) * _KIB, mix)
+    load = Load(random.choice(_STEPS), random.choice((32, 64, 128)) * _KIB, write_percent=mix)
     return _case(name, random, Truth(("bottleneck",), ("link:",)), load, (fabric,) * (1 + several))
 
 
@@ -32,13 +32,13 @@ def _media(name: str, random: Random) -> Case:
     """Media that serve a few at a time; below what two emulated machines can do."""
     at_a_time, service_ms = random.randint(1, 4), random.randint(6, 15)
     media = (f"completion_nsec={service_ms * 1_000_000}", f"hw_queue_depth={at_a_time}", "submit_queues=1")
-    load = Load(random.choice(_STEPS), random.choice((4, 8, 16)) * _KIB, random.choice((0, 0, 30, 50)))
+    load = Load(random.choice(_STEPS), random.choice((4, 8, 16)) * _KIB, write_percent=random.choice((0, 0, 30, 50)))
     return _case(name, random, Truth(("bottleneck",), ARRAY), load, media=media)
 
 
 def _cap(name: str, random: Random) -> Case:
     """A limit of bandwidth at the media."""
-    load = Load(random.choice(_STEPS), 8 * _KIB, random.choice((0, 0, 30)))
+    load = Load(random.choice(_STEPS), 8 * _KIB, write_percent=random.choice((0, 0, 30)))
     media = ("completion_nsec=300000", f"mbps={random.randint(2, 5)}")
     return _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
+
+from real_lab.requirements import lacking_here
 
 PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -28,9 +28,4 @@ def missing() -> list[str]:
     """What is missing, in words a person can act on; empty when a lab can be built here."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return ["the kernel lab needs Linux on x86-64"]
-    lacking = [] if os.geteuid() == 0 else ["the kernel lab needs root"]
-    return lacking + [
-        f"{program} is missing: install the package {package}"
-        for program, package in PACKAGES.items()
-        if shutil.which(program) is None
-    ]
+    return lacking_here("the kernel lab", PACKAGES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from real_lab.cases import Case
+from real_lab.cases import Case, Load
 from real_lab.nbd_target import port_name, port_number
 from real_lab.network import VETH_BITS_PER_SECOND, array_address, host_address
 from real_lab.state import State
@@ -66,15 +66,9 @@ def write_configuration(case: Case, state: State, array_endpoint: str, folder: P
     return file
 
 
-def write_job(case: Case, folder: Path) -> Path:
-    """The fio job: a step a queue depth, one process a loaded fabric and volume in each.
-
-    fio counts startdelay from its own start, not from the end of the step before, so the gaps are summed up.
-    """
-    load = case.load
-    lines = [
-        "[global]",
-        "ioengine=nbd",
+def options(load: Load) -> list[str]:
+    """What all steps of a load have in common, in fio's words."""
+    return [
         *(["rw=randrw", f"rwmixwrite={load.write_percent}"] if load.write_percent else ["rw=randread"]),
         f"bs={load.block_bytes}",
         "time_based",
@@ -82,6 +76,15 @@ def write_job(case: Case, folder: Path) -> Path:
         f"runtime={load.step_seconds}",
         "group_reporting",
     ]
+
+
+def write_job(case: Case, folder: Path) -> Path:
+    """The fio job: a step a queue depth, one process a loaded fabric and volume in each.
+
+    fio counts startdelay from its own start, not from the end of the step before, so the gaps are summed up.
+    """
+    load = case.load
+    lines = ["[global]", "ioengine=nbd", *options(load)]
     for step, depth in enumerate(load.queue_depths):
         begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
         fabrics = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
