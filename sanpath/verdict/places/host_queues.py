@@ -19,6 +19,8 @@ _CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk")
 """Planes whose latency contains the wait for a slot of the device (Linux await, PerfMon)."""
 _ALONE = 0.95
 """A device with this share of a plane's I/Os is that plane."""
+_NEXT_TO_ALL = 0.99
+"""Share of its I/Os that a device has taken from which on none is said to wait: means differ by their rounding."""
 _HOST = ("kernel", "device")
 """Planes of the hypervisor; what waits above them waits in its kernel."""
 
@@ -85,6 +87,8 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     if not told:
         return None
     admitted = sum(told) / len(told)
+    if admitted > _NEXT_TO_ALL * last.admitted:
+        return None
     below = last.below_seconds * admitted / last.admitted
     off = last.resolution_seconds + last.below_seconds * (max(told) - min(told)) / 2 / last.admitted
     return HostQueue(
