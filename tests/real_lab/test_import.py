@@ -13,6 +13,7 @@ import pytest
 
 from sanpath.cli.child import environment
 from tests.real_lab.support import RunningLab
+from tests.support.processors import undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +27,11 @@ def sanpath(folder: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def found(slow_port_lab: RunningLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("import")
+    """Skips where the machine is busy otherwise."""
+    return undisturbed(lambda: imported(slow_port_lab, tmp_path_factory.mktemp("import")))
+
+
+def imported(slow_port_lab: RunningLab, folder: Path) -> dict[str, Any]:
     into = folder / "slow-port.sanpath"
     options = ["--config", str(slow_port_lab.config), "--into", str(into), "--for", "120", "--format", "json"]
     recorder = subprocess.Popen(

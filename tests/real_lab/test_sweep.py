@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 
 from sanpath.cli.child import environment
 from tests.real_lab.support import RunningLab, running_lab
+from tests.support.processors import undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -33,13 +35,16 @@ def plan(lab: RunningLab) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
-    """The diagnosis, and the report beside the recording."""
-    folder = tmp_path_factory.mktemp("sweep")
-    with running_lab(folder / "lab", "slower-port") as lab:
-        (folder / "plan.yaml").write_text(yaml.safe_dump(plan(lab)))
-        options = ["--config", str(lab.config), "--into", str(folder / "sweep.sanpath"), "--format", "json"]
-        command = [sys.executable, "-m", "sanpath", "sweep", str(folder / "plan.yaml"), *options]
-        done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    """The diagnosis, and the report beside the recording. Skips where the machine is busy otherwise."""
+    with running_lab(tmp_path_factory.mktemp("sweep") / "lab", "slower-port") as lab:
+        return undisturbed(lambda: sweep(lab, tmp_path_factory.mktemp("sweep")))
+
+
+def sweep(lab: RunningLab, folder: Path) -> tuple[dict[str, Any], str]:
+    (folder / "plan.yaml").write_text(yaml.safe_dump(plan(lab)))
+    options = ["--config", str(lab.config), "--into", str(folder / "sweep.sanpath"), "--format", "json"]
+    command = [sys.executable, "-m", "sanpath", "sweep", str(folder / "plan.yaml"), *options]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), (folder / "sweep-report.md").read_text()
 
