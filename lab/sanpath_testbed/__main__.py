@@ -37,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--defect-seeds", type=int, default=None, help="how many of the seeds get defects; all")
     scoring.add_argument("--relations", default="none", help="names with commas between, or all; of draws")
     scoring.add_argument("--relation-draws", type=int, default=None, help="how many of the draws get them; all")
+    scoring.add_argument("--experiments", type=int, default=0, help="of how many draws what is proposed is done")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -102,6 +103,9 @@ def _score(arguments: argparse.Namespace) -> int:
     drawn = range(first, first + arguments.draws)[: arguments.relation_draws]
     wanted += [corpus.Job(FAMILY, seed, None, change) for seed in drawn for change in changes]
 
+    tried = range(first, first + min(arguments.experiments, arguments.draws))
+    wanted += [corpus.Job(FAMILY, seed, None, corpus.EXPERIMENTS) for seed in tried]
+
     def tell(count: int, newest: Outcome) -> None:
         word = "right" if newest.first else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
         what = f"{newest.fault or newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
@@ -124,6 +128,8 @@ def _score(arguments: argparse.Namespace) -> int:
         command += f" --relations {arguments.relations}"
     if arguments.relation_draws is not None:
         command += f" --relation-draws {arguments.relation_draws}"
+    if arguments.experiments:
+        command += f" --experiments {arguments.experiments}"
     text = table.paper(found, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")

@@ -19,16 +19,19 @@ from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
-from sanpath_lab.generator import FAMILY, draw
+from sanpath_lab.generator import FAMILY, Drawn, draw
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.defects import Defect, Defects, as_tested
+from sanpath_testbed.experiments import one_step, trials
 from sanpath_testbed.outcome import Outcome, absent, judged
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 from sanpath_testbed.relations import Variant, variant
 
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
 
+EXPERIMENTS = "experiments"
+"""In place of a relation: the heaviest step alone, and the experiments that its diagnosis proposes."""
 REACHED_SECONDS = 4.0
 """How long a relieved scenario is simulated after its ramp."""
 
@@ -86,6 +89,8 @@ def outcome(job: Job, relieve: bool = True) -> Outcome:
 def _of_draw(job: Job, relieve: bool) -> Outcome:
     """The same for a draw of the generator."""
     drawn = draw(job.seed)
+    if job.relation == EXPERIMENTS:
+        return _after_experiments(job, drawn)
     changed: Variant | None = Variant(drawn.scenario, drawn.reading, job.defect)
     if job.relation is not None:
         changed = variant(job.relation, drawn)
@@ -101,6 +106,22 @@ def _of_draw(job: Job, relieve: bool) -> Outcome:
     if told is None or not found.first:
         return found
     return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=drawn.reached)
+
+
+def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
+    scenario = one_step(drawn.scenario)
+    made = [
+        replace(judged(*job[:3], scenario.truth, trial.diagnosis), experiments=trial.made)
+        for trial in trials(scenario, drawn.reading)
+    ]
+    return replace(
+        made[-1],
+        fault=drawn.fault,
+        tellable=drawn.tellable,
+        relation=job.relation,
+        kind_at_first=made[0].kind,
+        right_at_first=made[0].first,
+    )
 
 
 def _told(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:

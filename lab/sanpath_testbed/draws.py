@@ -20,6 +20,13 @@ is said to limit although something does. Convicted: an element is accused that 
 though what is read can. Brier: mean square of the difference between the verdict's probability and its being right or
 not; where it cannot tell, its probability is that of the first suspect.
 """
+_EXPERIMENTS = """## What a verdict proposes, done
+
+Of each draw only the heaviest step was run. As long as the verdict cannot tell, or is of grade C, the experiment
+that it proposes is done and added: another step of the load, or a source that was not read. What would need a setting
+to be changed is left to a person, and ends it; so does the fifth experiment.
+
+"""
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 _MODEL = 0.01
 """What the model of frames on a link is good to."""
@@ -83,8 +90,51 @@ def _untold(outcomes: Sequence[Outcome]) -> str:
     )
 
 
+def experiments(outcomes: Sequence[Outcome]) -> str:
+    """What becomes of the verdict on one step once what it proposes is done."""
+    tried = [o for o in outcomes if o.experiments is not None]
+    if not tried:
+        return ""
+    head = (
+        "one step alone",
+        "cases",
+        "right",
+        "right after experiments",
+        "acquitted",
+        "convicted",
+        "experiments each",
+    )
+    kinds = {
+        "all": tried,
+        "cannot tell": [o for o in tried if o.kind_at_first == "cannot_tell"],
+        "named wrongly": [o for o in tried if o.kind_at_first != "cannot_tell" and not o.right_at_first],
+    }
+    rows = [_after(name, of) for name, of in kinds.items() if of]
+    left = [
+        (f"draw:{o.seed}", o.fault or "", ", ".join(o.experiments or ()), f"{o.kind} ({o.grade})", o.suspects[0])
+        for o in tried
+        if not o.first
+    ]
+    text = _EXPERIMENTS + _table(head, rows)
+    names = ("draw", "fault", "experiments", "verdict", "first suspect")
+    return text + ("\n" + _table(names, left) if left else "")
+
+
+def _after(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
+    return (
+        name,
+        str(len(found)),
+        _ratio(sum(o.right_at_first for o in found), len(found)),
+        _ratio(sum(o.first for o in found), len(found)),
+        str(sum(o.acquitted for o in found)),
+        str(sum(o.convicted for o in found)),
+        f"{mean(len(o.experiments or ()) for o in found):.2f}",
+    )
+
+
 def relations(outcomes: Sequence[Outcome]) -> str:
     """How often kind and element stay where something changes that leaves the truth as it is."""
+    outcomes = [o for o in outcomes if o.experiments is None]
     before = {o.seed: o for o in outcomes if o.relation is None and o.defect is None and o.fault is not None}
     pairs = [(o, before[o.seed]) for o in outcomes if o.relation is not None and o.applies and o.seed in before]
     if not pairs:

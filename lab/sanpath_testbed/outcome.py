@@ -27,6 +27,9 @@ class Outcome:
     that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
 
     `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn.
+    `experiments`: what was done one after the other before this verdict of a case with one step, None: it is no such
+    case; `kind_at_first`: of the verdict before them, `right_at_first`: whether that was right.
+
     `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the verdict, `lead_is_right`:
     whether what it is given to is the truth; `suspect_rank`: place of the first suspect that is, from 1; `suspects`:
     in one word each.
@@ -61,6 +64,9 @@ class Outcome:
     generator: bool = False
     accused: tuple[str, ...] = ()
     applies: bool = True
+    experiments: tuple[str, ...] | None = None
+    kind_at_first: str | None = None
+    right_at_first: bool = False
 
     @property
     def first(self) -> bool:

@@ -43,8 +43,7 @@ def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> st
         parts += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         parts.append(_defects(as_drawn))
-    if told := draws.relations(outcomes):
-        parts.append(told)
+    parts += [text for text in (draws.relations(outcomes), draws.experiments(outcomes)) if text]
     if named:
         parts.append(_wrong(named))
     return "\n".join(parts)

@@ -9,6 +9,7 @@ from sanpath.catalogue.load import planes as catalogue_planes
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.facts.under_test import figure
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, machines_of
@@ -17,6 +18,8 @@ _SAME = 0.05
 """A device carries the load's I/O when their rates agree within this."""
 _A_WINDOW = 0.2
 """By how much they may differ besides where one window tells all: it is another part of the step than the load's."""
+_BLOCK_DEVICES = ("guest_block", "windows_disk")
+"""Planes at which an operating system counts what it has given to a device."""
 _ALL = 0.99
 """Share of a device's I/Os in one direction from which a mean over both directions is that direction's."""
 
@@ -122,8 +125,20 @@ def plane_rows(
                         "latency_seconds": seconds,
                         "resolution_seconds": resolution,
                         "in_flight_measured": operations * seconds,
-                        "queue_depth": sample.means.get("queue_depth") if plane == "device" else None,
+                        "queue_depth": _depth(topology, entity, plane, sample),
                     }
+
+
+def _depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
+    """I/Os that are let through to a plane at once. None: nobody tells, or it is a block device with fewer requests
+    than slots."""
+    if plane == "device":
+        return sample.means.get("queue_depth")
+    about = topology.entities[entity].attributes if entity in topology.entities else {}
+    slots, requests = figure(about.get("queue_depth")), figure(about.get("nr_requests"))
+    if plane not in _BLOCK_DEVICES or (slots is not None and requests is not None and requests < slots):
+        return None
+    return slots
 
 
 def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, float, float]]:

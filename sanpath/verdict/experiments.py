@@ -1,7 +1,8 @@
 """The experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
 
-Each experiment has, for each suspect, what throughput would do: the one whose outcomes differ most between suspects,
-weighed by their probabilities, is proposed. What only needs another reading or step comes before a changed setting.
+Each experiment has, for each suspect, how probable it is that what it watches for is seen: the one whose outcomes
+differ most between suspects, weighed by their probabilities, is proposed. What only needs another reading or step
+comes before a changed setting.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import combinations
 from sanpath.topology.paths import initiators_of
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
+from sanpath.verdict.model import Action, Experiment, Meaning
 from sanpath.verdict.next_run import repeated
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.posterior import Suspicion
@@ -21,38 +23,57 @@ from sanpath.verdict.units import count
 _FABRIC = ("link", "path_policy", "credit_stall", "retries")
 _SUSPECTS = 4
 """The most probable ones are what an experiment has to tell apart."""
-
-
 _HARDLY = 0.001
 """Of what is less probable nobody is told."""
+_MORE = "more throughput"
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
-    """`todo`: what to do. `outcome`: how far throughput (or what is read) speaks for a claim, 0 to 1. `effort`: taken
-    off its worth; `rises`: what is seen where the outcome is one."""
+class Proposal:
+    """An experiment that could be made. `seen`: how probable what it watches for is if a claim holds. `effort`: taken
+    off its worth, 0 to 1. The rest as in Experiment."""
 
-    todo: str
-    outcome: Callable[[Claim], float]
-    rises: str
+    action: Action
+    text: str
+    watch: str
     effort: float
+    seen: Callable[[Claim], float]
+    in_flight: int | None = None
+    entity: str | None = None
+    command: str | None = None
 
     def expected(self, group: Sequence[Suspicion]) -> float:
-        """The outcome if one of a group of suspects is at fault."""
-        return sum(one.probability * self.outcome(one.claim) for one in group) / _share(group)
+        """How probable what it watches for is if one of a group of suspects is at fault."""
+        return sum(one.probability * self.seen(one.claim) for one in group) / _share(group)
 
 
-def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> str | None:
-    """The best experiment as a sentence; None: there is one suspect, or no experiment tells them apart."""
+def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> Experiment | None:
+    """The best experiment; None: there is one suspect, or no experiment tells them apart."""
     leading = groups[:_SUSPECTS]
     if len(leading) < 2:
         return None
-    best = max(_experiments(table, leading[0][0].claim), key=lambda experiment: _worth(experiment, leading))
+    best = max(_proposals(table, leading[0][0].claim), key=lambda proposal: _worth(proposal, leading))
     if _worth(best, leading) <= 0:
         return None
-    told = [group for group in leading if _share(group) >= _HARDLY]
-    speaks = max(told, key=lambda group: _share(group) * (best.expected(group) - 0.5))
-    return f"{best.todo}: {best.rises} speaks for {name_of(speaks[0].claim)}"
+    meanings = _meanings(best, [group for group in leading if _share(group) >= _HARDLY])
+    return Experiment(best.action, best.text, best.watch, meanings, best.in_flight, best.entity, best.command)
+
+
+def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tuple[Meaning, ...]:
+    """By Bayes' rule."""
+    seen = [_share(group) * proposal.expected(group) for group in groups]
+    unseen = [_share(group) * (1 - proposal.expected(group)) for group in groups]
+    return tuple(
+        Meaning(
+            group[0].claim.verdict,
+            group[0].claim.entity,
+            name_of(group[0].claim),
+            _share(group),
+            yes / max(sum(seen), _HARDLY),
+            no / max(sum(unseen), _HARDLY),
+        )
+        for group, yes, no in zip(groups, seen, unseen, strict=True)
+    )
 
 
 def _share(group: Sequence[Suspicion]) -> float:
@@ -77,16 +98,12 @@ def initiators(table: PlaceTable) -> list[str]:
     return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
 
 
-def _by(command: str | None) -> str:
-    return f" ({command})" if command is not None else ""
-
-
-def _worth(experiment: Experiment, leading: Sequence[Sequence[Suspicion]]) -> float:
+def _worth(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
     apart = sum(
-        _share(one) * _share(other) * abs(experiment.expected(one) - experiment.expected(other))
+        _share(one) * _share(other) * abs(proposal.expected(one) - proposal.expected(other))
         for one, other in combinations(leading, 2)
     )
-    return apart * (1 - experiment.effort)
+    return apart * (1 - proposal.effort)
 
 
 def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
@@ -101,90 +118,127 @@ def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
     return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
 
 
-def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
-    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+def _proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    yield from _steps(table)
+    yield from _readings(table)
+    yield from _settings(table, first)
+
+
+def _steps(table: PlaceTable) -> Iterator[Proposal]:
+    """Another step of the load."""
+    facts, load = table.facts, table.load
+    total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
     more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
-    yield Experiment(
-        f"repeat it with {count(more)} I/Os in flight{_by(repeated(table.facts, table.load, more))}",
-        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
-        "more throughput",
+    yield Proposal(
+        "more_in_flight",
+        f"repeat it with {count(more)} I/Os in flight",
+        _MORE,
         0.1,
+        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
+        more,
+        command=repeated(facts, load, more),
     )
     if total >= 2:
-        yield Experiment(
-            f"repeat it with {count(fewer)} I/Os in flight{_by(repeated(table.facts, table.load, fewer))}",
-            lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+        yield Proposal(
+            "fewer_in_flight",
+            f"repeat it with {count(fewer)} I/Os in flight",
             "the same throughput",
             0.15,
+            lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+            fewer,
+            command=repeated(facts, load, fewer),
         )
-    yield Experiment(
-        f"repeat it with blocks of half the size{_by(repeated(table.facts, table.load, times_size=0.5))}",
-        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+    yield Proposal(
+        "smaller_blocks",
+        "repeat it with blocks of half the size",
         "twice the IOPS",
         0.2,
+        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+        command=repeated(facts, load, times_size=0.5),
     )
+    yield Proposal(
+        "more_jobs",
+        "spread the same I/Os in flight over twice as many jobs",
+        _MORE,
+        0.2,
+        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
+    )
+    yield Proposal(
+        "cached_range",
+        "repeat it on a range so small that the array's cache answers it",
+        _MORE,
+        0.3,
+        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+    )
+
+
+def _readings(table: PlaceTable) -> Iterator[Proposal]:
+    """What was not read, and could be."""
     if not table.paths and not initiators(table):
-        yield Experiment(
+        yield Proposal(
+            "read_below",
             "read how busy each device, link and processor below was, and what its caches answered and wrote back",
-            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
             "one that is full",
             0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
         )
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
-        yield Experiment(
+        yield Proposal(
+            "read_switches",
             "read the switch ports: sanpath init adds them",
-            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
             "a full, waiting or damaged port",
             0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
         )
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
-        yield Experiment(
+        yield Proposal(
+            "read_switches",
             "read the time without transmit credit on the switch ports",
-            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
             "a port that waits",
             0.0,
+            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
         )
     if table.array is None:
         name = table.arrays[0] if table.arrays else "the array"
-        yield Experiment(
+        yield Proposal(
+            "read_array",
             f"read {name}: sanpath init adds it",
-            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
             "time spent inside",
             0.0,
+            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
+            entity=next(iter(table.arrays), None),
         )
+    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
+        yield Proposal(
+            "read_host",
+            "read the host: sanpath init adds it",
+            "time spent there, or a full queue,",
+            0.0,
+            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+        )
+
+
+def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    """What a person would have to change, or to keep others from."""
     for segment in table.segments:
         if segment.queue is not None:
             entity = segment.queue.entity
-            yield Experiment(
+            yield Proposal(
+                "deeper_queue",
                 f"give {entity} a deeper queue",
-                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
-                "more throughput",
+                _MORE,
                 0.4,
+                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
+                entity=entity,
             )
-    yield Experiment(
-        "spread the same I/Os in flight over twice as many jobs",
-        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
-        "more throughput",
-        0.2,
-    )
-    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
-        yield Experiment(
-            "read the host: sanpath init adds it",
-            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
-            "time spent there, or a full queue,",
-            0.0,
-        )
-    yield Experiment(
-        "repeat it on a range so small that the array's cache answers it",
-        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
-        "more throughput",
-        0.3,
-    )
-    yield Experiment(
+    yield Proposal(
+        "quiet_neighbours",
         "repeat it while the others on these ports and volumes are quiet",
-        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
-        "more throughput",
+        _MORE,
         0.4,
+        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
     )
     if first.verdict == "configured_cap":
-        yield Experiment("lift the limit", lambda claim: float(claim is first), "more throughput", 0.4)
+        yield Proposal(
+            "lift_limit", "lift the limit", _MORE, 0.4, lambda claim: float(claim is first), entity=first.entity
+        )

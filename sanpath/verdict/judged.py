@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.loads import LoadFacts
-from sanpath.verdict.model import Bottleneck, Grade, Kind, Next, Suspect
+from sanpath.verdict.model import Bottleneck, Experiment, Grade, Kind, Next, Suspect
 from sanpath.verdict.places.host_queues import throttle
 
 WINDOWS = 4
@@ -17,8 +17,8 @@ WINDOWS = 4
 class Judgement:
     """What limits one direction of one step.
 
-    `following`: what would limit next; None: nothing says. `decide_with`: the measurement that would decide what
-    cannot be told. `windows`: whole windows of the slowest source.
+    `following`: what would limit next; None: nothing says. `experiment`: the measurement that would tell the
+    suspects apart. `windows`: whole windows of the slowest source.
     `probability` and `suspects`: as those of a verdict.
     """
 
@@ -27,7 +27,7 @@ class Judgement:
     grade: Grade
     bottlenecks: tuple[Bottleneck, ...] = ()
     because: tuple[str, ...] = ()
-    decide_with: str | None = None
+    experiment: Experiment | None = None
     windows: int = 0
     following: Next | None = None
     probability: float = 0.0

@@ -62,7 +62,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     alone = 1.0 if _confirmed(table, first) else _ALONE
     known = _known(table.windows) * alone
     probability = _together(first) * known
-    if _together(first) * (alone if kind == "concurrency_limited" else 1.0) < _needed(first):
+    if _together(first) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([one.claim for one in first])
     decision = decide(table, groups)

@@ -25,6 +25,21 @@ Kind = Literal[
     "healthy",
     "cannot_tell",
 ]
+Action = Literal[
+    "more_in_flight",
+    "fewer_in_flight",
+    "smaller_blocks",
+    "more_jobs",
+    "cached_range",
+    "read_below",
+    "read_switches",
+    "read_array",
+    "read_host",
+    "deeper_queue",
+    "quiet_neighbours",
+    "lift_limit",
+]
+"""What an experiment does: another step of the load, a source that was not read, or a setting of somebody else's."""
 Grade = Literal["A", "B", "C"]
 Shape = Literal["rising", "plateau", "retrograde", "one_step", "unknown"]
 Interval = tuple[float, float]
@@ -235,11 +250,49 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an experiment would say of one suspect. `entity`: as that of the suspect. `if_seen`, `if_not`: its
+    probability once what the experiment watches for has been seen, or has not; those of all meanings sum to one."""
+
+    verdict: Kind
+    entity: str | None
+    name: str
+    probability: float
+    if_seen: float
+    if_not: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """The measurement that separates the leading suspects best.
+
+    `text`: what to do, `watch`: what to look for. `in_flight`: I/Os in flight of the step to run; `entity`: what is
+    to be read or changed; `command`: the load's command line. None: it is another action, or nobody can say.
+    """
+
+    action: Action
+    text: str
+    watch: str
+    meanings: Sequence[Meaning]
+    in_flight: int | None = None
+    entity: str | None = None
+    command: str | None = None
+
+    @property
+    def in_words(self) -> str:
+        """As a sentence: what to do, and what speaks for the suspect that it would raise most."""
+        command = f" ({self.command})" if self.command is not None else ""
+        raised = max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
+        return f"{self.text}{command}: {self.watch} speaks for {raised.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run: that of the step with the highest throughput.
 
     `probability`: how often a verdict with evidence like this is right; `suspects`: all explanations that are left,
-    the most probable first, also where the verdict is `cannot_tell`.
+    the most probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or
+    what a judgement lacks; None: nothing would tell the suspects apart.
 
     `knee_in_flight`: the I/Os in flight from which on more load buys only latency; None with `knee_below`: it lies
     below the fewest that were tested.
@@ -258,6 +311,7 @@ class Verdict:
     curves: Sequence[Curve] = ()
     probability: float | None = None
     suspects: Sequence[Suspect] = ()
+    experiment: Experiment | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,11 @@ _Key = tuple[str, str, str | None, frozenset[int]]
 
 
 class _Local(NamedTuple):
-    """What one step by itself says of a claim: by its readings, and by where I/Os wait."""
+    """What one step by itself says of a claim: by its readings, by where I/Os wait, and by how full queues are."""
 
     readings: float
     waits: float
+    slots: float
 
 
 def weighed(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
@@ -116,7 +117,7 @@ def _posterior(
                 readings.append((weight, scores[key].readings))
                 # Waits stand out the more, the more I/Os are in flight: fewer tell nothing new.
                 waits += [(weight, scores[key].waits)] if more else []
-        score = _pooled(readings) + _pooled(waits) + _scaling(table, claim)
+        score = _pooled(readings) + _pooled(waits) + local[i][key].slots + _scaling(table, claim)
         logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
@@ -148,7 +149,26 @@ def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
 
 
 def _local(table: PlaceTable, claim: Claim) -> _Local:
-    return _Local(sum(one.weight for one in claim.evidence), _waits(table, claim))
+    readings = sum(one.weight for one in claim.evidence if not one.of_slots)
+    slots = sum(one.weight for one in claim.evidence if one.of_slots) + _full_above(table, claim)
+    return _Local(readings, _waits(table, claim), slots)
+
+
+def _full_above(table: PlaceTable, claim: Claim) -> float:
+    """That the slots of a queue are all in use is as probable where it is held from below as where it limits."""
+    if not _holds(claim):
+        return 0.0
+    above = table.segments[: max(claim.explains, default=0)]
+    return sum(
+        _held_above(segment) * max(0.0, at_limit(segment.filled, DEPTH_ERROR))
+        for index, segment in enumerate(above)
+        if index not in claim.explains and index not in claim.also and segment.filled
+    )
+
+
+def _holds(claim: Claim) -> bool:
+    """Whether it fills the slots above: I/Os that wait for a time-out do as those that wait for each other."""
+    return claim.growth == "saturates" or claim.alone
 
 
 def _waits(table: PlaceTable, claim: Claim) -> float:
@@ -160,23 +180,27 @@ def _waits(table: PlaceTable, claim: Claim) -> float:
     if claim.verdict == "demand_limited":
         # Why an I/O takes as long as it does is another question than why there are no more of them: it may be
         # slow nowhere, at one place, or at several.
-        strays = [_stray(segment, busy) for segment in table.segments]
+        strays = [_stray(segment, busy) for segment in table.segments if not segment.hides]
         once = sum(prod(strays) / stray for stray in strays) / max(1, len(strays))
         return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
-    # I/Os that wait for a time-out fill the slots above as those do that wait for each other.
-    holds = claim.growth == "saturates" or claim.alone
     for index, segment in enumerate(table.segments):
+        if segment.hides:
+            continue
         if index in claim.also:
             # Commands wait behind frames that stand still, about as long as these: where none does, neither do they.
             stands = claim.growth != "saturates" and segment.wait[1] > 0
             behind = min(1.0, shown / segment.wait[1]) / 2 if stands else 0.5
             total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment, busy))
         elif index not in claim.explains:
-            held = _held_above(segment) if index < lowest and holds else 0.0
-            # That its slots are all in use is then as probable as if it were the queue that limits.
-            full = exp(max(0.0, at_limit(segment.filled, DEPTH_ERROR))) if held and segment.filled else 1.0
-            total += log(held * full + (1 - held) * _stray(segment, busy))
+            held = _held_above(segment) if index < lowest and _holds(claim) else 0.0
+            total += log(held + (1 - held) * _stray(segment, busy))
     own = [table.segments[index] for index in sorted(claim.explains)]
+    hides = max((segment.hides for segment in own), default=0.0)
+    if hides and len(own) > 1:
+        # Service that nothing is compared with shows no wait and excludes none: then the rest shows it, or nothing.
+        rest = [segment for segment in own if not segment.hides]
+        elsewhere = prod(_stray(segment, busy) for segment in rest)
+        return total + log((1 - hides) * _own(rest, claim, busy) + hides * elsewhere)
     if claim.alone:
         own = [replace(segment, wait=segment.lost) for segment in own]
     return total + log(_own(own, claim, busy)) if own else total
@@ -201,8 +225,9 @@ def _own(own: Sequence[Segment], claim: Claim, busy: float) -> float:
 
 
 def _held_above(segment: Segment) -> float:
-    """How surely a queue above is full, so that what waits there is held by what limits below."""
-    if segment.kind != "host_queue":
+    """How surely a queue above is full, so that what waits there is held by what limits below. Where no more are
+    offered than it lets through it holds nothing."""
+    if segment.queue is None or not segment.queue.holds_back:
         return 0.0
     if segment.filled is None:
         return 0.8

@@ -228,9 +228,10 @@ def _unexplained(
     least = expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
     if load.ops_per_second >= _EXPLAINED * least:
         return None
+    rest = judged.experiment.in_words if judged.experiment is not None else _first(judged)
     return (
         f"{iops(load.ops_per_second)} are less than anything known would hold it to "
-        f"({iops(least)}): what limits it was not found; {judged.decide_with or _first(judged)}"
+        f"({iops(least)}): what limits it was not found; {rest}"
     )
 
 

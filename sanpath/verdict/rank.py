@@ -76,10 +76,11 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         below,
         r0,
         judged.following,
-        judged.decide_with,
+        judged.experiment.in_words if judged.experiment is not None else None,
         curves(facts.topology, [j.load for j in judgements]),
         judged.probability,
         judged.suspects,
+        judged.experiment,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from sanpath.recording import layout
 from sanpath.recording.read import Recording
-from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.model import Diagnosis, Experiment
 from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
@@ -69,6 +69,16 @@ def check(found: Diagnosis) -> None:
     assert progress.line(found)
 
 
+def by_bayes(experiment: Experiment) -> None:
+    """What its outcomes mean comes to what is known now, in the mean over the outcomes; and it tells something."""
+    now = sum(m.probability for m in experiment.meanings)
+    assert sum(m.if_seen for m in experiment.meanings) == pytest.approx(1)
+    assert sum(m.if_not for m in experiment.meanings) in (pytest.approx(1), pytest.approx(0))
+    spread = [(m.if_seen, m.if_not, m.probability / now) for m in experiment.meanings]
+    assert all(min(seen, unseen) - 1e-9 <= before <= max(seen, unseen) + 1e-9 for seen, unseen, before in spread)
+    assert any(abs(seen - unseen) > 1e-6 for seen, unseen, _ in spread)
+
+
 NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
 
 
@@ -79,6 +89,9 @@ def at_one_with_itself(found: Diagnosis) -> None:
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) <= 1 + 1e-9
     assert verdict.decide_with is None or "fewer than" not in verdict.decide_with
+    if verdict.experiment is not None:
+        assert verdict.experiment.in_words == verdict.decide_with
+        by_bayes(verdict.experiment)
     for finding in found.findings:
         if finding.in_this_run == "it limits this run":
             assert verdict.bottlenecks or verdict.kind in NOTHING_LIMITS or verdict.kind == "generator_limited"

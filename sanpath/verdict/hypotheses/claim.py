@@ -35,10 +35,12 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A reading in words, and its log-likelihood ratio: positive speaks for the claim."""
+    """A reading in words, and its log-likelihood ratio: positive speaks for the claim. `of_slots`: it says how full a
+    queue is in one step, whatever limits below it."""
 
     words: str
     weight: float
+    of_slots: bool = False
 
 
 @dataclass(frozen=True, slots=True)

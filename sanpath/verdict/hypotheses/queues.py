@@ -24,7 +24,7 @@ _SMALLER = -3.0
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for each queue above the storage in which I/Os wait."""
     for index, segment in enumerate(table.segments):
-        if segment.queue is None or segment.queue.offered - segment.queue.admitted < 0.5:
+        if segment.queue is None or not segment.queue.holds_back:
             continue
         evidence = tuple(_evidence(table, segment))
         explains = frozenset({index})
@@ -42,7 +42,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
     if segment.filled is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
-        yield Evidence(words, max(_SMALLER, at_limit(segment.filled, error)))
+        yield Evidence(words, max(_SMALLER, at_limit(segment.filled, error)), of_slots=True)
     else:
         yield Evidence("how many I/Os it lets through is not told", _UNTOLD)
     seen = [

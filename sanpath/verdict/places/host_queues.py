@@ -21,6 +21,8 @@ _ALONE = 0.95
 """A device with this share of a plane's I/Os is that plane."""
 _NEXT_TO_ALL = 0.99
 """Share of its I/Os that a device has taken from which on none is said to wait: means differ by their rounding."""
+_WAITS = 0.5
+"""I/Os in the mean from which on some wait: fewer may be the rounding of a clock."""
 _HOST = ("kernel", "device")
 """Planes of the hypervisor; what waits above them waits in its kernel."""
 
@@ -43,6 +45,11 @@ class HostQueue:
     offered: float
     admitted: float
     depth: float | None
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether I/Os wait in it."""
+        return self.offered - self.admitted >= _WAITS
 
 
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:

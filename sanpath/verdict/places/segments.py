@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
@@ -34,6 +35,11 @@ _SLOWEST_SERVICE_SECONDS = 0.03
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
+_SERVICE_HIDES = 0.2
+"""Share of the saturated arrays whose own queue shows nothing of it: to wait for media is a part of their service."""
+_SERVED_AT_ONCE = (8.0, 64.0)
+"""I/Os inside that fill hardly any array, and that fill one as probably as not, if nothing else is known: the number
+that arrays serve at once is anything from a few drives' to some thousands, as probable by its logarithm."""
 _OTHERS_MIX = (0.3, 2.0)
 """By how much an array's mean over several hosts' I/Os may differ from that of the test's own."""
 
@@ -43,7 +49,8 @@ class Segment:
     """Seconds of an I/O between two clocks. `entity`: what lies there, None: not known. `wait`: (low, likely, high)
     seconds of waiting. `door_seconds`: from its door to the end of the I/O. `slots`: I/Os of both directions it lets
     through at once, `filled`: share of them in use; both None where nobody tells. `source`: what tells its time.
-    `lost`: as `wait`, where waiting needs no other I/O in flight, as for a time-out."""
+    `lost`: as `wait`, where waiting needs no other I/O in flight, as for a time-out. `hides`: probability that what
+    it is told to take would contain waiting if it were saturated; 0: its waiting is told."""
 
     kind: SegmentKind
     entity: str | None
@@ -56,6 +63,7 @@ class Segment:
     filled: float | None = None
     queue: HostQueue | None = None
     lost: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    hides: float = 0.0
 
     @property
     def blind(self) -> bool:
@@ -98,6 +106,7 @@ def segments(
             s,
             wait=_wait(s, transfer, counted, most, before.get(_same_place(s))),
             lost=_alone(s, transfer, counted, 1.0, None),
+            hides=_hides(s, load, before.get(_same_place(s))),
         )
         for s in found
     ]
@@ -208,6 +217,16 @@ def _response(row: FactRow, below: Interval) -> list[Segment]:
         Segment("array_door", str(row["entity"]), "array_front", _within(gap, off), "above the array's clock"),
         Segment("below", str(row["entity"]), "array_front", (told, told), "array, the transfer included"),
     ]
+
+
+def _hides(segment: Segment, load: LoadFacts, calm: Segment | None) -> float:
+    """What an array calls service may contain the wait for its media, the more probably the more I/Os are inside; a
+    step with fewer of them tells."""
+    if segment.kind != "array_service" or segment.source != _ARRAY or calm is not None:
+        return 0.0
+    few, many = _SERVED_AT_ONCE
+    inside = max(few, load.ops_per_second * segment.middle)
+    return _SERVICE_HIDES * min(1.0, log(inside / few) / log(many / few))
 
 
 def _within(middle: float, off: float) -> Interval:
