@@ -46,6 +46,7 @@ from sanpath.verdict.model import (
 from sanpath.verdict.observed import accounts, iso, recorders, unobserved
 from sanpath.verdict.plan import plan
 from sanpath.verdict.rank import deciding, run_verdict
+from sanpath.verdict.summarise import summary
 
 _MEANINGFUL = 0.01
 """A direction with less than this share of a step's operations is not judged by itself."""
@@ -87,7 +88,7 @@ def concluded(
         date.fromisoformat(run.end[:10]),
     )
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
-    return Diagnosis(
+    whole = Diagnosis(
         run=run,
         steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
@@ -105,6 +106,7 @@ def concluded(
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
     )
+    return replace(whole, summary=summary(whole, facts.topology))
 
 
 def judged(recording: Recording, executor: Executor | None = None) -> tuple[Facts, list[Judgement]]:

@@ -52,7 +52,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> str | No
         return None
     told = [group for group in leading if _share(group) >= _HARDLY]
     speaks = max(told, key=lambda group: _share(group) * (best.expected(group) - 0.5))
-    return f"{best.todo}: {best.rises} speaks for {name_of(speaks[0].claim)}"
+    return f"{best.todo}; {best.rises} would point to {name_of(speaks[0].claim)}"
 
 
 def _share(group: Sequence[Suspicion]) -> float:
@@ -66,10 +66,10 @@ def name_of(claim: Claim) -> str:
     if claim.entity is not None:
         return claim.entity
     return {
-        "concurrency_limited": "too little in flight",
+        "concurrency_limited": "too few outstanding I/Os",
         "demand_limited": "a load that asks for no more",
         "generator_limited": "the load generator",
-    }.get(claim.verdict, "something that nobody reads")
+    }.get(claim.verdict, "something not measured")
 
 
 def initiators(table: PlaceTable) -> list[str]:
@@ -105,14 +105,14 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
     more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
     yield Experiment(
-        f"repeat it with {count(more)} I/Os in flight{_by(repeated(table.facts, table.load, more))}",
+        f"repeat it with {count(more)} outstanding I/Os{_by(repeated(table.facts, table.load, more))}",
         lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
         "more throughput",
         0.1,
     )
     if total >= 2:
         yield Experiment(
-            f"repeat it with {count(fewer)} I/Os in flight{_by(repeated(table.facts, table.load, fewer))}",
+            f"repeat it with {count(fewer)} outstanding I/Os{_by(repeated(table.facts, table.load, fewer))}",
             lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
             "the same throughput",
             0.15,
@@ -132,7 +132,7 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
         )
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
         yield Experiment(
-            "read the switch ports: sanpath init adds them",
+            "read the switch ports (sanpath init adds them)",
             lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
             "a full, waiting or damaged port",
             0.0,
@@ -147,7 +147,7 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
     if table.array is None:
         name = table.arrays[0] if table.arrays else "the array"
         yield Experiment(
-            f"read {name}: sanpath init adds it",
+            f"read {name} (sanpath init adds it)",
             lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
             "time spent inside",
             0.0,
@@ -162,16 +162,16 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
                 0.4,
             )
     yield Experiment(
-        "spread the same I/Os in flight over twice as many jobs",
+        "spread the same outstanding I/Os over twice as many jobs",
         lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
         "more throughput",
         0.2,
     )
     if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
         yield Experiment(
-            "read the host: sanpath init adds it",
+            "read the host (sanpath init adds it)",
             lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
-            "time spent there, or a full queue,",
+            "time spent there, or a full queue",
             0.0,
         )
     yield Experiment(
@@ -181,7 +181,7 @@ def _experiments(table: PlaceTable, first: Claim) -> Iterator[Experiment]:
         0.3,
     )
     yield Experiment(
-        "repeat it while the others on these ports and volumes are quiet",
+        "repeat it while other hosts on these ports and volumes are quiet",
         lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
         "more throughput",
         0.4,

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from sanpath.facts.series import Series
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.views import curve as curve_table
-from sanpath.views import words
+from sanpath.views import first_screen, words
 from sanpath.views.html import appendix, curve, timeline
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
@@ -39,8 +39,9 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         run=diagnosis.run,
         diagnosis=diagnosis,
         verdict=diagnosis.verdict,
-        suspects=words.suspect_lines(diagnosis.verdict),
-        step=words.deciding_step(diagnosis),
+        summary=diagnosis.summary,
+        first=first_screen,
+        latency_note=_latency_note(diagnosis),
         policy=_policy(script, style),
         style=Markup(style),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704 - files of this package
@@ -52,7 +53,6 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         path=path,
         topology=drawing(path),
         findings=_findings(diagnosis, series, marks),
-        also=[f for f, _ in words.grouped(words.hits(diagnosis)) if f.role == "risk"],
         words=words,
         most=_MOST,
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared],
@@ -60,9 +60,19 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
         ceilings=_ceilings(diagnosis),
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved],
-        overturn=words.overturn_texts(diagnosis.verdict),
         appendix=appendix.appendix(diagnosis, topology),
     )
+
+
+def _latency_note(diagnosis: Diagnosis) -> str:
+    """The largest part of the latency, as a note beside the title."""
+    budgets = words.budgets_of(diagnosis, diagnosis.verdict.from_step)
+    if not budgets or not budgets[0].parts:
+        return ""
+    first = budgets[0]
+    most = max(first.parts, key=lambda part: words.middle(part.seconds))
+    share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
+    return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
 
 
 def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
@@ -88,6 +98,7 @@ def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> li
         found.append(
             {
                 "finding": finding,
+                "count": len(others) + 1,
                 "text": words.finding_text(finding, others),
                 "facts": appendix.evidence(finding),
                 "chart": chart,
