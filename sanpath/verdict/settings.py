@@ -90,6 +90,8 @@ def _read(facts: Facts, text: str) -> tuple[str, str, str]:
     setting = _ALSO.get(setting, setting)
     kind = entity.partition(":")[0]
     known = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
+    if kind == "link":
+        raise UsageError(f"--set {text}: {_at_its_ports(facts, entity)}")
     if setting not in SETTINGS:
         near = get_close_matches(setting, known or list(SETTINGS), 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -104,6 +106,14 @@ def _read(facts: Facts, text: str) -> tuple[str, str, str]:
         kinds = " or ".join(SETTINGS[setting][0])
         raise UsageError(f"--set {text}: {setting} is a setting of a {kinds}, not of a {kind}")
     return entity, setting, value.strip()
+
+
+def _at_its_ports(facts: Facts, link: str) -> str:
+    """A link has no settings of its own."""
+    ports = [entity.id for kind in SETTINGS["speed"][0] for entity in facts.topology.of_kind(kind)]
+    its_own = [port for port in ports if port.partition(":")[2] in link.removeprefix("link:").split("--")]
+    example = next(iter(its_own or ports), "switch_port:sw1/fc1/7")
+    return f"the speed of a link is that of its ports: set {example}.speed=8GFC"
 
 
 def _set(
