@@ -228,7 +228,7 @@ def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]
     said = []
     # The one figure of a load is no window too few; who else was seen has windows of its own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        said.append(f"too short: {windows} whole windows of the slowest source, at least 4 are needed")
+        said.append(f"too short: {windows} whole windows of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
         said.append("whether it was steady is not known: the load gave one figure for the whole step")
     if step.origin == "found":

@@ -147,7 +147,14 @@ def _set(
     carries = {"queue_depth": ("device", "virtual_disk"), "controller_type": ("virtual_disk",)}.get(setting, ())
     if carries and not any(facts.tables[table].select(step=load.step, entity=entity) for table in carries):
         parts.slots.pop(entity, None)
-        return Wanted(entity, setting, now, value, False, "it was not seen to carry the test: nothing can be told")
+        return Wanted(
+            entity,
+            setting,
+            now,
+            value,
+            False,
+            "it does not carry the test, as far as measured: nothing can be predicted",
+        )
     return Wanted(entity, setting, now, value)
 
 
@@ -169,7 +176,7 @@ def _policy(
         raise UsageError(f"path_policy={value}: write one of {SETTINGS[setting][1]}{meant}")
     row = next(iter(facts.tables["multipath"].select(step=load.step, entity=entity)), None)
     if row is None or not facts.topology.related(entity, "member_of", "path"):
-        return Wanted(entity, setting, now, value, False, "which paths lead to it was not seen: nothing can be told")
+        return Wanted(entity, setting, now, value, False, "the paths to it are not known: nothing can be predicted")
     parts.policies[entity] = policy
     told = policy.switch_operations or number(row, "switch_operations")
     name = policy.name or row["policy"]

@@ -192,12 +192,25 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     """What was not measured, and the rules that could not be judged without it."""
-    lines = [f"{printable(u.what)}: {printable(u.why)}; {u.consequence}" for u in diagnosis.unobserved]
+    without = [u for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    lines = [
+        f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
+        for u in diagnosis.unobserved
+        if u not in without
+    ]
+    if without:
+        kinds = ", ".join(printable(u.what.removeprefix(_NO_FACTS)) for u in without)
+        rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in without)
+        lines.append(f"no source measures: {kinds}; not judged without them: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
     if unknown:
         rules = "1 rule was" if len(unknown) == 1 else f"{len(unknown)} rules were"
         lines.append(f"{rules} not judged, their inputs were not measured: {', '.join(unknown)}")
     return lines
+
+
+_NO_FACTS = "facts of any "
+"""What begins so is a kind of things that no source tells anything about: sanpath/verdict/findings.py."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:

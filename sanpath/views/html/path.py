@@ -181,7 +181,7 @@ def _unseen(found: Drawn, topology: Topology, front: Placed, volumes: set[str]) 
         for array in topology.related(volume, "member_of", "array"):
             _add(found, topology, [(array, 6), (volume, 7)])
             for end, _ in hbas[:_ROWS] or front[-1:]:
-                found.edges[end, array, "unseen"] = Edge(end, array, "not seen", seen=False)
+                found.edges[end, array, "unseen"] = Edge(end, array, "not measured", seen=False)
 
 
 def _mark(found: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[str]) -> None:
