@@ -52,6 +52,8 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> str | No
         return None
     told = [group for group in leading if _share(group) >= _HARDLY]
     speaks = max(told, key=lambda group: _share(group) * (best.expected(group) - 0.5))
+    if speaks[0].claim.kind == "unseen":
+        return f"{best.todo}; {best.rises} would explain it"
     return f"{best.todo}; {best.rises} would point to {name_of(speaks[0].claim)}"
 
 

@@ -29,7 +29,7 @@ def summary(diagnosis: Diagnosis, topology: Topology) -> Summary:
     if step is None:
         return Summary(_nothing(diagnosis), diagnosis.verdict.headline, None, path, off_path, more, action, number)
     return Summary(
-        _verdict(diagnosis, topology, step),
+        _sentence(_verdict(diagnosis, topology, step)),
         _consequence(diagnosis, step),
         _acquittal(diagnosis, step),
         path,
@@ -39,6 +39,10 @@ def summary(diagnosis: Diagnosis, topology: Topology) -> Summary:
         number,
         gain,
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
 
 
 def _nothing(diagnosis: Diagnosis) -> str:

@@ -12,6 +12,10 @@ from sanpath.views import words
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os wait here"}
 
 
+MOST_BESIDE = 3
+"""Elements off the path that are named; an array has many ports."""
+
+
 def confidence(diagnosis: Diagnosis) -> str:
     """Confidence A: at least 97 of 100 such verdicts are right."""
     grade = diagnosis.verdict.grade
@@ -51,7 +55,16 @@ def path_text(diagnosis: Diagnosis) -> str:
 def off_path_text(diagnosis: Diagnosis) -> str | None:
     """What limits beside the path. None: nothing."""
     found = diagnosis.summary.off_path
-    return f"Not on the path: {', '.join(label(element) for element in found)}" if found else None
+    if not found:
+        return None
+    more = f" and {len(found) - MOST_BESIDE} more" if len(found) > MOST_BESIDE else ""
+    return f"{off_path_title(diagnosis)}: {', '.join(label(element) for element in found[:MOST_BESIDE])}{more}"
+
+
+def off_path_title(diagnosis: Diagnosis) -> str:
+    """What limits beside the path: the cause, or links of other paths that are as full."""
+    cause = any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks)
+    return "The cause, off the path of the test" if cause else "Also saturated, on other paths"
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:
@@ -62,9 +75,10 @@ def first_step(diagnosis: Diagnosis) -> PlanStep | None:
 def action_text(diagnosis: Diagnosis) -> str:
     """What to do first."""
     summary = diagnosis.summary
-    if summary.action is None:
-        return "Nothing to change."
-    return summary.action
+    if summary.action is not None:
+        return summary.action
+    held = diagnosis.verdict.bottlenecks
+    return "none, no remedy is known for this limit" if held else "none, nothing has to be changed"
 
 
 def badges(step: PlanStep) -> tuple[str, str]:

@@ -45,7 +45,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     found = diagnosis.summary
     yield f"# {safe(found.verdict)}"
     yield ""
-    kind = words.KINDS[diagnosis.verdict.kind].capitalize()
+    kind = words.TITLES[diagnosis.verdict.kind]
     yield f"{kind}. {first_screen.confidence(diagnosis)}. Run of {diagnosis.run.start}."
     for line in (found.consequence, found.acquittal):
         if line is not None:

@@ -20,17 +20,18 @@ from sanpath.verdict.model import (
     Verdict,
 )
 from sanpath.verdict.names import noun as noun
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 
-KINDS = {
-    "bottleneck": "BOTTLENECK",
-    "concurrency_limited": "TOO FEW OUTSTANDING I/OS",
-    "demand_limited": "THE LOAD ASKS FOR NO MORE",
-    "generator_limited": "LOAD GENERATOR",
-    "configured_cap": "CONFIGURED LIMIT",
-    "healthy": "HEALTHY",
-    "cannot_tell": "NOT PROVEN",
+TITLES = {
+    "bottleneck": "Bottleneck",
+    "concurrency_limited": "Too few outstanding I/Os",
+    "demand_limited": "The load asks for no more",
+    "generator_limited": "Load generator",
+    "configured_cap": "Configured limit",
+    "healthy": "Healthy",
+    "cannot_tell": "Cannot tell",
 }
+KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 
 LAYERS = {
     "load": "load",
@@ -65,11 +66,15 @@ def suspect_lines(verdict: Verdict) -> list[str]:
     listed = [suspect for suspect in verdict.suspects if suspect.probability >= _MENTIONED]
     if len(listed) < 2:
         return []
-    return [f"{suspect.probability:.0%}: {_suspect(suspect)}" for suspect in listed]
+    return [f"{percent_rounded(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _suspect(suspect: Suspect) -> str:
-    name = KINDS[suspect.verdict].lower() if suspect.entity is None else short(suspect.entity)
+    name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else short(suspect.entity)
     if suspect.kind == "unseen":
         name = "something not measured"
     kind = f" ({suspect.kind.replace('_', ' ')})" if suspect.entity is not None else ""
