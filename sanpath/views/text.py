@@ -121,7 +121,9 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         for variant in words.variants(step):
             what = f"{variant.platform}: {variant.scope}"
             lines.append(Padding(Text(words.printable(what), style="dim"), (0, 0, 0, 4)))
-            lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
+            # Those of the first action stand on the first screen.
+            if step.variants or step.number != diagnosis.summary.plan_step:
+                lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
     return lines
 
 

@@ -197,14 +197,14 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     """What was not measured, and the rules that could not be judged without it."""
-    without = [u for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    without = [u for u in diagnosis.unobserved if _NO_FACTS in u.what]
     lines = [
         f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
         for u in diagnosis.unobserved
         if u not in without
     ]
     if without:
-        kinds = ", ".join(printable(u.what.removeprefix(_NO_FACTS)) for u in without)
+        kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in without)
         rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in without)
         lines.append(f"no source measures: {kinds}; not judged without them: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
@@ -215,7 +215,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 _NO_FACTS = "facts of any "
-"""What begins so is a kind of things that no source tells anything about: sanpath/verdict/findings.py."""
+"""What has these words is a kind of things that no source tells anything about: sanpath/verdict/findings.py."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:
