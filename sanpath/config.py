@@ -193,8 +193,7 @@ def _source(
         meant = get_close_matches("collector", [str(key) for key in body], 1)
         if meant:
             raise document.error((*where, meant[0]), "unknown key; did you mean collector?")
-        accepted = ", ".join(registry.names())
-        raise document.error((*where, "collector"), f"is required; accepted: {accepted}")
+        raise document.error((*where, "collector"), f"is required; accepted: {', '.join(registry.names())}")
     name = body["collector"]
     if not isinstance(name, str) or name not in registry.names():
         accepted = registry.names()

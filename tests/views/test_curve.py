@@ -21,7 +21,7 @@ def test_the_knee_names_what_is_full() -> None:
     said = curve.knee(told("saturated_array"))
     assert said.startswith("Knee at fa1")
     assert "outstanding I/Os saturate it; more add only latency" in said
-    assert "without a queue, told from step" in said
+    assert "without a queue, from step" in said
     assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 in flight."
 
 
