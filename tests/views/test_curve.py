@@ -22,7 +22,7 @@ def test_the_knee_names_what_is_full() -> None:
     assert said.startswith("Knee at fa1")
     assert "outstanding I/Os saturate it; more add only latency" in said
     assert "without a queue, from step" in said
-    assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 in flight."
+    assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 outstanding I/Os."
 
 
 def test_text_and_markdown_say_the_same() -> None:

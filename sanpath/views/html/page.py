@@ -24,6 +24,8 @@ from sanpath.views.html.path import drawn
 
 _MOST = 12
 """Links and cleared elements that are shown at once; a fabric has hundreds."""
+_ROWS = 400
+"""Rows of a table in all: of thousands of ports a reader wants the JSON."""
 
 
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
@@ -31,6 +33,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
     path = drawn(diagnosis, topology)
+    links = words.element_cells(diagnosis)
     style = _file("vendor/uPlot.min.css") + _file("report.css")
     licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
     script = licence + _file("vendor/uPlot.iife.min.js") + _file("report.js")
@@ -55,11 +58,13 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         findings=_findings(diagnosis, series, marks),
         words=words,
         most=_MOST,
-        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared],
+        links=links[:_ROWS],
+        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
+        left_out=max(0, len(links) - _ROWS) + max(0, len(diagnosis.cleared) - _ROWS),
         notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
         steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
         ceilings=_ceilings(diagnosis),
-        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved],
+        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
 
