@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -18,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from sanpath import registry
 from sanpath.catalogue import load as catalogue
 from sanpath.document import Document, near, read_document, unknown_key
-from sanpath.errors import UsageError
+from sanpath.errors import ConfigError, ConfigMistakesError, UsageError
 from sanpath.model import Scalar, Thing, Tie
 from sanpath.plugin import SourceConfig, SshTarget
 
@@ -32,6 +34,7 @@ SHORTEST_KEPT_SECONDS = 600.0
 """Samples are dropped some minutes at a time: of less there would be nothing left to judge."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 _JOIN_KEYS = ("wwpn", "naa", "eui", "nqn", "iqn", "mac", "ip", "serial")
 
 
@@ -67,7 +70,7 @@ def load_config(path: Path | None, only: Collection[str] = ()) -> Config:
     """Read and check a configuration; None: `sanpath.yaml` here, or an empty one when there is none. `only`: sources
     that will be read, none: all; the secrets of others need not be there, and are not looked for.
 
-    Raises ConfigError for the first mistake found, UsageError when a named file cannot be read.
+    Raises ConfigError for a mistake, ConfigMistakesError for several, UsageError when a named file cannot be read.
     """
     if path is None:
         path = Path(DEFAULT_NAME)
@@ -86,24 +89,57 @@ def _check(document: Document, raw: Any, only: Collection[str]) -> Config:
         return Config(document.path)
     if not isinstance(raw, dict):
         raise document.error((), f"expected a mapping with the keys {', '.join(_KEYS)}")
-    for key in raw:
-        if key not in _KEYS:
-            raise document.error((str(key),), unknown_key(str(key), _KEYS))
+    mistakes = _Mistakes()
+    mistakes.unknown(document, (), raw, _KEYS)
     topology = raw.get("topology") or {}
     if not isinstance(topology, dict):
-        raise document.error(("topology",), f"expected a mapping with the keys {' and '.join(_TOPOLOGY_KEYS)}")
-    for key in topology:
-        if key not in _TOPOLOGY_KEYS:
-            raise document.error(("topology", str(key)), unknown_key(str(key), _TOPOLOGY_KEYS))
-    return Config(
+        wanted = " and ".join(_TOPOLOGY_KEYS)
+        mistakes.found.append(document.error(("topology",), f"expected a mapping with the keys {wanted}"))
+        topology = {}
+    mistakes.unknown(document, ("topology",), topology, _TOPOLOGY_KEYS)
+    config = Config(
         document.path,
-        _sources(document, raw.get("sources") or [], only),
-        _things(document, topology.get("things") or {}),
-        _ties(document, topology.get("links") or []),
-        _hosts(document, raw.get("hosts") or {}),
+        mistakes.of(lambda: _sources(document, raw.get("sources") or [], only), ()),
+        mistakes.of(lambda: _things(document, topology.get("things") or {}), ()),
+        mistakes.of(lambda: _ties(document, topology.get("links") or []), ()),
+        mistakes.of(lambda: _hosts(document, raw.get("hosts") or {}), {}),
         tuple(dict.fromkeys(document.warnings)),
-        _keep_seconds(document, raw.get("recording") or {}),
+        mistakes.of(lambda: _keep_seconds(document, raw.get("recording") or {}), None),
     )
+    mistakes.end()
+    return config
+
+
+class _Mistakes:
+    """All that is wrong with a file, so that it is mended in one go."""
+
+    def __init__(self) -> None:
+        self.found: list[ConfigError] = []
+
+    def of(self, read: Callable[[], T], otherwise: T) -> T:
+        """What `read` gives; `otherwise` where that is a mistake."""
+        try:
+            return read()
+        except ConfigMistakesError as several:
+            self.found += several.mistakes
+        except ConfigError as one:
+            self.found.append(one)
+        return otherwise
+
+    def unknown(
+        self, document: Document, where: tuple[str, ...], body: Mapping[Any, Any], accepted: Sequence[str]
+    ) -> None:
+        """Keys that nobody reads."""
+        for key in body:
+            if key not in accepted:
+                self.found.append(document.error((*where, str(key)), unknown_key(str(key), accepted)))
+
+    def end(self) -> None:
+        """Raises ConfigError where something was found."""
+        if len(self.found) > 1:
+            raise ConfigMistakesError(sorted(self.found, key=lambda mistake: mistake.line or 0))
+        if self.found:
+            raise self.found[0]
 
 
 def kept_seconds(text: str) -> float:
@@ -134,22 +170,31 @@ def _keep_seconds(document: Document, raw: Any) -> float | None:
 def _sources(document: Document, raw: Any, only: Collection[str]) -> tuple[SourceConfig, ...]:
     if not isinstance(raw, list):
         raise document.error(("sources",), "expected a list of sources")
-    checked: list[SourceConfig] = []
+    mistakes, checked = _Mistakes(), list[SourceConfig]()
     for number, body in enumerate(raw):
         where = ("sources", number)
         if not isinstance(body, dict):
-            raise document.error(where, "expected a mapping with name and collector")
-        source = _source(document, where, body, not only or body.get("name") in only)
-        if any(source.name == other.name for other in checked):
-            raise document.error((*where, "name"), f"two sources are called {source.name!r}")
-        checked.append(source)
+            mistakes.found.append(document.error(where, "expected a mapping with name and collector"))
+            continue
+        is_read = not only or body.get("name") in only
+        source = mistakes.of(partial(_source, document, where, body, is_read), None)
+        if source is not None and any(source.name == other.name for other in checked):
+            mistakes.found.append(document.error((*where, "name"), f"two sources are called {source.name!r}"))
+        elif source is not None:
+            checked.append(source)
+    mistakes.end()
     return tuple(checked)
 
 
 def _source(
     document: Document, where: tuple[str | int, ...], body: dict[str, Any], is_read: bool = True
 ) -> SourceConfig:
-    name = body.get("collector")
+    if "collector" not in body:
+        meant = get_close_matches("collector", [str(key) for key in body], 1)
+        if meant:
+            raise document.error((*where, meant[0]), "unknown key; did you mean collector?")
+        raise document.error((*where, "collector"), f"is required; accepted: {', '.join(registry.names())}")
+    name = body["collector"]
     if not isinstance(name, str) or name not in registry.names():
         accepted = registry.names()
         raise document.error(
@@ -188,12 +233,24 @@ def _validated(
     document: Document, where: tuple[str | int, ...], schema: type[M], body: dict[str, Any], is_read: bool = True
 ) -> M:
     """A part of the file by its schema, paths resolved; secrets too, unless it will not be read."""
-    values = {key: _resolve(document, (*where, key), schema, key, value, is_read) for key, value in body.items()}
+    mistakes, values = _Mistakes(), dict[str, Any]()
+    for key, value in body.items():
+        resolve = partial(_resolve, document, (*where, key), schema, key, value, is_read)
+        values[key] = mistakes.of(resolve, _MISTAKEN)
     try:
-        return schema.model_validate(values)
+        found = schema.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        raise document.error((*where, *first["loc"]), _problem(first, schema)) from None
+        for one in error.errors(include_url=False, include_context=False):
+            if one["input"] is not _MISTAKEN:
+                mistakes.found.append(document.error((*where, *one["loc"]), _problem(one, schema)))
+        mistakes.end()
+        raise
+    mistakes.end()
+    return found
+
+
+_MISTAKEN = object()
+"""Stands for a value whose mistake is known already."""
 
 
 def _problem(error: Any, schema: type[BaseModel]) -> str:

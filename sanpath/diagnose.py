@@ -46,6 +46,7 @@ from sanpath.verdict.model import (
 from sanpath.verdict.observed import accounts, iso, recorders, unobserved
 from sanpath.verdict.plan import plan
 from sanpath.verdict.rank import deciding, run_verdict
+from sanpath.verdict.summarise import summary
 
 _MEANINGFUL = 0.01
 """A direction with less than this share of a step's operations is not judged by itself."""
@@ -87,7 +88,7 @@ def concluded(
         date.fromisoformat(run.end[:10]),
     )
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
-    return Diagnosis(
+    whole = Diagnosis(
         run=run,
         steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
@@ -105,6 +106,7 @@ def concluded(
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
     )
+    return replace(whole, summary=summary(whole, facts.topology))
 
 
 def judged(recording: Recording, executor: Executor | None = None) -> tuple[Facts, list[Judgement]]:
@@ -226,7 +228,7 @@ def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]
     said = []
     # The one figure of a load is no window too few; who else was seen has windows of its own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        said.append(f"too short: {windows} whole windows of the slowest source, at least 4 are needed")
+        said.append(f"too short: {windows} whole windows of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
         said.append("whether it was steady is not known: the load gave one figure for the whole step")
     if step.origin == "found":

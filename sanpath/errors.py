@@ -3,6 +3,7 @@
 SanpathError (1)
 ├── UsageError (2)            the command line, the configuration or a rule file must be changed
 │   └── ConfigError           with file, line and key
+│       └── ConfigMistakesError      several of them
 ├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
 ├── CollectorError            a source gave nothing; never ends a run (see plugin/)
 └── LoadFailedError (4)       the load command ended with an error of its own
@@ -12,6 +13,7 @@ Exit codes: section "Exit codes" of docs/output-contract.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, IntEnum
 from pathlib import Path
 
@@ -48,6 +50,18 @@ class ConfigError(UsageError):
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {key}: {problem}" if key else f"{where}: {problem}")
         self.path, self.line, self.key = path, line, key
+
+
+class ConfigMistakesError(ConfigError):
+    """Several mistakes in sanpath.yaml, a line each. `mistakes`: in the order of the file, two or more."""
+
+    def __init__(self, mistakes: Sequence[ConfigError]) -> None:
+        first = mistakes[0]
+        super().__init__(first.path, first.line, first.key, "")
+        self.mistakes = tuple(mistakes)
+
+    def __str__(self) -> str:
+        return "\n".join(str(mistake) for mistake in self.mistakes)
 
 
 class RecordingError(SanpathError):

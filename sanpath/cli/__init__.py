@@ -24,7 +24,7 @@ from sanpath.cli import (
     watch,
     whatif,
 )
-from sanpath.errors import ExitCode, SanpathError
+from sanpath.errors import ConfigMistakesError, ExitCode, SanpathError
 
 app = typer.Typer(
     name="sanpath",
@@ -34,19 +34,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("init")(init.init)
-app.command("check")(check.check)
-app.command("run", context_settings={"ignore_unknown_options": False})(run.run)
-app.add_typer(import_file.app, name="import")
-app.command("watch")(watch.watch)
-app.command("diagnose")(diagnose.diagnose)
-app.command("report")(report.report)
-app.command("topology")(topology.topology)
-app.command("redact")(redact.redact)
-app.command("whatif")(whatif.whatif)
-app.command("compare")(compare.compare)
-app.command("sweep")(sweep.sweep)
-app.command("demo")(demo.demo)
+app.command("init", short_help="Write a sanpath.yaml, by asking or as an example.")(init.init)
+app.command("check", short_help="Try every source: login, clock, rights, cost of a poll.")(check.check)
+app.command(
+    "run",
+    short_help="Record a load test, and say what limits it.",
+    context_settings={"ignore_unknown_options": False},
+)(run.run)
+app.add_typer(import_file.app, name="import", short_help="Add results of other tools to a recording.")
+app.command("watch", short_help="Follow a load test that is under way.")(watch.watch)
+app.command("diagnose", short_help="Say where the bottleneck of a recording is.")(diagnose.diagnose)
+app.command("report", short_help="Write the report of a recording.")(report.report)
+app.command("topology", short_help="Show the I/O paths, and what could not be joined.")(topology.topology)
+app.command("redact", short_help="Copy a recording without names and addresses.")(redact.redact)
+app.command("whatif", short_help="Predict a run with another configuration.")(whatif.whatif)
+app.command("compare", short_help="Say what changed between two runs or more.")(compare.compare)
+app.command("sweep", short_help="Run a matrix of loads, and find the knee.")(sweep.sweep)
+app.command("demo", short_help="Run a load test against a simulated SAN, and report.")(demo.demo)
 app.add_typer(rules.app, name="rules")
 app.add_typer(collectors.app, name="collectors")
 app.add_typer(lab.app, name="lab")
@@ -57,7 +61,8 @@ def main() -> None:
     try:
         app()
     except SanpathError as error:
-        print(f"sanpath: {error}", file=sys.stderr)
+        for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
+            print(f"sanpath: {mistake}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)

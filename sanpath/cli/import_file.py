@@ -28,7 +28,7 @@ class _FileFirst(TyperGroup):
 app = typer.Typer(
     cls=_FileFirst,
     no_args_is_help=True,
-    help="Put what others have measured into a recording: result files, or what a Prometheus server has collected.",
+    help="Add results of other tools to a recording: result files, or a time range of a Prometheus server.",
 )
 
 

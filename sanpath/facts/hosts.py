@@ -17,7 +17,7 @@ _BUSY = 0.1
 def host_loads(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[LoadFacts]:
     """One entry a host, step and direction with I/O: the sum over its block devices, each I/O counted once.
 
-    `roots` is the host; how many I/Os it was told to keep in flight is not known.
+    `roots` is the host; its configured queue depth is not known.
     """
     by_host: dict[tuple[str, str], list[StepSamples]] = {}
     for sample, host in _topmost(topology, samples):

@@ -63,6 +63,11 @@ class Fix(_Part):
     """One way to mend it. sanpath prints it and never applies it."""
 
     platform: Text = Field(description="what it is for, e.g. ESXi, Linux, Cisco MDS; any")
+    action: Text | None = Field(
+        default=None,
+        description="what it does in a few words; remedies with the same action are one step of the plan, each a "
+        "variant for its platform",
+    )
     commands: tuple[Text, ...] = Field(
         description="what to type, <name> standing for a fact of the entity; empty when there is nothing to type"
     )

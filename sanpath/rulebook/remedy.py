@@ -26,6 +26,15 @@ _KINDS = {"switch_make": "any switch", "platform": "any host"}
 """Facts that tell on what a command line is typed, and what a remedy is for where they are not known."""
 
 
+class Remedy(Fix):
+    """A remedy told for several makes, since the make is not known: without a command line of its own.
+
+    `variants`: the remedy of each make, to be chosen by a person.
+    """
+
+    variants: tuple[Fix, ...] = ()
+
+
 def check(commands: Iterable[str], names: Collection[str]) -> None:
     """Raise ValueError for a placeholder that no fact can fill."""
     for command in commands:
@@ -51,27 +60,39 @@ def fitting(
         # With its placeholders: then it is one step of the plan for all the ports that it is for.
         words = _in_words(fix, _KINDS[unknown])
         if found and _same_action(found[-1], words):
-            found[-1] = found[-1].model_copy(update={"scope": f"{found[-1].scope} {words.scope}"})
+            found[-1] = _with(found[-1], words)
         else:
             found.append(words)
     return tuple(found)
 
 
-def _in_words(fix: Fix, kind: str) -> Fix:
+def _in_words(fix: Fix, kind: str) -> Remedy:
     """The remedy without commands of its own: what is typed on that make is in the words of its scope."""
     make, _, when = fix.platform.partition(", ")
     typed = f" ({'; '.join(fix.commands)})" if fix.commands else ""
-    return fix.model_copy(
-        update={
+    return Remedy.model_validate(
+        {
+            **dict(fix),
             "platform": f"{kind}, {when}" if when else kind,
             "commands": (),
             "scope": f"On {make}: {fix.scope.rstrip('.')}{typed}.",
+            "variants": (fix,),
         }
     )
 
 
-def _same_action(one: Fix, other: Fix) -> bool:
+def _with(one: Fix, other: Remedy) -> Fix:
+    """Two that are one."""
+    known = one.variants if isinstance(one, Remedy) else ()
+    return one.model_copy(update={"scope": f"{one.scope} {other.scope}", "variants": (*known, *other.variants)})
+
+
+def _same_action(one: Fix, other: Remedy) -> bool:
     """Whether two remedies without commands of their own are one, told for several makes."""
+    if not isinstance(one, Remedy):
+        return False
+    if one.action is not None and one.action == other.action:
+        return (one.disruption, one.relieves) == (other.disruption, other.relieves)
     return (one.platform, one.commands, one.disruption, one.reads_only, one.relieves) == (
         other.platform,
         (),

@@ -227,7 +227,7 @@ def _where(before: Diagnosis, after: Diagnosis) -> str:
 
 def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outcome: Outcome | None) -> str:
     if not pairs or outcome is None:
-        return "No step of one run has as many I/Os of the same size in flight as a step of the other."
+        return "No step of one run has as many outstanding I/Os of the same size as a step of the other."
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
     moved = f" to {_where(before, after)}" if outcome == "MOVED" else ""

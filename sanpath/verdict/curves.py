@@ -1,4 +1,4 @@
-"""Throughput over I/Os in flight, one curve a direction, block size and group of loads: does it still rise, is it a
+"""Throughput over outstanding I/Os, one curve a direction, block size and group of loads: does it still rise, is it a
 plateau, or does it collapse?
 
 A plateau is a property of X(N), never of a flat line over time. Throughput that falls while latency grows is no
@@ -72,7 +72,7 @@ def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     each = _distinct(loads)
     if len(each) < 2:
-        return "one_step", "one number in flight: whether more would bring more was not tried"
+        return "one_step", "one queue depth was tested: whether more outstanding I/Os bring more is not known"
     peak, last = max(each, key=lambda load: load.ops_per_second), each[-1]
     change = last.ops_per_second / peak.ops_per_second - 1
     if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:
@@ -83,16 +83,16 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         )
     fewer = [load for load in each if load.at_most_half(last)]
     if not fewer:
-        return "unknown", "no step has half as many in flight as another: the steps lie too close together"
+        return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
     gain = last.ops_per_second / before.ops_per_second - 1
     if abs(gain) <= max(FLAT, _chance(before, last)):
         calm = next(load for load in each if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
-            f"{count(last.in_flight_measured)} in flight: more buys only latency"
+            f"{count(last.in_flight_measured)} in flight: more outstanding I/Os add only latency"
         )
-    return "rising", f"{count(last.in_flight_measured)} in flight still give {gain:.0%} more than half as many"
+    return "rising", f"{count(last.in_flight_measured)} outstanding I/Os still give {gain:.0%} more than half as many"
 
 
 def _chance(first: LoadFacts, second: LoadFacts) -> float:
@@ -104,7 +104,7 @@ def _knee(each: Sequence[LoadFacts], shape: Shape) -> Knee:
     ops, spread = [load.ops_per_second for load in each], [load.throughput_spread for load in each]
     law = fitted(tried, ops, spread, shape == "retrograde")
     if law is None:
-        return Knee(None, None, f"too few steps: {len(each)} numbers in flight, a fit needs {FEWEST}", None)
+        return Knee(None, None, f"too few steps: {len(each)} queue depths, a fit needs {FEWEST}", None)
     low, high = law.knee
     if shape == "plateau" and high <= min(tried):
         return Knee(None, min(tried), "below the fewest tested", law)

@@ -87,10 +87,10 @@ def name_of(claim: Claim) -> str:
     if claim.entity is not None:
         return claim.entity
     return {
-        "concurrency_limited": "too little in flight",
+        "concurrency_limited": "too few outstanding I/Os",
         "demand_limited": "a load that asks for no more",
         "generator_limited": "the load generator",
-    }.get(claim.verdict, "something that nobody reads")
+    }.get(claim.verdict, "something not measured")
 
 
 def initiators(table: PlaceTable) -> list[str]:
@@ -131,7 +131,7 @@ def _steps(table: PlaceTable) -> Iterator[Proposal]:
     more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
     yield Proposal(
         "more_in_flight",
-        f"repeat it with {count(more)} I/Os in flight",
+        f"repeat it with {count(more)} outstanding I/Os",
         _MORE,
         0.1,
         lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
@@ -141,7 +141,7 @@ def _steps(table: PlaceTable) -> Iterator[Proposal]:
     if total >= 2:
         yield Proposal(
             "fewer_in_flight",
-            f"repeat it with {count(fewer)} I/Os in flight",
+            f"repeat it with {count(fewer)} outstanding I/Os",
             "the same throughput",
             0.15,
             lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
@@ -158,7 +158,7 @@ def _steps(table: PlaceTable) -> Iterator[Proposal]:
     )
     yield Proposal(
         "more_jobs",
-        "spread the same I/Os in flight over twice as many jobs",
+        "spread the same outstanding I/Os over twice as many jobs",
         _MORE,
         0.2,
         lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
@@ -185,7 +185,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
         yield Proposal(
             "read_switches",
-            "read the switch ports: sanpath init adds them",
+            "read the switch ports (sanpath init adds them)",
             "a full, waiting or damaged port",
             0.0,
             lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
@@ -202,7 +202,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         name = table.arrays[0] if table.arrays else "the array"
         yield Proposal(
             "read_array",
-            f"read {name}: sanpath init adds it",
+            f"read {name} (sanpath init adds it)",
             "time spent inside",
             0.0,
             lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
@@ -211,8 +211,8 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
     if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
         yield Proposal(
             "read_host",
-            "read the host: sanpath init adds it",
-            "time spent there, or a full queue,",
+            "read the host (sanpath init adds it)",
+            "time spent there, or a full queue",
             0.0,
             lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
         )
@@ -233,7 +233,7 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
             )
     yield Proposal(
         "quiet_neighbours",
-        "repeat it while the others on these ports and volumes are quiet",
+        "repeat it while other hosts on these ports and volumes are quiet",
         _MORE,
         0.4,
         lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,

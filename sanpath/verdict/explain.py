@@ -79,7 +79,7 @@ def _bottleneck_headline(
         where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
         said += f"; in the {other.load.direction} direction {where} is full as well"
     if rows and (others := others_share(rows[0])) > MOSTLY_OTHERS:
-        return f"{said}; {percent(others)} of its bytes are not the test's: others fill it; {law}."
+        return f"{said}; {percent(others)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (others := others_share(rows[0])) > SHARED:
         left = bottleneck.ceiling_bytes_per_second
         said += f"; {percent(others)} of its bytes are not the test's"

@@ -124,7 +124,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     gain = None
     if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second
-        gain = f"at most {iops(high)} with all coincident links relieved; the rest was seen to bear {iops(low)}"
+        gain = f"up to {iops(high)} with every saturated element relieved; the rest has carried {iops(low)}"
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
@@ -133,7 +133,7 @@ def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
     if limits:
         return "it limits this run"
     if relieved is not None:
-        return f"mending it relieves what limits this run, {_short(relieved)}: a path beside it is idle"
+        return f"fixing it relieves the limit of this run, {_short(relieved)}: a path beside it is idle"
     if verdict.kind == "cannot_tell":
         return "whether it limits this run cannot be told"
     what = verdict.bottlenecks[0].entity if verdict.bottlenecks else None

@@ -13,6 +13,7 @@ from typing import Literal
 from sanpath.rulebook.accepted import Accepted
 from sanpath.rulebook.model import Disruption, Finding, PolicyName
 from sanpath.rulebook.site import ChangedLimit
+from sanpath.verdict.summary import Summary
 
 SCHEMA = "sanpath.diagnosis/1"
 
@@ -283,7 +284,9 @@ class Experiment:
         """As a sentence: what to do, and what speaks for the suspect that it would raise most."""
         command = f" ({self.command})" if self.command is not None else ""
         raised = max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
-        return f"{self.text}{command}: {self.watch} speaks for {raised.name}"
+        if raised.verdict == "cannot_tell":
+            return f"{self.text}{command}; {self.watch} would explain it"
+        return f"{self.text}{command}; {self.watch} would point to {raised.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,13 +461,29 @@ class Resolved:
     entity: str
 
 
+Risk = Literal["low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVariant:
+    """How a step of the plan is done on one platform."""
+
+    platform: str
+    commands: Sequence[str]
+    scope: str
+    verify: str
+    undo: str
+
+
 @dataclass(frozen=True, slots=True)
 class PlanStep:
     """One step of the remediation plan; sanpath prints it and never runs it.
 
     `purpose`: it relieves what limits, makes the test worth believing, or removes a risk that does not limit now.
-    `after`: numbers of the steps that have to come before it. `gain_ops_per_second`: what the what-if predicts once
-    all that limits is relieved together; None: not worked out.
+    `action`: what it is in a few words; `risk`: what it can interrupt. `variants`: the same action on platforms of
+    which none, or several, were seen; its own `commands` are then empty. `relieves_idle_paths`: it brings idle paths
+    into use. `after`: numbers of the steps that have to come before it. `gain_ops_per_second`: what the what-if
+    predicts once all that limits is relieved together; None: not worked out.
     """
 
     number: int
@@ -479,6 +498,10 @@ class PlanStep:
     gain: str | None
     gain_ops_per_second: Interval | None
     after: Sequence[int]
+    action: str = ""
+    risk: Risk = "low"
+    relieves_idle_paths: bool = False
+    variants: Sequence[PlanVariant] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,4 +533,5 @@ class Diagnosis:
     plan: Sequence[PlanStep] = ()
     judging: Judging = field(default_factory=Judging)
     recorders: Sequence[RecorderAccount] = ()
+    summary: Summary = field(default_factory=lambda: Summary(""))
     schema: str = field(default=SCHEMA)

@@ -172,10 +172,10 @@ def _blind(facts: Facts) -> list[Unobserved]:
     found = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
         why = "no load generator was read: what its host counts is taken for the load"
-        found.append(Unobserved("the load", why, "how many I/Os it was told to keep in flight is not known"))
+        found.append(Unobserved("the load", why, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
         known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
-        why = "nobody counts the bytes of its links" if known else "no switch port is joined to the loaded path"
+        why = "the bytes of its links are not measured" if known else "no switch port is joined to the loaded path"
         only = "a link is named only where throughput stands still at what it carries"
         found.append(Unobserved("the fabric", why, only if known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
@@ -193,7 +193,7 @@ def _blind(facts: Facts) -> list[Unobserved]:
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
-    why = "nobody counts its bytes: neither of its ends was read"
+    why = "its bytes are not measured: neither end is read"
     found += [Unobserved(link, why, "it may be full") for link in unseen_between(facts, loads)]
     told = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not told:

@@ -90,6 +90,8 @@ def _read(facts: Facts, text: str) -> tuple[str, str, str]:
     setting = _ALSO.get(setting, setting)
     kind = entity.partition(":")[0]
     known = [name for name, (kinds, _) in SETTINGS.items() if kind in kinds]
+    if kind == "link":
+        raise UsageError(f"--set {text}: {_at_its_ports(facts, entity)}")
     if setting not in SETTINGS:
         near = get_close_matches(setting, known or list(SETTINGS), 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -104,6 +106,14 @@ def _read(facts: Facts, text: str) -> tuple[str, str, str]:
         kinds = " or ".join(SETTINGS[setting][0])
         raise UsageError(f"--set {text}: {setting} is a setting of a {kinds}, not of a {kind}")
     return entity, setting, value.strip()
+
+
+def _at_its_ports(facts: Facts, link: str) -> str:
+    """A link has no settings of its own."""
+    ports = [entity.id for kind in SETTINGS["speed"][0] for entity in facts.topology.of_kind(kind)]
+    its_own = [port for port in ports if port.partition(":")[2] in link.removeprefix("link:").split("--")]
+    example = next(iter(its_own or ports), "switch_port:sw1/fc1/7")
+    return f"the speed of a link is that of its ports: set {example}.speed=8GFC"
 
 
 def _set(
@@ -137,7 +147,14 @@ def _set(
     carries = {"queue_depth": ("device", "virtual_disk"), "controller_type": ("virtual_disk",)}.get(setting, ())
     if carries and not any(facts.tables[table].select(step=load.step, entity=entity) for table in carries):
         parts.slots.pop(entity, None)
-        return Wanted(entity, setting, now, value, False, "it was not seen to carry the test: nothing can be told")
+        return Wanted(
+            entity,
+            setting,
+            now,
+            value,
+            False,
+            "it does not carry the test, as far as measured: nothing can be predicted",
+        )
     return Wanted(entity, setting, now, value)
 
 
@@ -159,7 +176,7 @@ def _policy(
         raise UsageError(f"path_policy={value}: write one of {SETTINGS[setting][1]}{meant}")
     row = next(iter(facts.tables["multipath"].select(step=load.step, entity=entity)), None)
     if row is None or not facts.topology.related(entity, "member_of", "path"):
-        return Wanted(entity, setting, now, value, False, "which paths lead to it was not seen: nothing can be told")
+        return Wanted(entity, setting, now, value, False, "the paths to it are not known: nothing can be predicted")
     parts.policies[entity] = policy
     told = policy.switch_operations or number(row, "switch_operations")
     name = policy.name or row["policy"]

@@ -32,6 +32,11 @@ def percent(ratio: float) -> str:
     return f"{ratio:.1%}".replace("%", " %")
 
 
+def percent_rounded(ratio: float) -> str:
+    """98 %; 0.4 % below one percent."""
+    return f"{ratio:.0%}".replace("%", " %") if ratio >= 0.01 or ratio == 0 else percent(ratio)
+
+
 def count(number: float) -> str:
     """800; 31.8 when it is no whole number below a hundred."""
     return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"

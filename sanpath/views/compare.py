@@ -88,7 +88,7 @@ def _table(comparison: Comparison) -> Table:
     header = (
         "steps",
         "direction",
-        "in flight",
+        "outstanding",
         "IOPS before",
         "after",
         "change",

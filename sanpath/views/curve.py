@@ -1,4 +1,4 @@
-"""Throughput and latency over what is in flight: a table with a row a step and direction, and what bound it."""
+"""Throughput and latency over outstanding I/Os: a table with a row a step and direction, and what bound it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sanpath.verdict.units import bandwidth, count, duration, iops
 from sanpath.views import words
 from sanpath.views.markdown import safe
 
-TITLE = "Throughput and latency over what is in flight"
+TITLE = "Throughput and latency over outstanding I/Os"
 HEADER: Sequence[str] = ("step", "direction", "N", "IOPS", "payload", "mean", "p99", "bound by")
 
 
@@ -32,10 +32,10 @@ def knee(diagnosis: Diagnosis) -> str:
         if not judged:
             return "Knee: none was found, no step was judged."
         most = max(step.in_flight.configured or 0 for step in judged)
-        return f"Knee: none was found up to {count(most)} in flight."
+        return f"Knee: none was found up to {count(most)} outstanding I/Os."
     calm = ""
     if verdict.r0.seconds is not None and verdict.r0.from_step:
-        calm = f" ({duration(verdict.r0.seconds)} without a queue, told from step {verdict.r0.from_step})"
+        calm = f" ({duration(verdict.r0.seconds)} without a queue, from step {verdict.r0.from_step})"
     limits = ", ".join(words.short(b.entity) for b in verdict.bottlenecks)
     return words.printable(f"Knee{f' at {limits}' if limits else ''}: {said}{calm}.")
 

@@ -67,7 +67,7 @@ def _finding(suite: Element, finding: Finding, others: Sequence[Finding]) -> Non
     case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {where}")
     if finding.outcome == "unknown":
         missing = ", ".join(name for name, value in finding.evidence.items() if value is None)
-        _outcome(case, "skipped", f"not judged for want of facts: {missing}" if missing else "not judged")
+        _outcome(case, "skipped", f"not judged, its inputs were not measured: {missing}" if missing else "not judged")
     elif finding.severity == "info":
         SubElement(case, "system-out").text = words.printable(words.finding_text(finding, others))
     else:

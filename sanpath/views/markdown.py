@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.verdict.model import Diagnosis, LatencyBudget
 from sanpath.verdict.units import duration, percent
-from sanpath.views import words
+from sanpath.views import first_screen, words
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -16,42 +16,61 @@ def render(diagnosis: Diagnosis) -> str:
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
-    verdict = diagnosis.verdict
-    yield f"# {words.KINDS[verdict.kind].capitalize()}"
-    yield ""
-    yield f"**{safe(verdict.headline)}**"
-    yield ""
-    told = f", told from step {safe(verdict.from_step)}" if verdict.from_step else ""
-    yield f"Grade {verdict.grade}: {words.GRADES[verdict.grade]}{told}. Run of {diagnosis.run.start}."
-    because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
     step = words.deciding_step(diagnosis)
-    yield from _list("Because", because or (list(step.verdict.because) if step else []))
+    yield from _first_screen(diagnosis)
+    yield from _actions(diagnosis)
+    yield from _list("How sure", words.confidence_lines(diagnosis))
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         yield from _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
-    yield from _list("Knee", [*knee, *words.curve_texts(diagnosis)])
-    yield from _do_next(diagnosis)
+    yield from _list("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
     yield from _list("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
-    yield from _list("Suspects", words.suspect_lines(verdict))
-    yield from _list("What would decide", [verdict.decide_with] if verdict.decide_with else [])
+    yield from _findings(diagnosis)
+    yield from _list("Not measured", words.unmeasured_lines(diagnosis))
+    yield from _list("Evidence", words.evidence_lines(diagnosis))
+    yield from _list("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     yield from _title("Steps")
     yield from _table(words.STEP_HEADER, [row for s in diagnosis.steps for row in words.step_cells(s)])
     if rows := words.element_cells(diagnosis):
-        yield from _title("Links in that step")
+        yield from _title("Links in the step of the verdict")
         yield from _table(words.ELEMENT_HEADER, rows)
-    yield from _list("Not valid for", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
-    yield from _findings(diagnosis)
-    yield from _list("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
-    yield from _list("Not seen", [f"{u.what}: {u.why} - {u.consequence}" for u in diagnosis.unobserved])
-    yield from _list("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    yield from _list("What would overturn this", words.overturn_texts(verdict))
-    yield from _list("How the rules judged", words.judging_lines(diagnosis))
+    yield from _list("Limits of the test", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
+    yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
+    yield from _list("Settings of the rules", words.judging_lines(diagnosis))
     yield from _recorders(diagnosis)
     yield from _sources(diagnosis)
 
 
+def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
+    found = diagnosis.summary
+    yield f"# {safe(found.verdict)}"
+    yield ""
+    kind = words.TITLES[diagnosis.verdict.kind]
+    yield f"{kind}. {first_screen.confidence(diagnosis)}. Run of {diagnosis.run.start}."
+    for line in (found.consequence, found.acquittal):
+        if line is not None:
+            yield ""
+            yield safe(line)
+    if found.path:
+        yield ""
+        yield "".join(
+            f"{before}{f'**{safe(first_screen.label(e))}**' if e.role else safe(first_screen.label(e))}"
+            for before, e in first_screen.path(diagnosis)
+        )
+    if (beside := first_screen.off_path_text(diagnosis)) is not None:
+        yield ""
+        yield safe(beside)
+    yield ""
+    step = first_screen.first_step(diagnosis)
+    told = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""
+    yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{told}"
+    if found.gain is not None:
+        yield ""
+        yield f"Expected: {safe(found.gain)}."
+
+
 def _budget(budget: LatencyBudget) -> Iterator[str]:
-    yield from _title(f"Where {duration(budget.total_seconds)} go ({budget.direction}, step {budget.step})")
+    yield from _title(f"Where the {duration(budget.total_seconds)} go ({budget.direction}, step {budget.step})")
     total = budget.total_seconds
     rows = [
         [
@@ -63,37 +82,36 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
         for p in budget.parts
     ]
     rest = words.middle(budget.unexplained_seconds)
-    rows.append(["rest", duration(rest), percent(rest / total), "not explained by any source"])
+    rows.append(["unexplained", duration(rest), percent(rest / total), "in no measured part"])
     yield from _table(("layer", "time", "share", "what"), rows)
 
 
-def _do_next(diagnosis: Diagnosis) -> Iterator[str]:
+def _actions(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.plan:
-        yield from _title("Do next")
+        yield from _title("Actions")
     for step in diagnosis.plan:
-        said = f"{words.plan_text(step)} {step.scope}"
-        yield f"{step.number}. {safe(step.platform)} ({words.DISRUPTION[step.disruption]}). {safe(said)}"
-        yield ""
-        if step.commands:
-            yield "   ```"
-            yield from (f"   {words.printable(command)}" for command in step.commands)
-            yield "   ```"
-        yield f"   Verify: {safe(step.verify)} Undo: {safe(step.undo)}"
+        yield f"{step.number}. **{safe(step.action)}** ({', '.join(first_screen.badges(step))}). "
+        yield f"   {safe(words.plan_text(step))}"
+        for variant in words.variants(step):
+            yield ""
+            yield f"   {safe(variant.platform)}: {safe(variant.scope)}"
+            yield ""
+            if variant.commands:
+                yield "   ```"
+                yield from (f"   {words.printable(command)}" for command in variant.commands)
+                yield "   ```"
+            yield f"   Verify: {safe(variant.verify)} Undo: {safe(variant.undo)}"
         yield ""
 
 
 def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     found = words.hits(diagnosis)
     if found:
-        yield from _title("Findings")
+        yield from _title("What else is wrong")
     for finding, others in words.grouped(found):
         said = safe(words.finding_text(finding, others))
         yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {said}"
         yield f"  {safe(finding.why)}"
-    unknown = words.not_judged(diagnosis)
-    if unknown:
-        yield ""
-        yield f"Not judged for want of facts, {len(unknown)} times: {', '.join(sorted({f.rule for f in unknown}))}."
 
 
 def _recorders(diagnosis: Diagnosis) -> Iterator[str]:

@@ -32,13 +32,13 @@ def as_text(found: SideBySide, width: int | None = None) -> str:
             Text(printable(f"{letter}  {system.name}: {plain(system.kind)}{f': {limits}' if limits else ''}"))
         )
     if found.rows:
-        table = Table("direction", "block", "in flight", *letters, box=None, padding=(0, 2, 0, 0))
+        table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in found.rows:
             size = "?" if row.operation_bytes is None else f"{row.operation_bytes / 1024:g} KiB"
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         console.print(table)
     else:
-        console.print(Text("No two of them were tested with as many I/Os of the same size in flight."))
+        console.print(Text("No two of them were tested with as many outstanding I/Os of the same size."))
     for told in found.same_latency:
         console.print(Text(f"at the same latency: {latency_text(told, letters)}"))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""

@@ -1,8 +1,9 @@
-"""The report for a terminal: verdict first, then why, what to do, and what could not be seen."""
+"""The report for a terminal: the first screen, then the rest in the order in which people ask."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from sanpath.verdict.model import Diagnosis, LatencyBudget
 from sanpath.verdict.units import duration
-from sanpath.views import words
+from sanpath.views import first_screen, words
 
 _BAR = 24
 
@@ -25,39 +26,59 @@ def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False)
 
 
 def _report(diagnosis: Diagnosis) -> RenderableType:
-    verdict = diagnosis.verdict
-    title = f"{words.KINDS[verdict.kind]}   grade {verdict.grade}: {words.GRADES[verdict.grade]}"
-    parts: list[RenderableType] = [
-        Text(title, style="bold red" if verdict.kind == "bottleneck" else "bold"),
-        Text(words.printable(verdict.headline)),
-    ]
-    if verdict.from_step:
-        parts.append(Text(f"Told from step {words.printable(verdict.from_step)}: {words.TOLD_FROM}.", "dim"))
-    because = [f"{words.short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
+    """The first screen, then the rest in the order in which people ask."""
     step = words.deciding_step(diagnosis)
-    parts += _section("Because", because or (list(step.verdict.because) if step else []))
-    if step is not None:
-        for budget in words.budgets_of(diagnosis, step.name):
-            parts += _budget(budget)
+    parts: list[RenderableType] = list(_first_screen(diagnosis))
+    parts += _actions(diagnosis)
+    parts += _section("How sure", words.confidence_lines(diagnosis))
+    for budget in words.budgets_of(diagnosis, step.name) if step is not None else ():
+        parts += _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
-    parts += _section("Knee", [*knee, *words.curve_texts(diagnosis)])
-    parts += _do_next(diagnosis)
+    parts += _section("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
     parts += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
-    parts += _section("Suspects", words.suspect_lines(verdict))
-    if verdict.decide_with:
-        parts += _section("What would decide", [verdict.decide_with])
+    parts += _section("What else is wrong", words.finding_lines(diagnosis))
+    parts += _section("Not measured", words.unmeasured_lines(diagnosis))
+    parts += _section("Evidence", words.evidence_lines(diagnosis))
+    parts += _section("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     parts += _steps(diagnosis)
     parts += _links(diagnosis)
-    parts += _findings(diagnosis)
-    parts += _section("Cleared", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
-    unseen = [f"{words.printable(u.what)}: {words.printable(u.why)} - {u.consequence}" for u in diagnosis.unobserved]
-    parts += _section("Not seen", unseen)
-    parts += _section("Marked", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    parts += _section("What would overturn this", words.overturn_texts(verdict))
-    parts += _section("How the rules judged", words.judging_lines(diagnosis))
+    parts += _section("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
+    parts += _section("Settings of the rules", words.judging_lines(diagnosis))
     parts += _sources(diagnosis)
     parts += _recorders(diagnosis)
     return Group(*parts)
+
+
+def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    verdict, found = diagnosis.verdict, diagnosis.summary
+    alarm = verdict.kind in ("bottleneck", "configured_cap")
+    title = f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}"
+    yield Text(title, style="dim")
+    yield Text(words.printable(found.verdict), style="bold red" if alarm else "bold")
+    for line in (found.consequence, found.acquittal):
+        if line is not None:
+            yield Text(words.printable(line))
+    if found.path:
+        path = Text("\n")
+        for before, element in first_screen.path(diagnosis):
+            path.append(before, "dim")
+            path.append(first_screen.label(element), _ROLES.get(element.role))
+        yield path
+    if (beside := first_screen.off_path_text(diagnosis)) is not None:
+        yield Text(beside, style="bold red")
+    yield Text(f"\nFirst action: {words.printable(first_screen.action_text(diagnosis))}", style="bold")
+    if (step := first_screen.first_step(diagnosis)) is not None:
+        yield Text(f"  {', '.join(first_screen.badges(step))}; {words.printable(step.platform)}", style="dim")
+        yield from _commands(step.commands)
+    if found.gain is not None:
+        yield Text(words.printable(f"  Expected: {found.gain}"))
+
+
+_ROLES = {"limits": "bold red", "waits": "yellow", None: ""}
+
+
+def _commands(commands: Sequence[str]) -> list[RenderableType]:
+    return [Padding(Text(f"$ {words.printable(command)}", style="bold"), (0, 0, 0, 4)) for command in commands]
 
 
 def _section(title: str, lines: list[str]) -> list[RenderableType]:
@@ -83,23 +104,26 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     rest = words.middle(budget.unexplained_seconds)
     shown = words.bar(abs(rest) / total, _BAR)
     table.add_row(
-        Text("  rest"), Text(duration(rest), justify="right"), Text(shown), Text("not explained by any source")
+        Text("  unexplained"), Text(duration(rest), justify="right"), Text(shown), Text("in no measured part")
     )
-    title = f"\nWhere {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
+    title = f"\nWhere the {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
     return [Text(title, style="bold"), table]
 
 
-def _do_next(diagnosis: Diagnosis) -> list[RenderableType]:
+def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
     if not diagnosis.plan:
         return []
-    lines: list[RenderableType] = [Text("\nDo next", style="bold")]
+    lines: list[RenderableType] = [Text("\nActions", style="bold")]
     for step in diagnosis.plan:
-        platform = words.printable(step.platform)
-        lines.append(Text(f"  {step.number} {platform} ({words.DISRUPTION[step.disruption]})"))
-        commands = [Text(f"$ {words.printable(command)}", style="bold") for command in step.commands]
-        lines += [Padding(command, (0, 0, 0, 6)) for command in commands]
-        why = words.printable(f"{words.plan_text(step)} {step.scope}")
-        lines.append(Padding(Text(why, style="dim"), (0, 0, 0, 4)))
+        title = f"  {step.number} {step.action} ({', '.join(first_screen.badges(step))})"
+        lines.append(Text(words.printable(title)))
+        lines.append(Padding(Text(words.printable(words.plan_text(step)), style="dim"), (0, 0, 0, 4)))
+        for variant in words.variants(step):
+            what = f"{variant.platform}: {variant.scope}"
+            lines.append(Padding(Text(words.printable(what), style="dim"), (0, 0, 0, 4)))
+            # Those of the first action stand on the first screen.
+            if step.variants or step.number != diagnosis.summary.plan_step:
+                lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
     return lines
 
 
@@ -111,7 +135,7 @@ def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
         for row in words.step_cells(step):
             table.add_row(*(Text(cell) for cell in row))
     notes = [f"{words.printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
-    return [Text("\nSteps", style="bold"), table, *_section("Not valid for", notes)]
+    return [Text("\nSteps", style="bold"), table, *_section("Limits of the test", notes)]
 
 
 def _links(diagnosis: Diagnosis) -> list[RenderableType]:
@@ -123,18 +147,7 @@ def _links(diagnosis: Diagnosis) -> list[RenderableType]:
         column.justify = "right"
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    return [Text("\nLinks in that step", style="bold"), table]
-
-
-def _findings(diagnosis: Diagnosis) -> list[RenderableType]:
-    lines = []
-    for finding, others in words.grouped(words.hits(diagnosis)):
-        lines.append(f"{finding.role.upper()} {finding.rule}: {words.finding_text(finding, others)}")
-    unknown = sorted({f.rule for f in words.not_judged(diagnosis)})
-    if unknown:
-        number = len(words.not_judged(diagnosis))
-        lines.append(f"not judged for want of facts, {number} times: {', '.join(unknown)}")
-    return _section("Findings", lines)
+    return [Text("\nLinks in the step of the verdict", style="bold"), table]
 
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:

@@ -74,7 +74,17 @@ def _setting(wanted: Wanted) -> str:
 
 
 def _table(steps: list[Prediction]) -> Table:
-    header = ("step", "direction", "in flight", "IOPS now", "latency", "held by", "then likely", "latency", "held by")
+    header = (
+        "step",
+        "direction",
+        "outstanding",
+        "IOPS now",
+        "latency",
+        "held by",
+        "then likely",
+        "latency",
+        "held by",
+    )
     table = Table(*header, box=None, padding=(0, 1, 0, 0))
     for column in (*table.columns[2:5], *table.columns[6:8]):
         column.justify = "right"

@@ -12,23 +12,26 @@ from sanpath.verdict.model import (
     ElementUse,
     LatencyBudget,
     PlanStep,
+    PlanVariant,
     RecorderAccount,
     SourceAccount,
     StepResult,
     Suspect,
     Verdict,
 )
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.verdict.names import noun as noun
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 
-KINDS = {
-    "bottleneck": "BOTTLENECK",
-    "concurrency_limited": "TOO LITTLE IN FLIGHT",
-    "demand_limited": "THE LOAD ASKS FOR NO MORE",
-    "generator_limited": "THE LOAD GENERATOR IS THE LIMIT",
-    "configured_cap": "A CONFIGURED LIMIT",
-    "healthy": "HEALTHY",
-    "cannot_tell": "CANNOT TELL",
+TITLES = {
+    "bottleneck": "Bottleneck",
+    "concurrency_limited": "Too few outstanding I/Os",
+    "demand_limited": "The load asks for no more",
+    "generator_limited": "Load generator",
+    "configured_cap": "Configured limit",
+    "healthy": "Healthy",
+    "cannot_tell": "Cannot tell",
 }
+KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 
 LAYERS = {
     "load": "load",
@@ -45,12 +48,12 @@ CLOCKS = {
     "load_edges": "by the load's edges",
 }
 
-TOLD_FROM = "the highest throughput, and among equals the most in flight"
+FROM_STEP = "the step with the highest throughput; of equals, the one with most outstanding I/Os"
 
 GRADES = {
     "A": "at least 97 of 100 such verdicts are right",
     "B": "at least 85 of 100 such verdicts are right",
-    "C": "the most probable of several suspects",
+    "C": "the most likely of several explanations",
 }
 """What the probability of a verdict is at least: sanpath/verdict/judgement.py."""
 
@@ -63,13 +66,17 @@ def suspect_lines(verdict: Verdict) -> list[str]:
     listed = [suspect for suspect in verdict.suspects if suspect.probability >= _MENTIONED]
     if len(listed) < 2:
         return []
-    return [f"{suspect.probability:.0%} {_suspect(suspect)}" for suspect in listed]
+    return [f"{percent_rounded(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _suspect(suspect: Suspect) -> str:
-    name = KINDS[suspect.verdict].lower() if suspect.entity is None else short(suspect.entity)
+    name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else short(suspect.entity)
     if suspect.kind == "unseen":
-        name = "something that nobody reads"
+        name = "something not measured"
     kind = f" ({suspect.kind.replace('_', ' ')})" if suspect.entity is not None else ""
     because = f": {suspect.because[0]}" if suspect.because else ""
     return f"{name}{kind}{because}"
@@ -77,9 +84,9 @@ def _suspect(suspect: Suspect) -> str:
 
 DISRUPTION = {
     "none": "no outage",
-    "path": "one path bounces",
-    "vm": "the VM is off or restarts",
-    "host": "the host restarts",
+    "path": "one path drops",
+    "vm": "VM restart",
+    "host": "host restart",
     "outage": "outage or purchase",
 }
 
@@ -123,7 +130,7 @@ def middle(interval: tuple[float, float]) -> float:
 
 def part_text(part: BudgetPart) -> str:
     """What a part of the budget is, and what it is booked to."""
-    booked = f"; held there by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
+    booked = f"; caused by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
     return f"{printable(part.what)}{booked}"
 
 
@@ -138,9 +145,9 @@ def not_judged(diagnosis: Diagnosis) -> list[Finding]:
 
 
 PURPOSES = {
-    "limit": "It relieves what limits",
-    "test": "It makes the test worth believing",
-    "risk": "A risk that does not limit this run",
+    "limit": "Relieves the limit",
+    "test": "Makes the test valid",
+    "risk": "Removes a risk; it does not limit this run",
 }
 
 
@@ -149,10 +156,66 @@ def plan_text(step: PlanStep) -> str:
     resolves = ", ".join(dict.fromkeys(resolved.rule for resolved in step.resolves))
     said = f"{PURPOSES[step.purpose]}: {resolves}."
     if step.gain_ops_per_second:
-        said += f" Together with all that limits: up to {iops(step.gain_ops_per_second[1])}."
+        said += f" With every saturated element relieved: up to {iops(step.gain_ops_per_second[1])}."
     if step.after:
         said += f" After step {' and '.join(str(number) for number in step.after)}."
     return said
+
+
+def variants(step: PlanStep) -> Sequence[PlanVariant]:
+    """How it is done on each platform; where there is one, the step itself."""
+    own = PlanVariant(step.platform, step.commands, step.scope, step.verify, step.undo)
+    return step.variants or (own,)
+
+
+def confidence_lines(diagnosis: Diagnosis) -> list[str]:
+    """How sure the verdict is, what else it may be, and what would change it."""
+    verdict = diagnosis.verdict
+    lines = [f"confidence {verdict.grade}: {GRADES[verdict.grade]}"]
+    if verdict.from_step:
+        lines.append(f"from step {printable(verdict.from_step)}: {FROM_STEP}")
+    lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
+    if verdict.decide_with:
+        lines.append(f"to be surer: {verdict.decide_with}")
+    return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
+
+
+def evidence_lines(diagnosis: Diagnosis) -> list[str]:
+    """What the verdict is based on."""
+    verdict, step = diagnosis.verdict, deciding_step(diagnosis)
+    because = [f"{short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
+    return because or (list(step.verdict.because) if step else [])
+
+
+def finding_lines(diagnosis: Diagnosis) -> list[str]:
+    """Findings that hold, one line a rule."""
+    return [
+        f"{finding.role.upper()} {finding.rule}: {finding_text(finding, others)}"
+        for finding, others in grouped(hits(diagnosis))
+    ]
+
+
+def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
+    """What was not measured, and the rules that could not be judged without it."""
+    without = [u for u in diagnosis.unobserved if _NO_FACTS in u.what]
+    lines = [
+        f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
+        for u in diagnosis.unobserved
+        if u not in without
+    ]
+    if without:
+        kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in without)
+        rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in without)
+        lines.append(f"no source measures: {kinds}; not judged without them: {rules}")
+    unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
+    if unknown:
+        rules = "1 rule was" if len(unknown) == 1 else f"{len(unknown)} rules were"
+        lines.append(f"{rules} not judged, their inputs were not measured: {', '.join(unknown)}")
+    return lines
+
+
+_NO_FACTS = "facts of any "
+"""What has these words is a kind of things that no source tells anything about: sanpath/verdict/findings.py."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:
@@ -184,9 +247,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     fast, slow = following.predicted_latency_seconds
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
-        f"with the bottleneck and all coincident links relieved, {limit} limits next: "
-        f"at most {iops(high)} and at best {duration(fast)} at the same number in flight. "
-        f"The rest of the path was seen to bear {iops(low)} ({duration(slow)}); beyond it is untested"
+        f"with every saturated element relieved, {limit} limits next: up to {iops(high)}, down to {duration(fast)} "
+        f"at the same queue depth. The rest of the path has carried {iops(low)} ({duration(slow)}); more is untested"
     )
 
 
@@ -199,10 +261,10 @@ def knee_text(diagnosis: Diagnosis) -> str | None:
     """From how many I/Os in flight on more load buys only latency. None: no bottleneck."""
     verdict = diagnosis.verdict
     if verdict.knee_in_flight is not None:
-        return f"{count(verdict.knee_in_flight)} in flight fill it; more buys only latency"
+        return f"{count(verdict.knee_in_flight)} outstanding I/Os saturate it; more add only latency"
     if verdict.knee_below is not None:
         fewest = count(verdict.knee_below)
-        return f"below {fewest} in flight, the fewest tested; the latency without a queue is not known"
+        return f"saturated below {fewest} outstanding I/Os, the fewest tested; unloaded latency not measured"
     return None
 
 
@@ -245,7 +307,7 @@ def step_cells(step: StepResult) -> list[list[str]]:
     return rows or [[printable(step.name), *["-"] * 6, f"{plain(step.verdict.kind)} {step.verdict.grade}"]]
 
 
-STEP_HEADER: Sequence[str] = ("step", "direction", "in flight", "IOPS", "payload", "latency", "N/X", "verdict")
+STEP_HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "N/X", "verdict")
 
 
 def cleared_text(cleared: Cleared) -> str:
@@ -278,7 +340,7 @@ def share_text(seconds: float, total: float) -> str:
     return f"{duration(seconds)}, {percent(seconds / total)}"
 
 
-ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "busy", "counted", "share", "others")
+ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "utilisation", "counted", "share", "other hosts")
 
 
 def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
@@ -317,11 +379,18 @@ def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
 
 
 def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
-    """One finding in a sentence, with the other elements it holds for."""
-    also = f" The same holds for {', '.join(short(other.entity) for other in others)}." if others else ""
+    """One finding in a sentence, with the other elements that have it, and how many they are."""
+    more = len(others)
+    named = ", ".join(short(other.entity) for other in others[:_NAMED])
+    rest = f" and {more - _NAMED} more" if more > _NAMED else ""
+    also = f" Also on {named}{rest} ({more + 1} in all)." if others else ""
     here = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
-    gain = f" Mending it: {finding.gain}." if finding.gain else ""
+    gain = f" Fixing it: {finding.gain}." if finding.gain else ""
     return f"{printable(finding.summary)}.{also}{printable(here)}{gain}"
+
+
+_NAMED = 3
+"""Elements of one finding that are named; a fabric has hundreds."""
 
 
 def recorder(who: RecorderAccount) -> tuple[str, ...]:

@@ -130,3 +130,11 @@ def test_a_time_that_cannot_be_kept_is_one_line_and_records_nothing(tmp_path: Pa
     assert "'24' is no time: write minutes, hours or days as 90m, 24h or 7d" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "r.sanpath").exists()
+
+
+def test_every_summary_of_the_help_is_whole(tmp_path: Path) -> None:
+    done = sanpath("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    listed = done.stdout.partition("Commands:")[2]
+    assert "whatif" in listed
+    assert "..." not in listed

@@ -44,7 +44,13 @@ MISTAKES = {
         "sources:\n- name: sw1\n",
         2,
         "sources.0.collector",
-        ["no collector is called None", "snmp_switch"],
+        ["is required", "snmp_switch"],
+    ),
+    "a misspelt collector": (
+        SWITCH.replace("collector:", "colector:"),
+        3,
+        "sources.0.colector",
+        ["unknown key; did you mean collector?"],
     ),
     "a collector of loads": ("sources:\n- {name: f, collector: fio}\n", 2, "sources.0.collector", ["sanpath run --"]),
     "unknown key": (
@@ -210,3 +216,26 @@ def test_aliases_of_aliases_are_not_walked_through(tmp_path: Path) -> None:
     (tmp_path / "sanpath.yaml").write_text(f"l0: &l0 [1]\n{levels}")
     with pytest.raises(ConfigError, match=r"write out what \*aliases repeat"):
         read_document(tmp_path / "sanpath.yaml")
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    """A file is mended in one go, and not in as many as it has mistakes."""
+    bad = SWITCH.replace("collector:", "colector:") + "  every_seconds: often\n"
+    bad += "- {name: fa1, collector: flasharay, host: x}\n"
+    bad += "- {name: sw2, collector: snmp_switch, hots: x, community: plain, every_seconds: 0}\n"
+    bad += "topologi: {}\nrecording: {kep: 24h}\n"
+    (tmp_path / "sanpath.yaml").write_text(bad, encoding="utf-8")
+    done = sanpath("check", "--config", "sanpath.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    told = done.stderr.splitlines()
+    for words in (
+        "sanpath.yaml:3: sources.0.colector: unknown key; did you mean collector?",
+        "sanpath.yaml:7: sources.1.collector: no collector is called 'flasharay'; did you mean flasharray?",
+        "sanpath.yaml:8: sources.2.hots: unknown key",
+        "sanpath.yaml:8: sources.2.every_seconds",
+        "sanpath.yaml:8: sources.2.community",
+        "sanpath.yaml:9: topologi: unknown key; did you mean topology?",
+        "sanpath.yaml:10: recording.kep: unknown key; did you mean keep?",
+    ):
+        assert [line for line in told if line.startswith(f"sanpath: {words}")], words
+    assert "plain" not in done.stderr, "a secret is never repeated"

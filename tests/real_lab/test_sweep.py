@@ -97,7 +97,7 @@ def test_beyond_the_knee_more_in_flight_buys_only_latency(swept: tuple[dict[str,
 
 
 def test_the_report_ends_with_the_curve_and_the_knee(swept: tuple[dict[str, Any], str]) -> None:
-    curve = swept[1].partition("## Throughput and latency over what is in flight")[2]
+    curve = swept[1].partition("## Throughput and latency over outstanding I/Os")[2]
     rows = [line for line in curve.splitlines() if line.startswith("| 16 KiB")]
     assert len(rows) == len(IN_FLIGHT)
     assert "concurrency limited" in rows[0]

@@ -106,7 +106,7 @@ def marks(folder: Path, name: str) -> list[dict[str, Any]]:
 def test_steps_run_in_order_and_the_curve_follows_the_report(tmp_path: Path, plan: Plan) -> None:
     done = swept(tmp_path, plan)
     assert done.returncode == 0, done.stderr
-    curve = done.stdout.partition("Throughput and latency over what is in flight\n")[2].splitlines()
+    curve = done.stdout.partition("Throughput and latency over outstanding I/Os\n")[2].splitlines()
     assert [line[:32].strip() for line in curve[1:3]] == [
         "4 KiB random read, 1 in flight",
         "4 KiB random read, 2 in flight",

@@ -43,7 +43,7 @@ def test_a_transfer_of_a_hundred_times_the_wire_is_somebody_s_wait(tmp_path: Pat
     beyond = next(p for p in budget.parts if p.what.startswith("transfer beyond what the wire needs"))
     assert (beyond.layer, beyond.limited_by) == ("fabric", None)
     assert beyond.seconds[0] == pytest.approx(0.0047 - 67540 / 1700e6, rel=1e-3)
-    assert "What would decide" in text.render(found, 100)
+    assert "to be surer" in text.render(found, 100)
 
 
 def test_a_transfer_of_four_times_the_wire_is_none(tmp_path: Path) -> None:

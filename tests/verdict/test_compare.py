@@ -124,7 +124,9 @@ def test_steps_without_a_peer_are_named_and_the_others_compared(before: Diagnosi
 def test_nothing_in_common_is_said_and_not_judged(before: Diagnosis, tmp_path: Path) -> None:
     found = compare(before, swept(tmp_path, in_flight=(16,)))
     assert (found.outcome, found.pairs) == (None, ())
-    assert found.headline == "No step of one run has as many I/Os of the same size in flight as a step of the other."
+    assert (
+        found.headline == "No step of one run has as many outstanding I/Os of the same size as a step of the other."
+    )
     assert set(found.unmatched) == {"q64 (before)", "q256 (before)", "q16 (after)"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -13,7 +14,7 @@ from sanpath.diagnose import diagnose
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
 from sanpath.rulebook.site import Site, Suppression
-from sanpath.verdict.model import R0, Next, PlanStep, Verdict
+from sanpath.verdict.model import R0, Bottleneck, Next, PlanStep, Verdict
 from sanpath.verdict.plan import plan
 from sanpath.views import markdown, text
 from tests.support.stories import STORIES, recorded, told
@@ -122,14 +123,23 @@ def test_what_was_not_judged_calls_for_nothing() -> None:
 def test_the_plan_of_a_story_is_in_order_and_in_every_report(name: str) -> None:
     found = told(name)
     order = ["limit", "test", "risk"]
+    limiting = {e for b in found.verdict.bottlenecks for e in (b.entity, b.culprit, *b.coincident)}
+    relieving = {f.rule for f in found.findings if f.relieves in limiting}
+
+    def about_the_limit(step: PlanStep) -> bool:
+        return any(r.entity in limiting or r.rule in relieving for r in step.resolves)
+
     for before, after in pairwise(found.plan):
         assert order.index(before.purpose) <= order.index(after.purpose) or after.number in before.after
         if before.purpose == after.purpose and not after.after and not before.after:
-            assert DISRUPTIONS.index(before.disruption) <= DISRUPTIONS.index(after.disruption)
+            assert about_the_limit(before) >= about_the_limit(after)
+            if about_the_limit(before) == about_the_limit(after):
+                assert DISRUPTIONS.index(before.disruption) <= DISRUPTIONS.index(after.disruption)
     for report in (text.render(found, 400), markdown.render(found)):
-        assert ("Do next" in report) == bool(found.plan)
+        assert (re.search(r"^(## )?Actions$", report, re.M) is not None) == bool(found.plan)
         for step in found.plan:
-            assert all(command in report for command in step.commands)
+            assert step.action in report.replace("\\", "")
+            assert all(command in report for one in (step, *step.variants) for command in one.commands)
 
 
 def test_the_published_test_names_the_switch_and_not_the_path_policy_first() -> None:
@@ -180,6 +190,26 @@ def test_one_remedy_on_several_ports_is_one_step() -> None:
     )  # fmt: skip
     assert step.undo == "fc1/1. fc1/7."
     assert [resolved.entity for resolved in step.resolves] == ["link:fc1/1", "link:fc1/7"]
+
+
+def test_one_action_on_several_platforms_is_one_step_with_a_variant_each() -> None:
+    """Nobody is handed a command line of another platform: each has its name, and the step none of its own."""
+    fixes = [fix(name, platform=name, action="Spread") for name in ("ESXi", "Linux", "Windows")]
+    (step,) = plan([finding("a", *fixes), finding("b", fix("again", platform="Linux", action="Spread"))], VERDICT)
+    assert (step.action, step.platform, step.commands) == ("Spread", "ESXi, Linux, Windows", ())
+    assert [(v.platform, v.commands) for v in step.variants] == [
+        ("ESXi", ("ESXi",)),
+        ("Linux", ("Linux", "again")),
+        ("Windows", ("Windows",)),
+    ]
+    assert [resolved.rule for resolved in step.resolves] == ["a", "b"]
+
+
+def test_what_is_about_the_limit_comes_before_what_is_not() -> None:
+    queue = Bottleneck("lun:a", "lun", "host", "read")
+    elsewhere = replace(finding("b", fix("free")), entity="vdisk:b")
+    steps = plan([elsewhere, finding("a", fix("restart", "host"))], replace(VERDICT, bottlenecks=(queue,)))
+    assert commands(steps) == ["restart", "free"]
 
 
 def test_idle_paths_are_brought_into_use_once_whichever_rules_ask_for_it() -> None:

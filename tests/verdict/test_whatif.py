@@ -208,7 +208,7 @@ def test_what_cannot_be_judged_is_said_and_changes_nothing() -> None:
     """No paths of sda were seen, and nobody asked a hypervisor."""
     found = asked(recorded("published"), "lun:sqlvm1/sda.path_policy=round_robin")
     (wanted,) = found.settings
-    assert (wanted.judged, wanted.note) == (False, "which paths lead to it was not seen: nothing can be told")
+    assert (wanted.judged, wanted.note) == (False, "the paths to it are not known: nothing can be predicted")
     assert all(step.predicted_ops_per_second is None for step in found.steps)
     other_end = asked(recorded("published"), f"{HOST}.speed=32GFC").settings[0]
     assert "hba:esx7/vmhba2 at its other end does 8GFC at most" in other_end.note

@@ -20,9 +20,9 @@ def test_a_row_a_step_with_what_bound_it() -> None:
 def test_the_knee_names_what_is_full() -> None:
     said = curve.knee(told("saturated_array"))
     assert said.startswith("Knee at fa1")
-    assert "in flight fill it; more buys only latency" in said
-    assert "without a queue, told from step" in said
-    assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 in flight."
+    assert "outstanding I/Os saturate it; more add only latency" in said
+    assert "without a queue, from step" in said
+    assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 outstanding I/Os."
 
 
 def test_text_and_markdown_say_the_same() -> None:

@@ -89,19 +89,28 @@ def page(html: str) -> Page:
     return Page(html)
 
 
-def test_the_verdict_is_read_first_and_then_what_to_do(page: Page) -> None:
-    after_contents = page.words.partition("Configuration")[2]
+def test_the_first_screen_is_read_first_and_then_what_people_ask(page: Page) -> None:
+    after_title = page.words.partition("as the system")[2]
     order = [
-        "Bottleneck",
-        "The 4GFC link",
-        "Grade A",
-        "Because",
-        "Do next",
-        "Verify:",
-        "Findings",
-        "What could not be seen",
+        "Confidence A",
+        "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % read)",
+        "16 or 800 outstanding I/Os: the same 6,250 IOPS",
+        "The array is not the problem: 0.35 ms of 128 ms",
+        "LIMIT",
+        "First action: Let the ports negotiate their full speed",
+        "Expected:",
+        "Verify",
+        "All actions",
+        "confidence A: at least",
+        "Where the 128 ms go",
+        "Evidence for link-full",
+        "What was not measured",
+        "415.2 MB/s counted",
+        "snmp_switch",
     ]
-    places = [after_contents.index(words) for words in order]
+    places = [after_title.index(order[0])]
+    for words in order[1:]:
+        places.append(after_title.index(words, places[-1]))
     assert places == sorted(places)
     headings = [tag for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
     assert headings[0] == "h1"
@@ -111,18 +120,17 @@ def test_the_verdict_is_read_first_and_then_what_to_do(page: Page) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "128 ms is 800 in flight / 6,250 IOPS",
-        "held there by esx7/vmhba2 - sw1/fc1/7",
-        "not explained by any source",
-        "one path bounces",
+        "caused by esx7/vmhba2 - sw1/fc1/7",
+        "in no measured part",
+        "one path drops",
         "switchport speed auto",
-        "below 16 in flight, the fewest tested",
+        "below 16 outstanding I/Os, the fewest tested",
         "409.6 MB/s 412.7 MB/s 99.2 %",
         "Evidence for link-full",
         "full windows ratio 100.0 %",
         "fa1 up to 409.6 MB/s",
         "credit stall",
-        "What would overturn this",
+        "would change the verdict",
         "a second path that carries bytes of the test",
         "snmp_switch",
         "no clock of its own",
@@ -136,16 +144,17 @@ def test_what_an_engineer_looks_for_is_there(page: Page, words: str) -> None:
 
 def test_the_drawing_shows_the_path_and_what_limits_on_it(page: Page) -> None:
     drawn = ["load fio", "vm sqlvm1", "host esx7", "hba esx7/vmhba2", "switch sw1", "array port", "volume fa1/vol01"]
-    places = [page.words.index(words) for words in drawn]
+    evidence = page.words.partition("All paths")[2]
+    places = [evidence.index(words) for words in drawn]
     assert places == sorted(places)
-    assert page.words.count("LIMITS") >= 2
+    assert page.words.count("LIMIT") >= 2
     assert [a for a in page.all("path") if a.get("class") == "edge limits"]
-    assert "fio → sqlvm1 → esx7 → esx7/vmhba2 - sw1/fc1/7 (4GFC, read 97.7 %, LIMITS)" in page.words
+    assert "fio → sqlvm1 → esx7 → esx7/vmhba2 - sw1/fc1/7 (4GFC, read 97.7 %, LIMIT)" in page.words
 
 
 def test_a_full_queue_is_marked_at_the_machine_that_has_it() -> None:
     page = Page(page_of("guest_queue"))
-    assert "sqlvm1/sda LIMITS" in page.words
+    assert "sqlvm1/sda LIMIT" in page.words
     assert len([a for a in page.all("rect") if a.get("class") == "node limits"]) == 1
     assert not [a for a in page.all("path") if a.get("class") == "edge limits"]
 
@@ -153,8 +162,8 @@ def test_a_full_queue_is_marked_at_the_machine_that_has_it() -> None:
 def test_a_path_that_nobody_saw_is_drawn_as_not_seen() -> None:
     page = Page(page_of("switch_not_observed"))
     assert [a for a in page.all("path") if a.get("class") == "edge unseen"]
-    assert "not seen" in page.words
-    assert "First let it be decided" in page.words
+    assert "not measured" in page.words
+    assert "First action: Read the switch ports" in page.words
 
 
 def test_nothing_is_fetched_and_only_the_pages_own_script_may_run(page: Page) -> None:
@@ -279,7 +288,7 @@ def test_what_was_marked_stands_in_the_charts_and_with_the_verdict(tmp_path: Pat
         tmp_path / "run.sanpath", round(datetime.fromisoformat(second.start).timestamp() * 1e6) + 5_000_000, "RR"
     )
     page = Page(rendered(diagnosis_of(tmp_path / "run.sanpath"), Format.html, tmp_path / "run.sanpath"))
-    assert "Marked" in page.words
+    assert "Marks" in page.words
     assert "t128: telling before from after: 'RR' was marked 5 s into it" in page.words
     (mark,) = json.loads(page.raw["script"][0])["marks"]
     assert mark[0] == "RR"

@@ -1,4 +1,4 @@
-"""Throughput and latency over what is in flight, with ceiling and knee, as SVG."""
+"""Throughput and latency over outstanding I/Os, with ceiling and knee, as SVG."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
     )
     return svg.picture(
         "curve-throughput",
-        "Throughput over I/Os in flight",
+        "Throughput over outstanding I/Os",
         "; ".join(told),
         (_WIDTH, _HEIGHT),
         svg.grid(across, up, bandwidth),
@@ -64,7 +64,7 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
 
 
 def latency(diagnosis: Diagnosis) -> Markup | None:
-    """Latency over I/Os in flight, both logarithmic. None: fewer than two steps."""
+    """Latency over outstanding I/Os, both logarithmic. None: fewer than two steps."""
     points = _points(diagnosis)
     if len(points) < 2:
         return None
@@ -73,7 +73,7 @@ def latency(diagnosis: Diagnosis) -> Markup | None:
     told = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in points]
     return svg.picture(
         "curve-latency",
-        "Latency over I/Os in flight",
+        "Latency over outstanding I/Os",
         "; ".join(told),
         (_WIDTH, _HEIGHT),
         svg.grid(across, up, duration),

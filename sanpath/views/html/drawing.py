@@ -99,7 +99,7 @@ def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
     # Over the level part of the line.
     x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if at == edge.first else _GAP)) / 2
     css = "note middle" if edge.limits else "tick edge-label middle"
-    below = [*edge.busy.split(", "), *(["LIMITS"] if edge.limits else [])]
+    below = [*edge.busy.split(", "), *(["LIMIT"] if edge.limits else [])]
     return Markup("").join(
         svg.element("text", text, x=x, y=y + down, class_=css)
         for text, down in ((edge.label, -7), *((text, 16 + 13 * n) for n, text in enumerate(below)))

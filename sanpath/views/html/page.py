@@ -15,15 +15,17 @@ from markupsafe import Markup
 from sanpath.facts.series import Series
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.views import curve as curve_table
-from sanpath.views import words
+from sanpath.views import first_screen, words
 from sanpath.views.html import appendix, curve, timeline
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
 
 _MOST = 12
 """Links and cleared elements that are shown at once; a fabric has hundreds."""
+_ROWS = 400
+"""Rows of a table in all: of thousands of ports a reader wants the JSON."""
 
 
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
@@ -31,6 +33,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
     path = drawn(diagnosis, topology)
+    links = words.element_cells(diagnosis)
     style = _file("vendor/uPlot.min.css") + _file("report.css")
     licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
     script = licence + _file("vendor/uPlot.iife.min.js") + _file("report.js")
@@ -39,8 +42,9 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         run=diagnosis.run,
         diagnosis=diagnosis,
         verdict=diagnosis.verdict,
-        suspects=words.suspect_lines(diagnosis.verdict),
-        step=words.deciding_step(diagnosis),
+        summary=diagnosis.summary,
+        first=first_screen,
+        latency_note=_latency_note(diagnosis),
         policy=_policy(script, style),
         style=Markup(style),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704 - files of this package
@@ -52,17 +56,28 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         path=path,
         topology=drawing(path),
         findings=_findings(diagnosis, series, marks),
-        also=[f for f, _ in words.grouped(words.hits(diagnosis)) if f.role == "risk"],
         words=words,
         most=_MOST,
-        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared],
+        links=links[:_ROWS],
+        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
+        left_out=max(0, len(links) - _ROWS) + max(0, len(diagnosis.cleared) - _ROWS),
         notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
         steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
         ceilings=_ceilings(diagnosis),
-        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved],
-        overturn=words.overturn_texts(diagnosis.verdict),
+        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
+
+
+def _latency_note(diagnosis: Diagnosis) -> str:
+    """The largest part of the latency, as a note beside the title."""
+    budgets = words.budgets_of(diagnosis, diagnosis.verdict.from_step)
+    if not budgets or not budgets[0].parts:
+        return ""
+    first = budgets[0]
+    most = max(first.parts, key=lambda part: words.middle(part.seconds))
+    share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
+    return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
 
 
 def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
@@ -88,6 +103,7 @@ def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> li
         found.append(
             {
                 "finding": finding,
+                "count": len(others) + 1,
                 "text": words.finding_text(finding, others),
                 "facts": appendix.evidence(finding),
                 "chart": chart,

@@ -165,7 +165,7 @@ def _chain(path: IoPath, front: Placed, uses: dict[str, list[ElementUse]], limit
         used = uses.get(cable.id, [])
         told = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
         speed = next((f"{u.speed}, " for u in used if u.speed), "")
-        limit = ", LIMITS" if cable.id in limiting else ""
+        limit = ", LIMIT" if cable.id in limiting else ""
         said.append(f"{short(cable.id)} ({speed}{', '.join(told) or ('not counted' if not used else 'idle')}{limit})")
     return " → ".join([*said, short(path.array)] if path.array else said)
 
@@ -181,7 +181,7 @@ def _unseen(found: Drawn, topology: Topology, front: Placed, volumes: set[str]) 
         for array in topology.related(volume, "member_of", "array"):
             _add(found, topology, [(array, 6), (volume, 7)])
             for end, _ in hbas[:_ROWS] or front[-1:]:
-                found.edges[end, array, "unseen"] = Edge(end, array, "not seen", seen=False)
+                found.edges[end, array, "unseen"] = Edge(end, array, "not measured", seen=False)
 
 
 def _mark(found: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[str]) -> None:
@@ -189,7 +189,7 @@ def _mark(found: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[
     for entity in sorted(limiting - cables):
         if (node := _node_of(found, topology, entity)) is not None:
             node.limits = True
-            node.notes.append("LIMITS" if node.entity == entity else f"{short(entity)} LIMITS")
+            node.notes.append("LIMIT" if node.entity == entity else f"{short(entity)} LIMIT")
     for entity in sorted({b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limiting):
         if (node := _node_of(found, topology, entity)) is not None:
             node.notes.append("I/O waits here")

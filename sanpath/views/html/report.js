@@ -213,9 +213,43 @@
     }
   });
 
+  function offerCopies() {
+    for (const button of document.querySelectorAll("button.copy")) {
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        const text = button.parentElement.querySelector("code").textContent.trim();
+        try {
+          await navigator.clipboard.writeText(text);
+          button.textContent = "Copied";
+        } catch {
+          getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+          button.textContent = "Selected";
+        }
+        setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      });
+    }
+  }
+
+  // A link to a part that is folded unfolds it.
+  function unfold() {
+    const part = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (part && part.matches("details")) part.open = true;
+  }
+
   offerTheme();
   offerRange();
+  offerCopies();
+  unfold();
+  addEventListener("hashchange", unfold);
   draw();
   stops();
-  addEventListener("toggle", stops, true);
+  addEventListener("toggle", (event) => {
+    stops();
+    for (const plot of plots) {
+      const place = plot.root.closest("[data-chart]");
+      if (event.target.contains(place) && place.clientWidth && plot.width !== place.clientWidth) {
+        plot.setSize({ width: place.clientWidth, height: 240 });
+      }
+    }
+  }, true);
 })();

@@ -37,7 +37,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             queue = await shown.press("down", "down")
             assert "► lun         sqlvm1/sda" in queue
             assert "I/O WAITS HERE 77.0 ms of read" in queue
-            assert "waits in the guest's queue; held there by esx7/vmhba2 - sw1/fc1/7" in queue
+            assert "waits in the guest's queue; caused by esx7/vmhba2 - sw1/fc1/7" in queue
             link = await shown.press("down", "down", "down")
             assert "LIMITS" in next(line for line in link.splitlines() if line.startswith("► link"))
             assert "use     step t16, read: 97.7 %, 415.2 MB/s, 4GFC" in link

@@ -1,0 +1,39 @@
+"""Entities by the names that people call them."""
+
+from __future__ import annotations
+
+import re
+
+_NOUNS = {
+    "hba": "HBA",
+    "lun": "LUN",
+    "vm": "VM",
+    "vdisk": "virtual disk",
+    "load": "load",
+    "switch_port": "switch port",
+    "array_port": "array port",
+}
+_LETTERS = 20
+_IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
+"""Of what no person named the middle is left out beyond 20 letters: its end is what differs."""
+
+
+def noun(entity: str) -> str:
+    """What kind of thing it is: LUN, switch port, array."""
+    kind = entity.partition(":")[0]
+    return _NOUNS.get(kind, kind.replace("_", " "))
+
+
+def readable(entity: str) -> str:
+    """`switch_port:sw1/fc1/7` is sw1 fc1/7; a link is its two ends."""
+    ends = (entity.partition(":")[2] or entity).split("--")
+    return "–".join(_end(end) for end in ends)
+
+
+def _end(name: str) -> str:
+    owner, _, own = name.partition("/")
+    return " ".join(_cut(part) for part in (owner, own) if part)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LETTERS or not _IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"

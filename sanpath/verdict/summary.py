@@ -1,0 +1,47 @@
+"""The first screen of a report as data: what every view shows before anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+PathRole = Literal["limits", "waits"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathElement:
+    """A thing or a link of the I/O path. `name`: what people call it. `role`: the verdict names it as the limit, or
+    I/Os wait in it for what limits; None: neither. Links only, in the step of the verdict: `speed` and `utilisation`
+    (ratio) of the busier `direction`; None: not measured."""
+
+    entity: str
+    kind: str
+    name: str
+    role: PathRole | None = None
+    speed: str | None = None
+    utilisation: float | None = None
+    direction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a reader needs in the first minute.
+
+    `verdict`: what limits, in one line of at most 12 words where names have no blanks. `consequence`: what follows
+    for throughput and latency. `acquittal`: what is not the problem, and up to which load that was seen; None:
+    nothing was cleared. `path`: the loaded path that the verdict names, from load to volume; `off_path`: what limits
+    and is not on it; `more_paths`: how many others there are. `action`: the first thing to do; `plan_step`: its
+    number in the plan, None: it decides between suspects, or nothing is to be done. `gain`: what it would bring,
+    None: not known.
+    """
+
+    verdict: str
+    consequence: str | None = None
+    acquittal: str | None = None
+    path: Sequence[PathElement] = ()
+    off_path: Sequence[PathElement] = ()
+    more_paths: int = 0
+    action: str | None = None
+    plan_step: int | None = None
+    gain: str | None = None

@@ -1,0 +1,86 @@
+"""The first screen of the report in words: confidence, path, first action. Every view takes them from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sanpath.verdict.model import Diagnosis, PlanStep
+from sanpath.verdict.summary import PathElement, PathRole
+from sanpath.verdict.units import percent_rounded
+from sanpath.views import words
+
+ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os wait here"}
+
+
+MOST_BESIDE = 3
+"""Elements off the path that are named; an array has many ports."""
+
+
+def confidence(diagnosis: Diagnosis) -> str:
+    """Confidence A: at least 97 of 100 such verdicts are right."""
+    grade = diagnosis.verdict.grade
+    return f"Confidence {grade}: {words.GRADES[grade]}"
+
+
+def usage(element: PathElement) -> str:
+    """How busy a link is: 4GFC 98 % read; what is known of it."""
+    if element.kind != "link":
+        return ""
+    if element.utilisation is None:
+        return " ".join(filter(None, (element.speed, "not measured")))
+    used = f"{percent_rounded(element.utilisation)} {element.direction}" if element.utilisation >= 0.001 else "idle"
+    return " ".join(filter(None, (element.speed, used)))
+
+
+def label(element: PathElement) -> str:
+    """An element of the path in one piece, its role in capitals for those who see no colour."""
+    told = " ".join(filter(None, (element.name, usage(element), ROLES.get(element.role) if element.role else None)))
+    return words.printable(f"[{told}]" if element.kind == "link" or element.role else told)
+
+
+def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
+    """(what stands before it, element) along the path."""
+    before = None
+    for element in diagnosis.summary.path:
+        cable = element.kind == "link" or (before is not None and before.kind == "link")
+        yield ("" if before is None else " ══ " if cable else " › "), element
+        before = element
+
+
+def path_text(diagnosis: Diagnosis) -> str:
+    """The path in one line."""
+    return "".join(f"{before}{label(element)}" for before, element in path(diagnosis))
+
+
+def off_path_text(diagnosis: Diagnosis) -> str | None:
+    """What limits beside the path. None: nothing."""
+    found = diagnosis.summary.off_path
+    if not found:
+        return None
+    more = f" and {len(found) - MOST_BESIDE} more" if len(found) > MOST_BESIDE else ""
+    return f"{off_path_title(diagnosis)}: {', '.join(label(element) for element in found[:MOST_BESIDE])}{more}"
+
+
+def off_path_title(diagnosis: Diagnosis) -> str:
+    """What limits beside the path: the cause, or links of other paths that are as full."""
+    cause = any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks)
+    return "The cause, off the path of the test" if cause else "Also saturated, on other paths"
+
+
+def first_step(diagnosis: Diagnosis) -> PlanStep | None:
+    """The step of the plan that comes first. None: to decide comes first, or there is nothing to do."""
+    return next((step for step in diagnosis.plan if step.number == diagnosis.summary.plan_step), None)
+
+
+def action_text(diagnosis: Diagnosis) -> str:
+    """What to do first."""
+    summary = diagnosis.summary
+    if summary.action is not None:
+        return summary.action
+    held = diagnosis.verdict.bottlenecks
+    return "none, no remedy is known for this limit" if held else "none, nothing has to be changed"
+
+
+def badges(step: PlanStep) -> tuple[str, str]:
+    """Cost and risk."""
+    return words.DISRUPTION[step.disruption], f"{step.risk} risk"

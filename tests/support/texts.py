@@ -1,0 +1,77 @@
+"""Every text that a reader may meet, and where; `python -m tests.support.texts` lists them to be read in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from typer.main import get_command
+
+from sanpath.catalogue.load import facts
+from sanpath.cli import app
+from sanpath.rulebook.load import load_rulebook
+from sanpath.views import markdown, text, words
+from tests.support.stories import STORIES, told
+
+Text = tuple[str, str]
+"""(where it stands, the text)."""
+
+
+def of_rules() -> Iterator[Text]:
+    """Titles, summaries, reasons and remedies."""
+    for rule in load_rulebook():
+        yield from ((f"{rule.id} {part}", getattr(rule, part)) for part in ("title", "summary", "why", "not_if"))
+        for number, fix in enumerate(rule.fix, 1):
+            yield from (
+                (f"{rule.id} fix {number} {part}", str(getattr(fix, part)))
+                for part in ("platform", "action", "scope", "verify", "undo")
+                if getattr(fix, part)
+            )
+
+
+def of_help() -> Iterator[Text]:
+    """Commands and their options."""
+    waiting: list[tuple[str, object]] = [("sanpath", get_command(app))]
+    while waiting:
+        name, command = waiting.pop(0)
+        yield name, str(getattr(command, "help", "") or "")
+        for option in getattr(command, "params", []):
+            yield f"{name} {option.name}", str(getattr(option, "help", "") or "")
+        waiting += [(f"{name} {own}", sub) for own, sub in getattr(command, "commands", {}).items()]
+
+
+def of_catalogue() -> Iterator[Text]:
+    """What the facts mean."""
+    yield from ((f"{table}.{name}", fact.meaning) for table, known in facts().items() for name, fact in known.items())
+
+
+def of_words() -> Iterator[Text]:
+    """Fixed words of the views."""
+    for group in (words.TITLES, words.LAYERS, words.GRADES, words.DISRUPTION, words.PURPOSES, words.CLOCKS):
+        yield from group.items()
+    yield from (("header", cell) for cell in (*words.STEP_HEADER, *words.ELEMENT_HEADER, *words.RECORDER))
+
+
+def of_first_screens() -> Iterator[Text]:
+    """The first screen of every story."""
+    for name in STORIES:
+        summary = told(name).summary
+        lines = (summary.verdict, summary.consequence, summary.acquittal, summary.action, summary.gain)
+        yield from ((name, line) for line in lines if line)
+
+
+def of_reports() -> Iterator[Text]:
+    """Whole reports of every story."""
+    for name in STORIES:
+        yield f"{name}, terminal", text.render(told(name), 118)
+        yield f"{name}, Markdown", markdown.render(told(name))
+
+
+def texts() -> Iterator[Text]:
+    """All but whole reports."""
+    for group in (of_words, of_first_screens, of_rules, of_help, of_catalogue):
+        yield from group()
+
+
+if __name__ == "__main__":
+    for where, said in texts():
+        print(f"{where}: {said}")

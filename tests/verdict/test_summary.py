@@ -1,0 +1,73 @@
+"""The first screen as data: short enough to be read in a minute, and right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.san import San
+from tests.support.stories import STORIES, judged, told
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_a_verdict_is_one_line_of_at_most_twelve_words(name: str) -> None:
+    summary = told(name).summary
+    assert 3 <= len(summary.verdict.split()) <= 12, summary.verdict
+    assert "--" not in summary.verdict
+    assert ":fa1" not in summary.verdict, "no names of the program's own"
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_the_path_begins_at_the_load_and_marks_what_the_verdict_names(name: str) -> None:
+    found = told(name)
+    path = found.summary.path
+    assert path[0].entity == "load:fio"
+    limits = {e.entity for e in (*path, *found.summary.off_path) if e.role == "limits"}
+    for bottleneck in found.verdict.bottlenecks:
+        assert bottleneck.entity in limits
+    assert bool(limits) == bool(found.verdict.bottlenecks)
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_the_first_action_is_the_first_of_the_plan_unless_something_has_to_be_decided_first(name: str) -> None:
+    found = told(name)
+    if found.summary.plan_step is not None:
+        assert found.summary.plan_step == 1
+        assert found.summary.action == found.plan[0].action
+    elif found.verdict.kind == "cannot_tell":
+        assert found.summary.action is not None
+        assert found.verdict.decide_with is not None
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_the_array_is_acquitted_only_where_it_was_cleared_and_is_not_blamed(name: str) -> None:
+    found = told(name)
+    if "array is not the problem" in (found.summary.acquittal or ""):
+        assert any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
+        assert not any(b.layer.startswith("array") for b in found.verdict.bottlenecks)
+
+
+def test_the_published_test_is_told_in_three_lines() -> None:
+    summary = told("published").summary
+    assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % read)"
+    assert summary.consequence == (
+        "16 or 800 outstanding I/Os: the same 6,250 IOPS; latency only grows, 2.56 ms to 128 ms."
+    )
+    assert summary.acquittal == "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s."
+    assert [e.name for e in summary.path] == [
+        *("fio", "sqlvm1", "esx7", "vmhba2", "fc1/7", "sw1", "fc1/1", "CT0.FC0", "fa1", "vol01")
+    ]
+    assert [e.name for e in summary.path if e.role == "waits"] == ["sqlvm1"]
+    assert summary.gain is not None
+    assert summary.gain.startswith("up to 12,595 IOPS, latency down to 63.5 ms at the same queue depth")
+
+
+def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
+    assert "39 % of the link's bytes belong to other hosts." in (told("neighbour").summary.consequence or "")
+
+
+def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:
+    summary = judged(San(tmp_path / "r.sanpath", leave_out={"load"}).write()).summary
+    assert summary.verdict in ("No I/O of a load was recorded", "No step is long enough to be judged")
+    assert summary.plan_step is None

@@ -1,0 +1,46 @@
+"""The words of a storage engineer, the same everywhere: tests/support/texts.py lists what is read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.texts import Text, of_first_screens, of_help, of_reports, of_rules, of_words
+
+ELSEWHERE = {
+    r"for want of": "not measured",
+    r"flips? by": "would change the verdict",
+    r"told from": "from step",
+    r"held there by": "caused by",
+    r"[Mm]end(s|ed|ing)?\b": "fix",
+    r"worth believing": "valid",
+    r"seen to bear": "has carried",
+    r"too little in flight": "too few outstanding I/Os",
+    r"nobody reads": "not measured",
+    r"(not|was) seen is said": "not measured",
+    r"at the end of its core": "saturates a core",
+}
+"""Phrase that needs a second reading → what stands for it."""
+
+
+@pytest.mark.parametrize("phrase", sorted(ELSEWHERE))
+def test_no_text_needs_a_second_reading(phrase: str) -> None:
+    found = [
+        where for where, said in (*of_words(), *of_rules(), *of_help(), *of_reports()) if re.search(phrase, said)
+    ]
+    assert found == [], f"say {ELSEWHERE[phrase]!r}"
+
+
+def test_first_screens_speak_of_outstanding_ios_and_name_no_entity_by_its_kind() -> None:
+    for where, said in of_first_screens():
+        assert "in flight" not in said, (where, said)
+        assert not re.search(r"\b(link|lun|hba|array|volume|load|switch_port):", said), (where, said)
+
+
+def test_what_is_to_be_done_fits_in_a_line() -> None:
+    actions: list[Text] = [(where, said) for where, said in of_rules() if where.endswith(" action")]
+    assert len(actions) > 100
+    for where, said in actions:
+        assert len(said) <= 60, (where, said)
+        assert not said.endswith("."), (where, said)
