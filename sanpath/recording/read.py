@@ -20,7 +20,7 @@ from sanpath.recording.documents import Ending
 from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.store import Location, store_at
-from sanpath.recording.whole import gone, not_as_written
+from sanpath.recording.whole import altered, gone, not_as_written
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
@@ -41,7 +41,8 @@ _ATTEMPTS = 5
 
 class Recording:
     """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign;
-    `starts` is who has written. Of several recorders, every time is by the clock of one of them (`alignment`).
+    `altered` documents that were changed after they were written, and are taken as they are. `starts` is who has
+    written. Of several recorders, every time is by the clock of one of them (`alignment`).
 
     `newest_seconds`: of samples and polls only the newest are read, back to `since_us` on the recorder's clock, and
     an event says so. None: all.
@@ -55,6 +56,7 @@ class Recording:
         self._store = store_at(folder)
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
         self.unreadable |= gone(self._store, self.starts)
+        self.altered: set[str] = altered(self.manifest, self.starts)
         headers = [start.header for start in self.starts]
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
         self.writers: int = len(headers)

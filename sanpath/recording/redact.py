@@ -24,7 +24,8 @@ from sanpath.recording.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.layout import Segment
 from sanpath.recording.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.store import Location, Store, store_at
-from sanpath.recording.whole import not_as_written
+from sanpath.recording.whole import altered, not_as_written
+from sanpath.recording.writers import starts
 
 _SENTENCES = frozenset({"evidence", "message"})
 _OURS = frozenset({"config", "recorder"})
@@ -47,10 +48,12 @@ _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGE
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What came of it. `left_out`: files of the recording that are not in the copy."""
+    """What came of it. `left_out`: files of the recording that are not in the copy; `altered`: documents that were
+    changed after they were written, which the copy says too."""
 
     pseudonyms: Pseudonyms
     left_out: Sequence[str]
+    altered: Sequence[str] = ()
 
 
 def redact(source: Location, target: Location) -> Redacted:
@@ -63,6 +66,7 @@ def redact(source: Location, target: Location) -> Redacted:
     except OSError as error:
         raise UsageError(f"{target}: {error.strerror or error}; choose another name for the copy") from error
     headers, endings, left_out = _documents(store)
+    changed = altered(manifest, starts(store, set()))
     run_id = uuid.uuid4().hex  # Nor is it to be looked up who has the original.
     connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
@@ -83,21 +87,23 @@ def redact(source: Location, target: Location) -> Redacted:
         for segment in whole:
             _copy(connection, store, copy, segment, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
-            layout.put(copy, f"writers/{writers[name]}.json", _header(header, writers[name], run_id, pseudonyms))
+            said = _header(header, writers[name], run_id, pseudonyms)
+            copy.put(f"writers/{writers[name]}.json", said.encoded(f"writers/{name}.json" not in changed))
         for name, ending in endings.items():
             if name in writers:
                 written = {table: last for table, last in ending.written.items() if table in tables}
                 told = ending.model_copy(update={"written": written})
-                layout.put(copy, f"writers/{writers[name]}.end.json", told)
+                copy.put(f"writers/{writers[name]}.end.json", told.encoded(f"writers/{name}.end.json" not in changed))
         # Last: what was cut short is no recording.
-        layout.put(copy, "manifest.json", manifest.model_copy(update={"run_id": run_id}))
+        described = manifest.model_copy(update={"run_id": run_id})
+        copy.put("manifest.json", described.encoded("manifest.json" not in changed))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     except duckdb.Error as error:
         raise RecordingError(f"{source}: cannot be copied: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
-    return Redacted(pseudonyms, sorted([*left_out, *_loads(store)]))
+    return Redacted(pseudonyms, sorted([*left_out, *_loads(store)]), sorted(changed))
 
 
 def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list[str]]:
@@ -108,9 +114,9 @@ def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list
     for name in store.list("writers"):
         try:
             if name.endswith(".end.json"):
-                endings[name.removesuffix(".end.json")] = Ending.model_validate_json(store.read(f"writers/{name}"))
+                endings[name.removesuffix(".end.json")] = Ending.decoded(store.read(f"writers/{name}"))
             elif name.endswith(".json"):
-                headers[name.removesuffix(".json")] = Header.model_validate_json(store.read(f"writers/{name}"))
+                headers[name.removesuffix(".json")] = Header.decoded(store.read(f"writers/{name}"))
         except (OSError, ValueError):
             damaged.append(f"writers/{name}")
     return headers, endings, damaged

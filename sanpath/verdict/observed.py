@@ -149,8 +149,15 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
             reason = bad[-1].message if bad else late[-1].message
             what = f"source {declaration.name}, {len(bad)} failed polls and {len(late)} gaps"
             found.append(Unobserved(what, reason, "steps with fewer than four whole windows are graded C"))
-    damaged = sorted(recording.unreadable)
-    return found + [Unobserved(f"segment {n}", "damaged or not ours", "its samples are missing") for n in damaged]
+    damaged = [
+        Unobserved(f"segment {name}", "damaged or not ours", "its samples are missing")
+        for name in sorted(recording.unreadable)
+    ]
+    altered = [
+        Unobserved(name, "was changed after it was written", "it is taken as it is now")
+        for name in sorted(recording.altered)
+    ]
+    return found + damaged + altered
 
 
 def _unjoined(topology: Topology) -> list[Unobserved]:
