@@ -23,6 +23,7 @@ from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.layout import Segment
 from sanpath.recording.pseudonyms import Pseudonyms, vocabulary
+from sanpath.recording.row_budget import too_much
 from sanpath.recording.store import Location, Store, store_at
 from sanpath.recording.whole import altered, not_as_written
 from sanpath.recording.writers import starts
@@ -134,6 +135,7 @@ def _segments(
     left_out += layout.foreign(store, table)
     there = layout.segments(store, table)
     broken = not_as_written(store, [segment.name for segment in there])
+    broken |= too_much(connection, store, table, [segment.name for segment in there if segment.name not in broken])
     for segment in there:
         try:
             if segment.name in broken:

@@ -10,6 +10,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.said import dropped, warnings
 from sanpath.facts.table import number
 from sanpath.model import Poll
+from sanpath.recording.clock import CLOCK_JUMP
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
@@ -25,6 +26,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     return [
         *_dropped(facts),
         *_absent(facts),
+        *_jumps(facts),
         *_unread(recording, polls),
         *_unjoined(facts.topology),
         *_blind(facts),
@@ -121,6 +123,21 @@ def _absent(facts: Facts) -> Iterator[Unobserved]:
             _WAYS[gap.way].format(who=gap.recorder),
             "nothing that they knew then was judged; counters that went on tell the mean of it",
         )
+
+
+def _jumps(facts: Facts) -> Iterator[Unobserved]:
+    """The wall clock of whoever recorded was set: no time of the recording follows it, other people's notes do."""
+    told = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
+    jumps = [(seen, seconds) for seen, seconds in told if isinstance(seconds, int | float)]
+    if not jumps:
+        return
+    by = sorted(seconds for _, seconds in jumps)
+    often = f"{by[0]:+,.1f} s" if len(by) == 1 else f"{by[0]:+,.1f} to {by[-1]:+,.1f} s, {len(by)} times"
+    yield Unobserved(
+        f"the wall clock of the recorder at {iso(jumps[0][0])}",
+        f"it was set by {often}, or the machine slept",
+        "times go on as if it had not been: notes and logs by the wall clock are off by that afterwards",
+    )
 
 
 def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:

@@ -1,6 +1,6 @@
 """A recorder, a screen or the parent of a load that is killed at a random moment, and what is left of the run.
 
-`python -m tests.faults.kills 0 100` does it a hundred times.
+`python -m tests.faults.kills 0 100` does it a hundred times, `2 100 3` only for the load.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,7 +23,7 @@ from tests.recorder.processes import Run, command_line, is_alive, sanpath, wait_
 from tests.recorder.test_misbehaving_sources import PLUGIN, installed
 
 VICTIMS = ("recorder", "screen", "load")
-SECONDS = 9
+SECONDS = 7
 """How long the load takes: the first flush is after five."""
 CONFIG = "sources: [{name: good, collector: healthy, every_seconds: 0.2}]\n"
 JOB = (
@@ -33,8 +34,8 @@ _UNFINISHED_BYTES = 1 << 16
 """What a pipe holds: as much may be in one of two copies when who writes both is killed between them."""
 
 
-def killed(folder: Path, random: Random, victim: str) -> list[str]:
-    """Run, kill, wait for the end. Returns what is wrong with what is left; []: nothing."""
+def killed(folder: Path, random: Random, victim: str) -> list[str] | None:
+    """Run, kill, wait for the end. Returns what is wrong with what is left; []: nothing; None: it had ended."""
     (folder / "sanpath.yaml").write_text(CONFIG)
     copy = folder / "copy"
     load = f"{JOB.format(SECONDS)} | tee {shlex.quote(str(copy))}; true"
@@ -53,8 +54,8 @@ def killed(folder: Path, random: Random, victim: str) -> list[str]:
         run.end()
         # Who copies the output of a load without a recorder ends a moment after the load.
         wait_for(lambda: not _missing(run.recording, copy, cut=victim == "load"))
-        return [] if ended_before else _wrong(run, before, victim)
-    except AssertionError:
+        return None if ended_before else _wrong(run, before, victim)
+    except (AssertionError, subprocess.TimeoutExpired):
         return [_missing(run.recording, copy, cut=victim == "load") or "what was started did not end"]
     finally:
         run.kill()
@@ -70,7 +71,8 @@ def _wrong(run: Run, before: list[str], victim: str) -> list[str]:
     if lost := set(before) - set(_rows(run.recording)):
         found.append(f"{len(lost)} rows that had been flushed are lost")
     done = sanpath("diagnose", run.recording, "--format", "json", cwd=run.folder)
-    if done.returncode != 0:
+    # 4: the load command has failed.
+    if done.returncode != (4 if victim == "load" else 0):
         return [*found, f"diagnose ends with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"]
     said = json.loads(done.stdout)
     if damaged := recording.unreadable | recording.altered:
@@ -94,7 +96,7 @@ def _rows(folder: Path) -> list[str]:
 def _missing(recording: Path, copy: Path, cut: bool) -> str:
     """What of a load's output is not in its recording. `cut`: who wrote it was killed."""
     kept = b"".join(path.read_bytes() for path in recording.glob("load/*/output"))
-    said = copy.read_bytes()
+    said = copy.read_bytes() if copy.exists() else b""
     if cut and abs(len(kept) - len(said)) <= _UNFINISHED_BYTES:
         shorter = min(len(kept), len(said))
         kept, said = kept[:shorter], said[:shorter]
@@ -102,17 +104,18 @@ def _missing(recording: Path, copy: Path, cut: bool) -> str:
 
 
 def tried(numbers: range) -> tuple[Counter[str], dict[str, list[str]]]:
-    """Victim → how often; and what was wrong, by number and victim."""
+    """Victim → how often it was killed; and what was wrong, by number and victim."""
     counts: Counter[str] = Counter()
     defects: dict[str, list[str]] = {}
     for number in numbers:
         random, victim = Random(number), VICTIMS[number % len(VICTIMS)]
         with TemporaryDirectory() as folder:
-            if wrong := killed(Path(folder), random, victim):
-                defects[f"{number} {victim}"] = wrong
-        counts[victim] += 1
+            wrong = killed(Path(folder), random, victim)
+        counts[victim if wrong is not None else "had ended before"] += 1
+        if wrong:
+            defects[f"{number} {victim}"] = wrong
     return counts, defects
 
 
 if __name__ == "__main__":
-    print(json.dumps(tried(range(int(sys.argv[1]), int(sys.argv[2]))), indent=1))
+    print(json.dumps(tried(range(*map(int, sys.argv[1:]))), indent=1))
