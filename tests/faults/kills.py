@@ -79,8 +79,8 @@ def _wrong(run: Run, before: list[str], victim: str) -> list[str]:
         found.append(f"damaged: {sorted(damaged)}")
     if said["run"]["complete"] != (victim != "recorder"):
         found.append(f"complete: {said['run']['complete']}")
-    if "Traceback" in run.err.read_text() + done.stderr:
-        found.append("a traceback")
+    if "Traceback" in (text := run.err.read_text() + done.stderr):
+        found.append(text[text.index("Traceback") :])
     return found
 
 

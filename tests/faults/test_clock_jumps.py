@@ -35,9 +35,7 @@ def clock(tmp_path: Path) -> dict[str, str]:
         pytest.skip("faketime is not installed")
     (tmp_path / "clock").write_text("+0\n")
     show = [sys.executable, "-c", "import os; print(os.environ['LD_PRELOAD'])"]
-    library = subprocess.run(
-        ["faketime", "-f", "+0", *show], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    done = subprocess.run(["faketime", "-f", "+0", *show], capture_output=True, text=True, check=True)
     site = tmp_path / "site"
     site.mkdir()
     # What the screen starts has it.
