@@ -10,14 +10,14 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import duckdb
 
 from sanpath.catalogue import load as catalogue
 from sanpath.errors import RecordingError, UsageError
-from sanpath.model import Poll, Scalar
+from sanpath.model import Poll, Scalar, Table
 from sanpath.recording import checksum, layout
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import PARQUET, literal, quoted, separate
@@ -44,6 +44,12 @@ _TABLES: dict[str, frozenset[str]] = {
 _OF_SAMPLES = frozenset(("source", "entity", "seen", "device_time", "covers_seconds"))
 _CONSTANTS = frozenset({"kind", "relation", "from_kind", "to_kind", "name", "outcome", "failure"})
 _CONSTANT = re.compile("[a-z][a-z0-9_-]{0,40}")
+_VERSION, _TIME = re.compile(r"\d[\w.+-]{0,30}", re.ASCII), re.compile(r"[\d:.TZ+-]{0,40}", re.ASCII)
+_NUMBERED = frozenset(
+    {"address", "asset", "guid", "id", "key", "number", "serial", "tag", "uuid", "wwn", "wwnn", "wwpn"}
+)
+"""Words of a key under which a long number is a name."""
+_LONG_NUMBER = 100_000
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
 
@@ -79,6 +85,7 @@ def redact(source: Location, target: Location) -> Redacted:
         for header in headers.values():
             pseudonyms.name(header.host)
             pseudonyms.name(header.recorder)
+            pseudonyms.name(header.plan)
             for word in header.load_command:
                 pseudonyms.sentence(word)
             for declared in header.sources:
@@ -93,10 +100,13 @@ def redact(source: Location, target: Location) -> Redacted:
         for name, ending in endings.items():
             if name in writers:
                 written = {table: last for table, last in ending.written.items() if table in tables}
-                told = ending.model_copy(update={"written": written})
-                copy.put(f"writers/{writers[name]}.end.json", told.encoded(f"writers/{name}.end.json" not in changed))
+                ended = ending.model_copy(update={"written": written})
+                copy.put(
+                    f"writers/{writers[name]}.end.json", ended.encoded(f"writers/{name}.end.json" not in changed)
+                )
         # Last: what was cut short is no recording.
-        described = manifest.model_copy(update={"run_id": run_id})
+        told = {"tool_version": _plain(_VERSION, manifest.tool_version), "started": _plain(_TIME, manifest.started)}
+        described = manifest.model_copy(update=told | {"run_id": run_id})
         copy.put("manifest.json", described.encoded("manifest.json" not in changed))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
@@ -238,7 +248,7 @@ def _rewritten(column: str, text: str, of: Callable[[str, str], str]) -> str:
     if column in ("attributes", "detail"):
         kept, free = _public(column)
         said = json.loads(text).items()
-        parts = {_key(key, of): _part(value, key in kept, key in free, of) for key, value in said}
+        parts = {_key(key, of): _part(key, value, key in kept, key in free, of) for key, value in said}
         return json.dumps(parts, ensure_ascii=False)
     if (column in _CONSTANTS and _CONSTANT.fullmatch(text)) or (column == "source" and text in _OURS):
         return text
@@ -250,9 +260,11 @@ def _key(key: str, of: Callable[[str, str], str]) -> str:
     return key if ours else of("name", key)
 
 
-def _part(value: Scalar, kept: bool, free: bool, of: Callable[[str, str], str]) -> Scalar:
+def _part(key: str, value: Scalar, kept: bool, free: bool, of: Callable[[str, str], str]) -> Scalar:
     if isinstance(value, list | dict):  # No collector of ours says such a thing.
         return of("name", json.dumps(value, ensure_ascii=False))
+    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and _NUMBERED & set(key.lower().split("_")):
+        return of("name", str(value))
     if not isinstance(value, str):
         return value
     if kept:
@@ -272,16 +284,29 @@ def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) ->
     sources = []
     for declared in header.sources:
         name = declared.name if declared.name in _OURS else pseudonyms.of(declared.name)
-        changed = {"name": name, "collector": pseudonyms.of_product(declared.collector)}
+        tables = tuple(_table(table) for table in declared.tables if table.kind in catalogue.metrics())
+        changed = {"name": name, "collector": pseudonyms.of_product(declared.collector), "tables": tables}
         sources.append(declared.model_copy(update=changed))
     command = [pseudonyms.of(word) for word in header.load_command]
     told = {
         "writer": writer,
         "run_id": run_id,
         "host": pseudonyms.of(header.host),
+        "recorder": pseudonyms.of(header.recorder),
+        "tool_version": _plain(_VERSION, header.tool_version),
+        "plan": pseudonyms.of(header.plan),
         "load_command": command,
         "sources": tuple(sources),
     }
-    told["run_id"] = run_id
-    told["recorder"] = pseudonyms.of(header.recorder)
     return header.model_copy(update=told)
+
+
+def _plain(form: re.Pattern[str], text: str) -> str:
+    """A text of such a form; "" when it is another: then it is anybody's."""
+    return text if form.fullmatch(text) else ""
+
+
+def _table(table: Table) -> Table:
+    """What is declared of it that the format knows: anybody's names may stand beside."""
+    known = tuple(column for column in table.columns if column.metric in catalogue.metrics()[table.kind])
+    return replace(table, columns=known, plane=table.plane if table.plane in catalogue.planes() else None)

@@ -46,7 +46,8 @@ def killed(folder: Path, random: Random, victim: str) -> list[str] | None:
         time.sleep(random.uniform(0, SECONDS))
         before = _rows(run.recording)
         target = {"recorder": recorder, "screen": run.screen.pid, "load": _parent(run.load())}[victim]
-        ended_before = not is_alive(target)
+        if target is None or not is_alive(target):
+            return None
         os.kill(target, signal.SIGKILL)
         wait_for(lambda: not any(map(is_alive, {*processes, *run.load()})))
         if victim != "recorder":
@@ -54,15 +55,15 @@ def killed(folder: Path, random: Random, victim: str) -> list[str] | None:
         run.end()
         # Who copies the output of a load without a recorder ends a moment after the load.
         wait_for(lambda: not _missing(run.recording, copy, cut=victim == "load"))
-        return None if ended_before else _wrong(run, before, victim)
+        return _wrong(run, before, victim)
     except (AssertionError, subprocess.TimeoutExpired):
         return [_missing(run.recording, copy, cut=victim == "load") or "what was started did not end"]
     finally:
         run.kill()
 
 
-def _parent(processes: list[int]) -> int:
-    return next((p for p in processes if command_line(p).startswith("sh -c")), processes[0])
+def _parent(processes: list[int]) -> int | None:
+    return next((p for p in processes if command_line(p).startswith("sh -c")), None)
 
 
 def _wrong(run: Run, before: list[str], victim: str) -> list[str]:
