@@ -75,18 +75,18 @@ def _content(connection: duckdb.DuckDBPyConnection, store: Store, name: str) -> 
     key = (store.url(name), store.state(name))
     if key not in _known:
         try:
-            [(rows, plain)] = connection.execute(_GROUPS, {"file": key[0]}).fetchall()
-            [(size,)] = connection.execute(_SIZE, {"file": key[0]}).fetchall()
+            # What is read of a file are its row groups: the number of rows of the whole file is only told.
+            [(rows, plain)] = connection.execute(
+                "SELECT sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) "
+                "FROM parquet_metadata($file)",
+                {"file": key[0]},
+            ).fetchall()
+            [(size,)] = connection.execute(
+                "SELECT file_size_bytes FROM parquet_file_metadata($file)", {"file": key[0]}
+            ).fetchall()
         except duckdb.Error:
             return None
         if len(_known) >= _KEPT:
             _known.clear()
         _known[key] = _Content(int(rows or 0), int(size), int(plain or 0))
     return _known[key]
-
-
-# What is read of a file are its row groups: the number of rows of the whole file is only told.
-_GROUPS = (
-    "SELECT sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) FROM parquet_metadata($file)"
-)
-_SIZE = "SELECT file_size_bytes FROM parquet_file_metadata($file)"
