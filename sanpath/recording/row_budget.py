@@ -16,8 +16,8 @@ import duckdb
 
 from sanpath.recording.store import Store
 
-FEW_ROWS, FEW_BYTES = 100_000, 32 << 20
-"""Of a table: as many may be in files of any size. As objects so many rows take some 50 MB."""
+FEW_ROWS, FEW_BYTES = 30_000, 32 << 20
+"""Of a table: as many may be in files of any size. So many events take some 60 MB when they are read."""
 _ROWS_PER_BYTE = 0.5
 _SAMPLES_PER_BYTE = 10.0
 _PLAIN_PER_BYTE = 50.0
