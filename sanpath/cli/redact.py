@@ -36,6 +36,8 @@ def redact(
     after = diagnosis_of(out)
     for name in found.left_out:
         typer.echo(f"left out: {name}")
+    for name in found.altered:
+        typer.echo(f"was changed after it was written, as the copy says too: {name}")
     if _limits(before.verdict, found) != _limits(after.verdict, None):
         raise SanpathError(f"{out}: the copy has another verdict than {recording}: please report this")
     number = len(found.pseudonyms.key())

@@ -77,9 +77,12 @@ class LoadOutput:
                 self._rescue(spool, name)
         self._relieve()
         if not self._thread.is_alive():  # Else it hangs in a write of them.
-            for file in self._files:
-                os.close(file)
-            for spool in self.spools:
+            for spool, file, name in zip(self.spools, self._files, _FILES, strict=True):
+                try:
+                    os.close(file)
+                except OSError as error:  # NFS says only now that it has not kept what it had taken.
+                    if spool.size:
+                        self._tell(f"the {name} of the load may not be whole: {error.strerror}", True)
                 spool.close()
 
     def _copy(self) -> None:

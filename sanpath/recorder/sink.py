@@ -14,7 +14,7 @@ import duckdb
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.plugin import Item
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.clock import CLOCK_JUMP, RecorderClock
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.write import Writer
 
@@ -105,7 +105,7 @@ class Sink:
     def _look_at_clock(self) -> None:
         if self._clock is not None and (jump := self._clock.jump_seconds()) is not None:
             now = self._clock.now_us()
-            self.take(RECORDER, now, Event(now, "clock-jump", {"seconds": round(jump, 3)}))
+            self.take(RECORDER, now, Event(now, CLOCK_JUMP, {"seconds": round(jump, 3)}))
 
     def _tell_lost(self, failed: str) -> None:
         """Record what came of a time when nothing could be written."""

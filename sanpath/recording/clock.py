@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+CLOCK_JUMP = "clock-jump"
+"""The event of a wall clock that was set: `seconds`, negative when it was set back."""
 JUMP_SECONDS = 0.5
 """From here on a difference is told. Slewing (NTP: at most 500 ppm) stays far below it between two flushes."""
 _HELD_UP_NS = 100_000_000

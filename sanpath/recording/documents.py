@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic.json_schema import models_json_schema
 
 from sanpath.model import Table
+from sanpath.recording import checksum
 from sanpath.recording.rows import moment
 
 
@@ -18,7 +19,35 @@ class Document(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Manifest(Document):
+class File(Document):
+    """A document that is a file of its own, with a digest of its content in it."""
+
+    sha256: str = Field(
+        default="",
+        description="of the file's bytes with 64 times the digit 0 in this place; empty: it was written without one",
+    )
+    _intact: bool | None = PrivateAttr(default=None)
+
+    @property
+    def intact(self) -> bool | None:
+        """Whether the file that it was read from is as it was written, by its digest. None: it has none."""
+        return self._intact
+
+    @classmethod
+    def decoded(cls, content: bytes) -> Self:
+        """What a file holds. Raises ValueError when it is no such document."""
+        found = cls.model_validate_json(content)
+        found._intact = checksum.document_holds(content)
+        return found
+
+    def encoded(self, fits: bool = True) -> bytes:
+        """The file to write. `fits` False: with a digest that does not, as what it says was altered before."""
+        document = self.model_copy(update={"sha256": checksum.UNSEALED})
+        content = (document.model_dump_json(indent=1) + "\n").encode()
+        return checksum.sealed_document(content) if fits else content
+
+
+class Manifest(File):
     """manifest.json: written once, when the recording begins."""
 
     run_id: str = Field(description="32 hex digits")
@@ -45,7 +74,7 @@ class Declaration(Document):
     tables: Annotated[tuple[Table, ...], AfterValidator(_finite)]
 
 
-class Header(Document):
+class Header(File):
     """writers/<writer>.json: written once, when a writer begins."""
 
     writer: str = Field(default="", description="as in the names of its segments")
@@ -63,7 +92,7 @@ class Header(Document):
     plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
 
 
-class Ending(Document):
+class Ending(File):
     """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
 
     ended_us: Moment = Field(description="recorder's clock, microseconds since the epoch")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sanpath import __version__
 from sanpath.errors import RecordingError, UsageError
-from sanpath.recording.documents import Document, Manifest
+from sanpath.recording.documents import File, Manifest
 from sanpath.recording.store import Location, Store, store_at
 from sanpath.recording.writers import ended, starts
 
@@ -50,13 +50,13 @@ def create(folder: Location, plan: str = "") -> Manifest:
 
 def _new(folder: Location) -> Manifest:
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    manifest = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started)
+    content = Manifest(run_id=uuid.uuid4().hex, format=FORMAT, tool_version=__version__, started=started).encoded()
     try:
-        first = store_at(folder).create("manifest.json", _encoded(manifest))
+        first = store_at(folder).create("manifest.json", content)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {error.strerror or error}") from error
     # Of several that begin at once one makes it, and the others join.
-    return manifest if first else read_manifest(folder)
+    return Manifest.decoded(content) if first else read_manifest(folder)
 
 
 def join(folder: Location) -> Manifest:
@@ -94,7 +94,7 @@ def read_manifest(folder: Location) -> Manifest:
     """Raises RecordingError: not a recording, or written by a newer sanpath."""
     store = store_at(folder)
     try:
-        found = Manifest.model_validate_json(store.read("manifest.json"))
+        found = Manifest.decoded(store.read("manifest.json"))
     except (FileNotFoundError, NotADirectoryError):
         if not store.exists():
             raise RecordingError(f"{folder}: there is no such recording") from None
@@ -155,16 +155,7 @@ def sample_kinds(store: Store) -> list[str]:
     return sorted(name for name in store.list("samples") if _KIND.match(name))
 
 
-def put(store: Store, name: str, document: Document) -> None:
-    """Write a JSON file."""
-    store.put(name, _encoded(document))
-
-
-def put_new(store: Store, name: str, document: Document) -> None:
+def put_new(store: Store, name: str, document: File) -> None:
     """Write a JSON file that nobody else has written. Raises FileExistsError."""
-    if not store.create(name, _encoded(document)):
+    if not store.create(name, document.encoded()):
         raise FileExistsError(f"{name}: is there already")
-
-
-def _encoded(document: Document) -> bytes:
-    return (document.model_dump_json(indent=1) + "\n").encode()

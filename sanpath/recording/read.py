@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,8 +20,9 @@ from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Ending
 from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.layout import RECORDER
+from sanpath.recording.row_budget import too_much
 from sanpath.recording.store import Location, store_at
-from sanpath.recording.whole import gone, not_as_written
+from sanpath.recording.whole import altered, gone, not_as_written
 from sanpath.recording.writers import Start, ended, starts
 
 T = TypeVar("T")
@@ -41,7 +43,8 @@ _ATTEMPTS = 5
 
 class Recording:
     """One recording folder. `unreadable` names files in it that were left out because they are damaged or foreign;
-    `starts` is who has written. Of several recorders, every time is by the clock of one of them (`alignment`).
+    `altered` documents that were changed after they were written, and are taken as they are. `starts` is who has
+    written. Of several recorders, every time is by the clock of one of them (`alignment`).
 
     `newest_seconds`: of samples and polls only the newest are read, back to `since_us` on the recorder's clock, and
     an event says so. None: all.
@@ -55,6 +58,7 @@ class Recording:
         self._store = store_at(folder)
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
         self.unreadable |= gone(self._store, self.starts)
+        self.altered: set[str] = altered(self.manifest, self.starts)
         headers = [start.header for start in self.starts]
         self.load_command: list[str] = next((h.load_command for h in headers if h.load_command), [])
         self.writers: int = len(headers)
@@ -282,7 +286,9 @@ class Recording:
             listed = [segment.name for segment in layout.segments(self._store, table)]
             names = [name for name in listed if name not in self.unreadable]
             if not self.checked:
-                self.unreadable |= (broken := not_as_written(self._store, names))
+                broken = not_as_written(self._store, names)
+                broken |= self._too_much(table, [name for name in names if name not in broken])
+                self.unreadable |= broken
                 names = [name for name in names if name not in broken]
             if not names:
                 return empty
@@ -295,6 +301,11 @@ class Recording:
                 break
         raise RecordingError(f"{self.folder}: {table} cannot be read: {str(failure).splitlines()[0]}") from failure
 
+    def _too_much(self, table: str, names: list[str]) -> set[str]:
+        """Which of these segments hold far more than their size lets expect."""
+        with closing(self.connect()) as connection:
+            return too_much(connection, self._store, table, names)
+
     def _find_unreadable(self, names: list[str]) -> bool:
         """Note which of these segments are damaged. Returns whether any is."""
         damaged = set()
@@ -304,7 +315,9 @@ class Recording:
                 try:
                     # Every column is read: a segment may be damaged inside with its end intact.
                     query = f"SELECT source, * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
-                    connection.execute(query, {"file": self._store.url(name)}).fetchall()
+                    cursor = connection.execute(query, {"file": self._store.url(name)})
+                    while cursor.fetchmany(_ROWS):
+                        pass
                 except duckdb.Error:
                     damaged.add(name)
         finally:

@@ -10,21 +10,23 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import duckdb
 
 from sanpath.catalogue import load as catalogue
 from sanpath.errors import RecordingError, UsageError
-from sanpath.model import Poll, Scalar
+from sanpath.model import Poll, Scalar, Table
 from sanpath.recording import checksum, layout
 from sanpath.recording.documents import Ending, Header
 from sanpath.recording.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.layout import Segment
 from sanpath.recording.pseudonyms import Pseudonyms, vocabulary
+from sanpath.recording.row_budget import too_much
 from sanpath.recording.store import Location, Store, store_at
-from sanpath.recording.whole import not_as_written
+from sanpath.recording.whole import altered, not_as_written
+from sanpath.recording.writers import starts
 
 _SENTENCES = frozenset({"evidence", "message"})
 _OURS = frozenset({"config", "recorder"})
@@ -42,15 +44,23 @@ _TABLES: dict[str, frozenset[str]] = {
 _OF_SAMPLES = frozenset(("source", "entity", "seen", "device_time", "covers_seconds"))
 _CONSTANTS = frozenset({"kind", "relation", "from_kind", "to_kind", "name", "outcome", "failure"})
 _CONSTANT = re.compile("[a-z][a-z0-9_-]{0,40}")
+_VERSION, _TIME = re.compile(r"\d[\w.+-]{0,30}", re.ASCII), re.compile(r"[\d:.TZ+-]{0,40}", re.ASCII)
+_NUMBERED = frozenset(
+    {"address", "asset", "guid", "id", "key", "number", "serial", "tag", "uuid", "wwn", "wwnn", "wwpn"}
+)
+"""Words of a key under which a long number is a name."""
+_LONG_NUMBER = 100_000
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What came of it. `left_out`: files of the recording that are not in the copy."""
+    """What came of it. `left_out`: files of the recording that are not in the copy; `altered`: documents that were
+    changed after they were written, which the copy says too."""
 
     pseudonyms: Pseudonyms
     left_out: Sequence[str]
+    altered: Sequence[str] = ()
 
 
 def redact(source: Location, target: Location) -> Redacted:
@@ -63,6 +73,7 @@ def redact(source: Location, target: Location) -> Redacted:
     except OSError as error:
         raise UsageError(f"{target}: {error.strerror or error}; choose another name for the copy") from error
     headers, endings, left_out = _documents(store)
+    changed = altered(manifest, starts(store, set()))
     run_id = uuid.uuid4().hex  # Nor is it to be looked up who has the original.
     connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
@@ -74,6 +85,7 @@ def redact(source: Location, target: Location) -> Redacted:
         for header in headers.values():
             pseudonyms.name(header.host)
             pseudonyms.name(header.recorder)
+            pseudonyms.name(header.plan)
             for word in header.load_command:
                 pseudonyms.sentence(word)
             for declared in header.sources:
@@ -83,21 +95,26 @@ def redact(source: Location, target: Location) -> Redacted:
         for segment in whole:
             _copy(connection, store, copy, segment, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
-            layout.put(copy, f"writers/{writers[name]}.json", _header(header, writers[name], run_id, pseudonyms))
+            said = _header(header, writers[name], run_id, pseudonyms)
+            copy.put(f"writers/{writers[name]}.json", said.encoded(f"writers/{name}.json" not in changed))
         for name, ending in endings.items():
             if name in writers:
                 written = {table: last for table, last in ending.written.items() if table in tables}
-                told = ending.model_copy(update={"written": written})
-                layout.put(copy, f"writers/{writers[name]}.end.json", told)
+                ended = ending.model_copy(update={"written": written})
+                copy.put(
+                    f"writers/{writers[name]}.end.json", ended.encoded(f"writers/{name}.end.json" not in changed)
+                )
         # Last: what was cut short is no recording.
-        layout.put(copy, "manifest.json", manifest.model_copy(update={"run_id": run_id}))
+        told = {"tool_version": _plain(_VERSION, manifest.tool_version), "started": _plain(_TIME, manifest.started)}
+        described = manifest.model_copy(update=told | {"run_id": run_id})
+        copy.put("manifest.json", described.encoded("manifest.json" not in changed))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     except duckdb.Error as error:
         raise RecordingError(f"{source}: cannot be copied: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
-    return Redacted(pseudonyms, sorted([*left_out, *_loads(store)]))
+    return Redacted(pseudonyms, sorted([*left_out, *_loads(store)]), sorted(changed))
 
 
 def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list[str]]:
@@ -108,9 +125,9 @@ def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list
     for name in store.list("writers"):
         try:
             if name.endswith(".end.json"):
-                endings[name.removesuffix(".end.json")] = Ending.model_validate_json(store.read(f"writers/{name}"))
+                endings[name.removesuffix(".end.json")] = Ending.decoded(store.read(f"writers/{name}"))
             elif name.endswith(".json"):
-                headers[name.removesuffix(".json")] = Header.model_validate_json(store.read(f"writers/{name}"))
+                headers[name.removesuffix(".json")] = Header.decoded(store.read(f"writers/{name}"))
         except (OSError, ValueError):
             damaged.append(f"writers/{name}")
     return headers, endings, damaged
@@ -128,6 +145,7 @@ def _segments(
     left_out += layout.foreign(store, table)
     there = layout.segments(store, table)
     broken = not_as_written(store, [segment.name for segment in there])
+    broken |= too_much(connection, store, table, [segment.name for segment in there if segment.name not in broken])
     for segment in there:
         try:
             if segment.name in broken:
@@ -230,7 +248,7 @@ def _rewritten(column: str, text: str, of: Callable[[str, str], str]) -> str:
     if column in ("attributes", "detail"):
         kept, free = _public(column)
         said = json.loads(text).items()
-        parts = {_key(key, of): _part(value, key in kept, key in free, of) for key, value in said}
+        parts = {_key(key, of): _part(key, value, key in kept, key in free, of) for key, value in said}
         return json.dumps(parts, ensure_ascii=False)
     if (column in _CONSTANTS and _CONSTANT.fullmatch(text)) or (column == "source" and text in _OURS):
         return text
@@ -242,9 +260,11 @@ def _key(key: str, of: Callable[[str, str], str]) -> str:
     return key if ours else of("name", key)
 
 
-def _part(value: Scalar, kept: bool, free: bool, of: Callable[[str, str], str]) -> Scalar:
+def _part(key: str, value: Scalar, kept: bool, free: bool, of: Callable[[str, str], str]) -> Scalar:
     if isinstance(value, list | dict):  # No collector of ours says such a thing.
         return of("name", json.dumps(value, ensure_ascii=False))
+    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and _NUMBERED & set(key.lower().split("_")):
+        return of("name", str(value))
     if not isinstance(value, str):
         return value
     if kept:
@@ -264,16 +284,29 @@ def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) ->
     sources = []
     for declared in header.sources:
         name = declared.name if declared.name in _OURS else pseudonyms.of(declared.name)
-        changed = {"name": name, "collector": pseudonyms.of_product(declared.collector)}
+        tables = tuple(_table(table) for table in declared.tables if table.kind in catalogue.metrics())
+        changed = {"name": name, "collector": pseudonyms.of_product(declared.collector), "tables": tables}
         sources.append(declared.model_copy(update=changed))
     command = [pseudonyms.of(word) for word in header.load_command]
     told = {
         "writer": writer,
         "run_id": run_id,
         "host": pseudonyms.of(header.host),
+        "recorder": pseudonyms.of(header.recorder),
+        "tool_version": _plain(_VERSION, header.tool_version),
+        "plan": pseudonyms.of(header.plan),
         "load_command": command,
         "sources": tuple(sources),
     }
-    told["run_id"] = run_id
-    told["recorder"] = pseudonyms.of(header.recorder)
     return header.model_copy(update=told)
+
+
+def _plain(form: re.Pattern[str], text: str) -> str:
+    """A text of such a form; "" when it is another: then it is anybody's."""
+    return text if form.fullmatch(text) else ""
+
+
+def _table(table: Table) -> Table:
+    """What is declared of it that the format knows: anybody's names may stand beside."""
+    known = tuple(column for column in table.columns if column.metric in catalogue.metrics()[table.kind])
+    return replace(table, columns=known, plane=table.plane if table.plane in catalogue.planes() else None)

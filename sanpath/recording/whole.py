@@ -1,10 +1,11 @@
-"""Which segments of a recording are not as they were written, by their checksums, and which are gone."""
+"""Which files of a recording are not as they were written, by their checksums, and which are gone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sanpath.recording import layout
+from sanpath.recording.documents import Manifest
 from sanpath.recording.store import Store
 from sanpath.recording.writers import Start
 
@@ -20,6 +21,22 @@ def not_as_written(store: Store, names: Sequence[str]) -> set[str]:
     too: whoever reads it finds out why. What was looked at in this process is looked at again when it has changed.
     """
     return {name for name in names if not _holds(store, name)}
+
+
+def altered(manifest: Manifest, starts: Sequence[Start]) -> set[str]:
+    """Documents that were changed after they were written: their digest does not fit, or has gone while others that
+    were written with them have one."""
+    found = {} if manifest.intact is None else {"manifest.json": manifest.intact}
+    # Who made the recording is one of its writers.
+    if manifest.intact is None and starts and all(start.header.intact is not None for start in starts):
+        found["manifest.json"] = False
+    for start in starts:
+        both = {f"writers/{start.writer}.json": start.header.intact}
+        if start.ending is not None:
+            both[f"writers/{start.writer}.end.json"] = start.ending.intact
+        if set(both.values()) != {None}:
+            found |= {name: bool(intact) for name, intact in both.items()}
+    return {name for name, intact in found.items() if not intact}
 
 
 def gone(store: Store, starts: Sequence[Start]) -> set[str]:

@@ -147,7 +147,7 @@ class Writer:
         told = Ending.model_validate(content).model_copy(
             update={"written": dict(self._written), "keep_seconds": keeps}
         )
-        layout.put(self._store, f"writers/{self.name}.end.json", told)
+        self._store.put(f"writers/{self.name}.end.json", told.encoded())
         self.close()
 
     def close(self) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sanpath.recording.documents import Document, Ending, Header
+from sanpath.recording.documents import Ending, File, Header
 from sanpath.recording.store import Store
 
-D = TypeVar("D", bound=Document)
+D = TypeVar("D", bound=File)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,12 @@ class Start:
 
 
 def starts(store: Store, unreadable: set[str]) -> list[Start]:
-    """Every start, by the names of the writers. `unreadable`: documents that are damaged are added to it."""
+    """Every start, by the names of the writers. `unreadable`: documents that are damaged, and headers without which
+    an ending is there, are added to it."""
     names = set(store.list("writers"))
     found = []
+    headers = {name.replace(".end.json", ".json") for name in names if name.endswith(".end.json")}
+    unreadable |= {f"writers/{name}" for name in headers - names}
     for name in sorted(n for n in names if n.endswith(".json") and not n.endswith(".end.json")):
         writer = name.removesuffix(".json")
         header = _read(store, name, Header, unreadable)
@@ -55,7 +58,7 @@ def ended(told: Sequence[Start]) -> bool:
 
 def _read(store: Store, name: str, form: type[D], unreadable: set[str]) -> D | None:
     try:
-        return form.model_validate_json(store.read(f"writers/{name}"))
+        return form.decoded(store.read(f"writers/{name}"))
     except (OSError, ValueError):
         unreadable.add(f"writers/{name}")
         return None

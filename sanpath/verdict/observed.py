@@ -10,6 +10,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.said import dropped, warnings
 from sanpath.facts.table import number
 from sanpath.model import Poll
+from sanpath.recording.clock import CLOCK_JUMP
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
@@ -25,6 +26,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
     return [
         *_dropped(facts),
         *_absent(facts),
+        *_jumps(facts),
         *_unread(recording, polls),
         *_unjoined(facts.topology),
         *_blind(facts),
@@ -123,6 +125,21 @@ def _absent(facts: Facts) -> Iterator[Unobserved]:
         )
 
 
+def _jumps(facts: Facts) -> Iterator[Unobserved]:
+    """The wall clock of whoever recorded was set: no time of the recording follows it, other people's notes do."""
+    told = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
+    jumps = [(seen, seconds) for seen, seconds in told if isinstance(seconds, int | float)]
+    if not jumps:
+        return
+    by = sorted(seconds for _, seconds in jumps)
+    often = f"{by[0]:+,.1f} s" if len(by) == 1 else f"{by[0]:+,.1f} to {by[-1]:+,.1f} s, {len(by)} times"
+    yield Unobserved(
+        f"the wall clock of the recorder at {iso(jumps[0][0])}",
+        f"it was set by {often}, or the machine slept",
+        "times go on as if it had not been: notes and logs by the wall clock are off by that afterwards",
+    )
+
+
 def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
     """Sources that failed, were late or left things out, and segments that cannot be read."""
     found = []
@@ -149,8 +166,15 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
             reason = bad[-1].message if bad else late[-1].message
             what = f"source {declaration.name}, {len(bad)} failed polls and {len(late)} gaps"
             found.append(Unobserved(what, reason, "steps with fewer than four whole windows are graded C"))
-    damaged = sorted(recording.unreadable)
-    return found + [Unobserved(f"segment {n}", "damaged or not ours", "its samples are missing") for n in damaged]
+    damaged = [
+        Unobserved(f"segment {name}", "damaged or not ours", "its samples are missing")
+        for name in sorted(recording.unreadable)
+    ]
+    altered = [
+        Unobserved(name, "was changed after it was written", "it is taken as it is now")
+        for name in sorted(recording.altered)
+    ]
+    return found + damaged + altered
 
 
 def _unjoined(topology: Topology) -> list[Unobserved]:

@@ -22,6 +22,7 @@ from tests.recorder.test_misbehaving_sources import PLUGIN, installed
 
 DISK_KILOBYTES = 400
 CONFIG = "sources: [{name: good, collector: healthy, every_seconds: 0.2}]\n"
+MOUNT = f"mount -t tmpfs -o size={DISK_KILOBYTES}k tmpfs $DISK"
 FILL = "dd if=/dev/zero of=$DISK/ballast bs=1k 2>/dev/null"
 MESSAGE = "sanpath: cannot write the recording"
 WRITTEN = "the recording could not be written for a while, and is whole: "
@@ -73,16 +74,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_on_small_disk(folder: Path, load: str, before: str = ":") -> Outcome:
-    """`load`, `before`: shell scripts; $DISK is where the disk is."""
+def run_on_small_disk(folder: Path, load: str, before: str = ":", mount: str = MOUNT, after: str = ":") -> Outcome:
+    """`load`, `before`, `mount`, `after`: shell scripts; $DISK is where the disk is."""
     disk, copy, ticks = folder / "disk", folder / "copy.sanpath", folder / "ticks"
     disk.mkdir()
     ticks.touch()
     (folder / "sanpath.yaml").write_text(CONFIG)
     run = command("run", "--into", disk / "r.sanpath", "--format", "json", "--", "sh", "-c", load)
     script = (
-        f"mount -t tmpfs -o size={DISK_KILOBYTES}k tmpfs $DISK || exit 99; {before}\n"
-        f"{shlex.join(run)}; code=$?; cp -r $DISK/r.sanpath {copy} 2>/dev/null; exit $code"
+        f"{mount} || exit 99; {before}\n"
+        f"{shlex.join(run)}; code=$?; {after}; cp -r $DISK/r.sanpath {copy} 2>/dev/null; exit $code"
     )
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script],

@@ -47,6 +47,14 @@ the wall clock is set            recording/test_clock.py::test_a_jump_between_tw
 a device's clock is wrong        facts/test_deltas.py::test_a_wrong_device_clock_changes_nothing
 a terminal of 10 x 3: reports    faults/test_small_terminal.py::test_reports_end_well_on_it
 a terminal of 10 x 3: live view  views/live/test_screen.py::test_a_tiny_terminal_still_has_the_verdict
+the wall clock leaps in a run    faults/test_clock_jumps.py::test_no_rate_follows_the_wall_clock_and_it_is_said
+whoever is killed at random      faults/test_kills.py::test_nothing_that_was_flushed_or_said_is_lost
+the disk gives errors            faults/test_failing_disk.py::test_a_disk_that_fails_does_not_disturb_the_load_and_it_is_said
+it gives errors for a while      faults/test_failing_disk.py::test_a_disk_that_fails_for_a_while_costs_no_row
+the disk has no inodes left      faults/test_failing_disk.py::test_a_disk_without_inodes_does_not_disturb_the_load_and_it_is_said
+certificates of every kind       faults/test_certificates.py::test_it_is_refused_in_one_line_before_anything_is_said
+a document changed afterwards    recording/test_altered.py::test_a_document_that_was_changed_is_named
+a small file of very many rows   recording/test_row_budget.py::test_a_small_file_of_very_many_rows_is_left_out_and_takes_no_memory
 a truncated segment              recording/test_damage.py::test_a_truncated_segment_is_left_out_and_named
 damage inside a segment          recording/test_damage.py::test_damage_inside_a_segment_is_found_when_it_is_read
 a foreign segment                recording/test_damage.py::test_a_foreign_file_is_left_out_and_named

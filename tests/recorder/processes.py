@@ -40,14 +40,16 @@ def command(*arguments: str | Path) -> list[str]:
 class Run:
     """`sanpath run` under way, with its output in files. `kill` it at the end of a test, with all it has started."""
 
-    def __init__(self, folder: Path, *arguments: str | Path, stderr: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str | Path, stderr: int | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         self.folder, self.recording = folder, folder / "r.sanpath"
         self.out, self.err = folder / "out", folder / "err"
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.screen = subprocess.Popen(
                 command("run", "--into", self.recording, *arguments),
                 cwd=folder,
-                env=environment(),
+                env=environment() | dict(env or {}),
                 stdout=out,
                 stderr=err if stderr is None else stderr,
                 start_new_session=True,

@@ -115,6 +115,11 @@ def outcome(folder: Path, whole: str) -> str:
     return "diagnosed, damage named" if spoken else "diagnosed"
 
 
+def contents(folder: Path) -> dict[Path, bytes | None]:
+    """What is in a folder."""
+    return {p.relative_to(folder): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
 def words(said: Mapping[str, Any]) -> set[str]:
     """All that a diagnosis says of its data: what nobody observed, what sources gave, whether it is whole."""
     run = {key: value for key, value in said["run"].items() if key == "complete"}
@@ -132,7 +137,8 @@ def tried(kind: str, numbers: range) -> tuple[Counter[str], dict[str, str]]:
         with TemporaryDirectory() as place:
             folder = Path(shutil.copytree(origin, Path(place) / "r.sanpath"))
             done = work(Random(f"{kind} {number}"), folder)
-            found = outcome(folder, whole)
+            # Zeros may have been zeros before.
+            found = outcome(folder, whole) if contents(folder) != contents(origin) else "not altered"
         counts[found] += 1
         if found.startswith(("defect", "silent")):
             defects[f"{number}: {done}"] = found

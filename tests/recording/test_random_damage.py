@@ -9,9 +9,6 @@ import pytest
 
 from tests.recording.damage import tried
 
-UNSEEN = ("writers/", "manifest.json")
-"""What nothing in a recording tells of: another figure in a document that still makes sense."""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "many"), [("damaged", 25), ("malformed", 20)])
@@ -19,9 +16,4 @@ def test_what_is_damaged_is_diagnosed_with_a_word_or_refused(kind: str, many: in
     counts, found = tried(kind, range(many))
     assert counts.total() == many
     assert counts["refused"] < many
-    unsaid = {done: what for done, what in found.items() if what.startswith("defect")}
-    for done, what in found.items():
-        parts = done.partition(": ")[2].split(", ")
-        if what.startswith("silent") and not all(any(word in part for word in UNSEEN) for part in parts):
-            unsaid[done] = what
-    assert unsaid == {}
+    assert found == {}

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from sanpath.catalogue.load import metrics
 from sanpath.cli import app
+from sanpath.recording.checksum import UNSEALED, sealed_document
 from sanpath.recording.read import Recording
 from sanpath.recording.redact import redact
 from tests.support.recording import RecordingBuilder
@@ -38,13 +39,15 @@ def plain(tmp_path: Path) -> Path:
 
 
 def with_column(folder: Path, name: str, of: str, bits: int = 0) -> None:
-    """Declare a column of every sample, and write it into every segment. `of`: SQL of its values."""
+    """Declare a column of every sample, and write it into every segment. `of`: SQL of its values. Whoever makes a
+    recording knows how its digests are made."""
     for header in (folder / "writers").glob("*.json"):
         told = json.loads(header.read_text())
         for source in told.get("sources", ()):
             for table in source["tables"]:
                 table["columns"].append({"metric": name, "bits": bits, "scale": 1.0})
-        header.write_text(json.dumps(told))
+        unsealed = json.dumps(told | {"sha256": UNSEALED})
+        header.write_bytes(sealed_document(unsealed.encode()))
     connection = duckdb.connect()
     quoted = '"' + name.replace('"', '""') + '"'
     for segment in (folder / "samples").rglob("*.parquet"):
