@@ -22,6 +22,7 @@ CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/
 LAYERS = (
     "errors",
     "model",
+    "yaml_text",
     "document",
     "catalogue",
     "plugin",
