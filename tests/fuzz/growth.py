@@ -22,7 +22,7 @@ FLOOR_SECONDS = 0.004
 MOST = 8.0
 """Growth from the smallest to the largest: 4 is linear, 16 quadratic."""
 _RUNS = 3
-MEMORY_SIZE = 256 << 10
+MEMORY_SIZE = 128 << 10
 _WEIGHED = 100
 """Shapes of a target whose memory is measured here; the tests measure fewer."""
 
