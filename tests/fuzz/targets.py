@@ -31,8 +31,8 @@ POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_t
 DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
 _YAML_BYTES = 80 << 20
 """What 100,000 values of YAML take, the most that are read, however short they are written."""
-_TIMES_AS_MUCH = {"esxtop": 30, "perfmon": 30, "linux_host functions": 80}
-"""More than is wanted of any: a header of three characters a counter, and short lines of a file of a machine."""
+_TIMES_AS_MUCH = {"esxtop": 30, "perfmon": 30}
+"""More than is wanted of any: the names and places of a header of three characters a counter."""
 READERS = registry.result_readers()
 _WORD = "0123456789abcdef"
 """Frames what a shell over SSH answers."""
@@ -216,7 +216,6 @@ PARSERS = [
             partial(functions.taken, functions.of(name)),
             drawn=functions.drawn,
             headed=True,
-            times_as_much=_TIMES_AS_MUCH.get(f"{name} functions", TIMES_AS_MUCH),
         )
         for name in registry.names()
         if functions.of(name)

@@ -30,8 +30,9 @@ def test_memory_is_in_proportion(target: Target) -> None:
     random, known = Random(f"memory of {target.name}"), list(shapes(target, 1))
     chosen = random.sample(known, min(_MEASURED, len(known)))
     given = {shape.name: shape.of_size(MEMORY_SIZE) for shape in chosen}
-    seed, size = random.choice(target.seeds) or b"a", random.randint(100_000, 400_000)
-    given["a seed over and over"] = (seed * (size // len(seed) + 1))[:size]
+    if not target.headed:  # Else what stands behind the first argument, as a key, would grow as well.
+        seed, size = random.choice(target.seeds) or b"a", random.randint(100_000, 400_000)
+        given["a seed over and over"] = (seed * (size // len(seed) + 1))[:size]
     assert {name: taken for name, one in given.items() if (taken := memory(target, one)) > 1} == {}
 
 
