@@ -1,0 +1,47 @@
+"""A recording told again in the order in which it was recorded, to whoever watches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+from sanpath.model import Rows
+from sanpath.pulse.newest import METRICS
+from sanpath.recording.handover import Handed
+from sanpath.recording.read import Recording
+
+
+def told_again(recording: Recording) -> list[tuple[int, str, Handed]]:
+    """(recorder's clock, source, what it said), by time."""
+    found: list[tuple[int, str, Handed]] = [(event.seen, source, event) for source, event in recording.events()]
+    found += [(poll.ended, poll.source, poll) for poll in recording.polls()]
+    found += [
+        (rows.seen[-1], source, rows) for kind in ("load", *METRICS) for source, rows in _samples(recording, kind)
+    ]
+    return sorted(found, key=lambda told: told[0])
+
+
+def _samples(recording: Recording, kind: str) -> Iterator[tuple[str, Rows]]:
+    declared = {d.name: t for d in recording.declarations for t in d.tables if t.kind == kind}
+    with closing(recording.connect()) as connection:
+        metrics = recording.view(connection, kind)
+        if not metrics:
+            return
+        query = f'SELECT source, seen, device_time, entity, {", ".join(metrics)} FROM "samples_{kind}" ORDER BY seen'
+        polls = defaultdict(list)
+        for source, seen, dated, entity, *values in connection.execute(query).fetchall():
+            polls[source, seen, dated].append((entity, values))
+    for (source, seen, dated), told in polls.items():
+        columns = tuple(c for c in declared[source].columns if c.metric in metrics)
+        yield (
+            source,
+            Rows(
+                replace(declared[source], columns=columns),
+                [entity for entity, _ in told],
+                [seen] * len(told),
+                {c.metric: [values[metrics.index(c.metric)] for _, values in told] for c in columns},
+                None if dated is None else [dated] * len(told),
+            ),
+        )
