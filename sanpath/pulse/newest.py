@@ -65,6 +65,7 @@ class Newest:
         self._marks = StepMarks()
         self._events: deque[tuple[str, Event]] = deque(maxlen=_MARKS)
         self._answers: dict[str, Poll] = {}
+        self._last: tuple[int, list[LoadFacts], int, int] = (0, [], 0, 0)
 
     def take(self, source: str, item: Handed) -> None:
         """One thing that was recorded; what a pulse does not need is passed over."""
@@ -109,17 +110,16 @@ class Newest:
             made, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds
         )
         samples = list(self._of_loads(step, began))
-        if not samples:
+        if facts := load_facts_of(step, samples):
+            ended = max(sample.ended[0] for sample in samples)
+            window = min(sample.ended[0] - round(1e6 * sample.seconds[0]) for sample in samples)
+            self._last = began, facts, window, ended
+        if self._last[0] != began:
             return made
-        ended = max(sample.ended[0] for sample in samples)
-        window = min(sample.ended[0] - round(1e6 * sample.seconds[0]) for sample in samples)
-        return replace(
-            made,
-            loads=load_facts_of(step, samples),
-            began_us=window,
-            ended_us=ended,
-            loads_age_seconds=max(0.0, (now_us - ended) / 1e6),
-        )
+        # Counters that begin anew at the end of a ramp tell nothing for a moment: what was before is not forgotten.
+        _, facts, window, ended = self._last
+        age = max(0.0, (now_us - ended) / 1e6)
+        return replace(made, loads=facts, began_us=window, ended_us=ended, loads_age_seconds=age)
 
     def _of_loads(self, step: Step, since_us: int) -> Iterator[StepSamples]:
         for (source, kind), rounds in self._rounds.items():

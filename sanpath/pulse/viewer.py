@@ -12,12 +12,14 @@ from sanpath.errors import SanpathError
 from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import METRICS, Newest
-from sanpath.pulse.wiring import WiredLink
+from sanpath.pulse.wiring import WiredLink, wiring
 from sanpath.recording.flushed import Flushed
 from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
 from sanpath.recording.layout import read_manifest
+from sanpath.recording.read import Recording
 from sanpath.recording.store import Location, store_at
 from sanpath.recording.writers import Start, ended, latest, starts
+from sanpath.topology.identity import resolve
 
 LOOK_SECONDS = 1.0
 """How often it is looked for recorders, and for what they have flushed where they do not hand it over."""
@@ -34,6 +36,8 @@ class Viewer:
         self._listening: dict[str, asyncio.Task[None]] = {}
         self._ahead_us: dict[str, int] = {}
         self._documents: list[str] = []
+        self._inventory: list[str] = []
+        self._wiring: Sequence[WiredLink] = ()
 
     async def run(self) -> None:
         """Follow until every writer has ended."""
@@ -46,7 +50,7 @@ class Viewer:
             for task in self._listening.values():
                 task.cancel()
 
-    def pulse(self, wiring: Sequence[WiredLink] = ()) -> Pulse | None:
+    def pulse(self) -> Pulse | None:
         """What happens now. None: nothing was recorded yet, or nothing is any more."""
         if not self._starts or ended(self._starts):
             return None
@@ -54,7 +58,7 @@ class Viewer:
         now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
         started_us = min(start.header.started_us for start in self._starts)
         sources = {source.name: source for start in self._starts for source in start.header.sources}
-        return self._newest.pulse(now_us, started_us, list(sources.values()), wiring, bool(self._ahead_us))
+        return self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
 
     async def _look(self) -> None:
         store = store_at(self._folder)
@@ -64,6 +68,9 @@ class Viewer:
             self._starts = await asyncio.to_thread(starts, store, set())
             self._documents = documents
             self._run_id = manifest.run_id
+        if (inventory := await asyncio.to_thread(store.list, "inventory")) != self._inventory:
+            self._wiring = await asyncio.to_thread(_wiring, self._folder)
+            self._inventory = inventory
         for start in latest(self._starts):
             writer = start.writer
             if writer in self._listening or start.ending is not None:
@@ -102,3 +109,8 @@ class Viewer:
             self._ahead_us.pop(writer, None)
             self._listening.pop(writer, None)
             connection.transport.abort()
+
+
+def _wiring(folder: Location) -> Sequence[WiredLink]:
+    """The links of all that was seen until now."""
+    return wiring(resolve(Recording(folder).inventory()))

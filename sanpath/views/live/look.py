@@ -11,6 +11,8 @@ from sanpath.diagnose import concluded, judged
 from sanpath.errors import SanpathError
 from sanpath.facts.series import Series, series
 from sanpath.model import Poll
+from sanpath.pulse.model import Freshness
+from sanpath.pulse.newest import LATE_POLLS, WRITTEN_SECONDS
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 from sanpath.rulebook.model import Rule
@@ -31,22 +33,6 @@ SILENT_SECONDS = 90.0
 
 LIVE_SECONDS = 3600.0
 """A look reads the last hour: it takes as long and as much memory on the second day as in the second hour."""
-
-_LATE_POLLS = 3.0
-_WRITTEN_SECONDS = 6.0
-"""The recorder writes every five seconds: what was polled since then cannot be seen yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """How old the last answer of a source is when a look is taken. `age_seconds` None: it has not answered yet.
-
-    `late`: an answer is overdue.
-    """
-
-    every_seconds: float
-    age_seconds: float | None
-    late: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +124,6 @@ def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dic
     found = {}
     for source in recording.declarations:
         waited = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = waited > _LATE_POLLS * source.every_seconds + _WRITTEN_SECONDS
+        late = waited > LATE_POLLS * source.every_seconds + WRITTEN_SECONDS
         found[source.name] = Freshness(source.every_seconds, waited if source.name in answered else None, late)
     return found
