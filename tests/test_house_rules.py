@@ -96,6 +96,7 @@ COMPOSES_SQL = {
     *("sanpath/recording/write.py", "sanpath/recorder/importing/file.py", "sanpath/rulebook/judge.py"),
     *("sanpath/facts/clocks.py", "sanpath/facts/compute.py", "sanpath/facts/means.py", "sanpath/facts/placing.py"),
     *("sanpath/facts/rates.py", "sanpath/facts/series.py", "sanpath/facts/timed.py", "sanpath/recording/flushed.py"),
+    "sanpath/recording/held.py",
 }
 """Whatever is added here has to quote each name and text it takes (sanpath/recording/duck.py)."""
 

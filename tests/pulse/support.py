@@ -13,13 +13,12 @@ from sanpath.recording.handover import Handed
 from sanpath.recording.read import Recording
 
 
-def told_again(recording: Recording) -> list[tuple[int, str, Handed]]:
-    """(recorder's clock, source, what it said), by time."""
+def told_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, Handed]]:
+    """(recorder's clock, source, what it said), by time; of all kinds, or of those of a pulse."""
+    kinds = recording.sample_kinds() if every_kind else ("load", *METRICS)
     found: list[tuple[int, str, Handed]] = [(event.seen, source, event) for source, event in recording.events()]
     found += [(poll.ended, poll.source, poll) for poll in recording.polls()]
-    found += [
-        (rows.seen[-1], source, rows) for kind in ("load", *METRICS) for source, rows in _samples(recording, kind)
-    ]
+    found += [(rows.seen[-1], source, rows) for kind in kinds for source, rows in _samples(recording, kind)]
     return sorted(found, key=lambda told: told[0])
 
 
@@ -29,11 +28,12 @@ def _samples(recording: Recording, kind: str) -> Iterator[tuple[str, Rows]]:
         metrics = recording.view(connection, kind)
         if not metrics:
             return
-        query = f'SELECT source, seen, device_time, entity, {", ".join(metrics)} FROM "samples_{kind}" ORDER BY seen'
+        columns = ", ".join(["source, seen, device_time, covers_seconds, entity", *metrics])
+        query = f'SELECT {columns} FROM "samples_{kind}" ORDER BY seen, entity'
         polls = defaultdict(list)
-        for source, seen, dated, entity, *values in connection.execute(query).fetchall():
-            polls[source, seen, dated].append((entity, values))
-    for (source, seen, dated), told in polls.items():
+        for source, seen, dated, covers, entity, *values in connection.execute(query).fetchall():
+            polls[source, seen, dated, covers].append((entity, values))
+    for (source, seen, dated, covers), told in polls.items():
         columns = tuple(c for c in declared[source].columns if c.metric in metrics)
         yield (
             source,
@@ -43,5 +43,6 @@ def _samples(recording: Recording, kind: str) -> Iterator[tuple[str, Rows]]:
                 [seen] * len(told),
                 {c.metric: [values[metrics.index(c.metric)] for _, values in told] for c in columns},
                 None if dated is None else [dated] * len(told),
+                None if covers is None else [covers] * len(told),
             ),
         )

@@ -13,6 +13,7 @@ from sanpath.facts.series import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
 from sanpath.pulse.newest import LATE_POLLS, WRITTEN_SECONDS
+from sanpath.recording.held import Held
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 from sanpath.rulebook.model import Rule
@@ -79,14 +80,16 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
     return rules_of(choice)
 
 
-def look(folder: Location, choice: Choice | None = None, before: Look | None = None) -> Look:
+def look(
+    folder: Location, choice: Choice | None = None, before: Look | None = None, held: Held | None = None
+) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
-    look may do. `before`: the last one; steps longer ago keep what it says of them."""
+    look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""
     taken, began, machine = time.time(), time.process_time(), processors()
     earlier = before.machine if before is not None else None
     idle = machine.idle_since(earlier) if machine is not None and earlier is not None else None
     try:
-        recording = Recording(folder, LIVE_SECONDS)
+        recording = Recording(folder, LIVE_SECONDS, held)
         polls = recording.polls()
         facts, judgements = judged(recording)
         found = concluded(recording, facts, judgements, *_rulebook(choice or Choice()))

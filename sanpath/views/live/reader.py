@@ -11,8 +11,9 @@ import pickle
 import sys
 
 from sanpath.errors import SanpathError
+from sanpath.recording.held import Held
 from sanpath.recording.mark import MARK, add_mark
-from sanpath.recording.store import Location, location
+from sanpath.recording.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.look import Look, look
 from sanpath.views.live.priority import give_way
@@ -26,14 +27,14 @@ def main(folder: Location, choice: Choice) -> None:
     give_way()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
-    last: Look | None = None
+    last, held = None, Held(store_at(folder))
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
         said: Look | str
         if word == MARK:
             said = _marked(folder, rest)
         else:
-            said = last = look(folder, choice, last)
+            said = last = look(folder, choice, last, held)
         answer = pickle.dumps(said)
         answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
         answers.flush()
