@@ -28,15 +28,16 @@ def show(
     choice: Choice,
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
+    hint: str = "",
 ) -> None:
-    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves."""
+    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves.
+    `hint`: a line for who tries it out."""
     from sanpath.pulse.viewer import Viewer
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.feed import ReaderProcess
 
     command = python("sanpath.views.live.reader", str(folder), *choice.words())
-    # Without the mouse, the terminal's own selecting and copying work as ever.
-    LiveView(ReaderProcess(command, environment()), ended, interrupt, Viewer(folder)).run(mouse=False)
+    LiveView(ReaderProcess(command, environment()), ended, interrupt, Viewer(folder), hint).run()
 
 
 class Lines:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
@@ -17,6 +18,7 @@ from textual.widgets import Input
 from sanpath.pulse.model import Pulse
 from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
 from sanpath.views.live.feed import Feed
+from sanpath.views.live.footer import at, keys
 from sanpath.views.live.look import Look
 from sanpath.views.live.now import Now
 from sanpath.views.live.path import stops
@@ -26,6 +28,7 @@ from sanpath.views.live.steady import Steady, told_by
 _END_SECONDS = 0.2
 """How often the end of the run is asked for."""
 PULSE_SECONDS = 1.0
+_WHEEL_ROWS = 1
 clock = time.monotonic
 
 
@@ -43,7 +46,8 @@ class LiveView(App[None]):
     """The screen of a run or a recording. It ends with `q`, or when `ended` says so.
 
     `interrupt`: what Ctrl-C does; None: it leaves, too. `beats`: what happens between two looks; None: nobody knows.
-    Losing this application ends nothing but the picture.
+    `hint`: a line below
+    the first for who tries it out. Losing this application ends nothing but the picture.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -84,12 +88,13 @@ class LiveView(App[None]):
         ended: Callable[[], bool] | None = None,
         interrupt: Callable[[], None] | None = None,
         beats: Beats | None = None,
+        hint: str = "",
     ) -> None:
         super().__init__()
         self._feed, self._ended, self._interrupt, self._beats = feed, ended, interrupt, beats
         self._look: Look | None = None
         self._pulse: Pulse | None = None
-        self._judged_at = 0.0
+        self._judged_at, self._hint = 0.0, hint
         self._changed_at: float | None = None
         self._cursor, self._steady = Cursor(), Steady()
         self._going = asyncio.Event()
@@ -106,7 +111,8 @@ class LiveView(App[None]):
     def _now(self) -> Now:
         now, running = clock(), self._pulse is not None and self._look is not None
         judged = now - self._judged_at if running else None
-        return Now(self._pulse, judged, now - self._changed_at if self._changed_at is not None else None)
+        changed = now - self._changed_at if self._changed_at is not None else None
+        return Now(self._pulse, judged, changed, self._hint)
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -238,6 +244,22 @@ class LiveView(App[None]):
     async def _mark(self, text: str) -> None:
         failure = await self._feed.mark(text)
         self.notify(failure or f"marked: {text}", severity="error" if failure else "information", markup=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """A key of the last line is pressed."""
+        canvas = self.query_one(Canvas)
+        if event.screen_y == canvas.size.height - 1:
+            key = at(keys(self._look, self._cursor), canvas.size.width, event.screen_x)
+            if key is not None:
+                await self.run_action(key.action)
+
+    def on_mouse_scroll_down(self) -> None:
+        """As the key does."""
+        self.action_move(_WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self) -> None:
+        """As the key does."""
+        self.action_move(-_WHEEL_ROWS)
 
     def _step_at(self, rows: int) -> str | None:
         """The name of the step so many rows away from the one that is shown."""

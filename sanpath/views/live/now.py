@@ -25,11 +25,12 @@ BUSY, FULL = 0.8, 0.95
 class Now:
     """`pulse` None: the recording has ended, or is not there yet. `judged_ago_seconds`: since the look that the
     verdict is of, None: not known; `changed_ago_seconds`: since another verdict was first shown, None: it never
-    was."""
+    was. `hint`: what whoever tries it out may want to know, "" nothing."""
 
     pulse: Pulse | None = None
     judged_ago_seconds: float | None = None
     changed_ago_seconds: float | None = None
+    hint: str = ""
 
     @property
     def changed(self) -> bool:
@@ -46,32 +47,39 @@ def step_now(pulse: Pulse) -> Text:
     return line(f"  step {pulse.step}  {words.elapsed(pulse.step_seconds)}{of}")
 
 
+_ALL_PERCENTILES = 100
+"""From so many columns on all percentiles are told, and not only the 99th."""
+
+
 def now_lines(pulse: Pulse, width: int) -> list[Text]:
     """What the load gets, and what carries it, in a line each."""
     indent = LABEL if width >= NARROW else 0
-    rows = [("now", load_text(pulse)), ("links", links_text(pulse, width - indent))]
+    rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
     return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(rest), width) for head, rest in rows]
 
 
-def load_text(pulse: Pulse) -> Text:
-    """Throughput, latency and I/Os in flight of each direction."""
+def load_text(pulse: Pulse, all_percentiles: bool) -> Text:
+    """Throughput, latency and I/Os in flight of each direction. Percentiles are those since the step began."""
     if not pulse.loads:
         why = "the first I/Os of the step are on their way" if pulse.step else "no step is under way"
         return line((why, "dim"))
     text = line()
     for number, load in enumerate(pulse.loads):
-        text.append_text(line("   " if number else "", *_direction(load)))
+        text.append_text(line("   " if number else "", *_direction(load, all_percentiles)))
     if pulse.loads_age_seconds > OLD_SECONDS:
         text.append_text(line((f"   {pulse.loads_age_seconds:.0f} s ago", "yellow")))
     return text
 
 
-def _direction(load: LoadFacts) -> Iterator[Part]:
+def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
     yield f"{load.direction} ", "dim"
     yield iops(load.ops_per_second), "bold"
     yield f"  {bandwidth(load.bytes_per_second)}  {duration(load.latency_seconds)}"
-    if load.p99 is not None:
-        yield f" p99 {duration(load.p99)}"
+    told = (("p50", load.p50), ("p95", load.p95), ("p99", load.p99), ("max", load.max))
+    for name, seconds in told if all_percentiles else told[2:3]:
+        if seconds is not None:
+            yield f" {name} ", "dim"
+            yield duration(seconds)
     yield f"  {count(load.in_flight_measured)} in flight"
 
 

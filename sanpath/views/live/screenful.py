@@ -16,6 +16,7 @@ from sanpath.views.live import overview, verdict
 from sanpath.views.live.charts import Chart, foot, over_time
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.elements import elements
+from sanpath.views.live.footer import footer, keys
 from sanpath.views.live.layout import NARROW, Section, beside, bullet, cut, fit, line, title, wrapped
 from sanpath.views.live.look import Look
 from sanpath.views.live.now import Now, now_lines, step_now
@@ -46,6 +47,8 @@ def screenful(
     now = now or Now()
     framed = height >= _LOW and width >= NARROW
     head = [_header(look, cursor, now, width)] if framed else []
+    if now.hint and height >= _MIDDLE and framed:
+        head.append(cut(line((now.hint, "italic")), width))
     if framed and now.pulse is not None:
         head += now_lines(now.pulse, width)[: 2 if height >= _MIDDLE else 1]
     if framed and (look is not None or now.pulse is not None):
@@ -53,7 +56,7 @@ def screenful(
     room = height - len(head) - (1 if framed else 0)
     lines = [*head, *_body(look, cursor, steady, now, width, room)]
     if framed:
-        lines += [Text()] * (height - 1 - len(lines)) + [_keys(cursor, width)]
+        lines += [Text()] * (height - 1 - len(lines)) + [footer(keys(look, cursor), width)]
     return [cut(text, width) for text in lines[:height]]
 
 
@@ -224,25 +227,6 @@ def _state(look: Look, diagnosis: Diagnosis, cursor: Cursor, now: Now) -> Text:
         since = datetime.fromtimestamp(look.newest, UTC).isoformat(timespec="seconds")
         return line(("SILENT", "bold red"), f" since {since}: its recorder has gone")
     return _running(look.taken - started if now.pulse is None else now.pulse.elapsed_seconds, cursor)
-
-
-def _keys(cursor: Cursor, width: int) -> Text:
-    keys = (
-        ("q", "quit", False),
-        ("p", "go on" if cursor.paused else "pause", cursor.paused),
-        ("m", "mark", False),
-        ("t", "path", cursor.tab is Tab.path),
-        ("s", "steps", cursor.tab is Tab.steps),
-        ("f", "findings", cursor.tab is Tab.findings),
-        ("o", "sources", cursor.tab is Tab.sources),
-        ("d", cursor.direction or "both", cursor.direction is not None),
-        ("/", cursor.filter or "only", bool(cursor.filter)),
-        ("?", "help", cursor.tab is Tab.help),
-    )
-    text = Text(no_wrap=True)
-    for key, meaning, on in keys:
-        text.append(f" {key} ", "bold").append(meaning, "reverse" if on else "dim")
-    return cut(text, width)
 
 
 def _epoch(moment: str) -> float:

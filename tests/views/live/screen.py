@@ -78,10 +78,11 @@ async def showing(
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
     beats: Beats | None = None,
+    hint: str = "",
 ) -> AsyncIterator[Shown]:
     """The application after its first look."""
     film = Film(looks)
-    app = LiveView(film, ended, interrupt, beats)
+    app = LiveView(film, ended, interrupt, beats, hint)
     async with app.run_test(size=size) as pilot:
         shown = Shown(app, pilot, film)
         while looks and film.given == 0:

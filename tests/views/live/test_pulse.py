@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from sanpath.cli.demo import HINT
 from sanpath.facts.loads import LoadFacts
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
 from sanpath.views.live.look import Look
@@ -185,5 +186,45 @@ def test_figures_that_are_old_say_so() -> None:
         async with showing(look(), beats=Beating(old), size=(120, 30)) as shown:
             await shown.pilot.pause(0.1)
             assert "12 s ago" in shown.text()
+
+    play(scene)
+
+
+def test_the_last_line_lists_what_does_something_here() -> None:
+    async def scene() -> None:
+        async with showing(look(), size=(120, 30)) as shown:
+            assert re.search(r"q quit .*p pause .*/ only .*n b step .*x sort", shown.lines()[-1])
+            assert " d " not in shown.lines()[-1], "there is one direction"
+            help_line = (await shown.press("question_mark")).splitlines()[-1]
+            assert "/ only" not in help_line
+            assert "Esc back" in help_line
+        async with showing(look(ended=True), size=(120, 30)) as shown:
+            assert "p pause" not in shown.lines()[-1], "nothing moves any more"
+        async with showing(size=(120, 30)) as shown:
+            assert shown.lines()[-1].strip() == "q quit ? help p pause"
+
+    play(scene)
+
+
+def test_a_click_on_a_key_is_the_key_and_the_wheel_scrolls() -> None:
+    async def scene() -> None:
+        async with showing(look(), size=(120, 30)) as shown:
+            last = shown.lines()[-1]
+            await shown.pilot.click(offset=(last.index("steps"), 29))
+            await shown.pilot.pause()
+            assert "2 steps: up and down choose one" in shown.text()
+            await shown.pilot.click(offset=(119, 29))
+            shown.app.on_mouse_scroll_up()
+            await shown.pilot.pause()
+            assert "BOTTLENECK  step t16" in shown.text()
+
+    play(scene)
+
+
+def test_who_tries_it_out_is_told_what_is_simulated() -> None:
+    async def scene() -> None:
+        async with showing(look(), hint=HINT) as shown:
+            assert shown.lines()[1].rstrip() == HINT
+            assert HINT not in await shown.resize(80, 12)
 
     play(scene)
