@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from heapq import nsmallest
 
-from sanpath.catalogue.capacity import link_capacity
+from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.links import ABOVE_LINE_RATE
 from sanpath.facts.loads import LoadFacts, load_facts
 from sanpath.facts.steps import StepMarks
-from sanpath.model import DIRECTIONS, Event, Poll, Rows, Step, StepLoad
+from sanpath.model import DIRECTIONS, Direction, Event, Poll, Rows, Step, StepLoad
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
-from sanpath.pulse.rounds import NOW, Rounds
-from sanpath.pulse.wiring import Port, WiredLink
+from sanpath.pulse.rounds import NOW, Rounds, Window
+from sanpath.pulse.wiring import WiredLink
 from sanpath.recording.documents import Declaration
 from sanpath.recording.handover import Handed
 from sanpath.topology.identity import Topology
@@ -31,6 +33,9 @@ SLACK_SECONDS = 1.0
 """A poll itself takes time."""
 _LONGEST = 3
 """Differences that are taken together where the newest is above what the link can carry."""
+_Used = tuple[float, WiredLink, Direction, float, Capacity, Window]
+"""Utilisation of a link in a direction, bytes a second, what it can carry, and when that was."""
+_capacity = lru_cache(link_capacity)
 _MARKS = 1000
 """Marks of steps that are kept for who begins to watch later."""
 
@@ -127,33 +132,40 @@ class Newest:
                 continue
             named = {entity for load in step.loads if load.source == source for entity in load.entities}
             for entity in rounds.entities():
-                sample = rounds.newest(entity, since_us) if not named or entity in named else None
+                sample = rounds.samples(source, entity, since_us) if not named or entity in named else None
                 if sample is not None:
-                    yield replace(sample, source=source)
+                    yield sample
 
     def _links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
         found = [now for link in wiring for now in self._link(link)]
-        return sorted(found, key=lambda now: (-now.utilisation, now.entity))[:MOST_LINKS]
+        busiest = nsmallest(MOST_LINKS, found, key=lambda now: (-now[0], now[1].entity))
+        return [
+            LinkNow(link.entity, direction, used, rate, capacity.name, *window.limits)
+            for used, link, direction, rate, capacity, window in busiest
+        ]
 
-    def _link(self, link: WiredLink) -> Iterator[LinkNow]:
+    def _link(self, link: WiredLink) -> Iterator[_Used]:
         for port in link.ports:
             rounds = self._rounds.get((port.source, PORTS))
-            speed = rounds.last(port.entity, SPEED) if rounds is not None else None
-            capacity = link_capacity(link.technology, speed) if speed else None
-            if rounds is None or capacity is None:
+            window = rounds.window(port.entity) if rounds is not None else None
+            if rounds is None or window is None:
                 continue
-            for back in range(1, _LONGEST + 1):
-                told = _rates(rounds, port, back)
+            capacity = _capacity(link.technology, window.gauge(SPEED) or 0.0)
+            if capacity is None:
+                continue
+            most = ABOVE_LINE_RATE * capacity.data_bytes_per_second
+            read, write = window.rate(port.read), window.rate(port.write)
+            for back in range(2, _LONGEST + 1):
                 # An agent's cache makes a window that no link can carry, and a longer one that it can.
-                if all(rate <= ABOVE_LINE_RATE * capacity.data_bytes_per_second for rate, _, _ in told.values()):
-                    for direction in DIRECTIONS:
-                        if direction in told:
-                            rate, began, ended = told[direction]
-                            used = rate / capacity.data_bytes_per_second
-                            yield LinkNow(link.entity, direction, used, rate, capacity.name, began, ended)
-                    if told:
-                        return
+                if max(read or 0.0, write or 0.0) <= most:
                     break
+                window = rounds.window(port.entity, back=back) or window
+                read, write = window.rate(port.read), window.rate(port.write)
+            told = [(d, r) for d, r in zip(DIRECTIONS, (read, write), strict=True) if r is not None and r <= most]
+            for direction, rate in told:
+                yield rate / capacity.data_bytes_per_second, link, direction, rate, capacity, window
+            if told:
+                return
 
     def _ages(self, now_us: int, sources: Sequence[Declaration], at_once: bool) -> dict[str, Freshness]:
         found, behind = {}, 0.0 if at_once else WRITTEN_SECONDS
@@ -172,8 +184,3 @@ def load_facts_of(step: Step, samples: Sequence[StepSamples]) -> list[LoadFacts]
 
 def _runs(source: str, loads: Sequence[StepLoad]) -> bool:
     return not loads or any(load.source == source for load in loads)
-
-
-def _rates(rounds: Rounds, port: Port, back: int) -> dict[str, tuple[float, int, int]]:
-    told = {direction: rounds.rate(port.entity, getattr(port, direction), back) for direction in DIRECTIONS}
-    return {direction: rate for direction, rate in told.items() if rate is not None}

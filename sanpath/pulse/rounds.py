@@ -6,11 +6,11 @@ and a round in which no counter has moved is an agent's cache and no news.
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from math import isfinite
 
 from sanpath.facts.deltas import StepSamples
 from sanpath.facts.rates import CACHE_US
@@ -23,15 +23,71 @@ _KEPT = 4
 """Rounds with news: two make a window, others make it longer where a cache has made it too short."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Samples that came together. `places`: entity → its row; `columns`: metric → how it was declared."""
+
+    rows: Rows
+    places: Mapping[str, int]
+    columns: Mapping[str, Column]
+
+    def moment(self, at: int) -> int:
+        """When a sample was true, by the clock that its source keeps: good for differences alone."""
+        dated = self.rows.device_time[at] if self.rows.device_time else None
+        return self.rows.seen[at] if dated is None else dated
+
+    def value(self, metric: str, at: int) -> float | None:
+        """As it was recorded. None: not told."""
+        told = self.rows.values.get(metric)
+        value = told[at] if told is not None else None
+        return value if value is not None and isfinite(value) else None
+
+
 @dataclass(slots=True)
 class _Round:
-    """What was seen together. `places`: of each of the rows, entity → its row."""
+    """What was seen together."""
 
     first: int
     last: int
-    rows: list[Rows] = field(default_factory=list)
-    places: list[dict[str, int]] = field(default_factory=list)
+    parts: list[_Part] = field(default_factory=list)
     moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The newest window of an entity, between two of its samples."""
+
+    now: _Part
+    at: int
+    before: _Part
+    then: int
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.now.moment(self.at) - self.before.moment(self.then)) / 1e6
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Where it begins and ends on the recorder's clock."""
+        return self.before.rows.seen[self.then], self.now.rows.seen[self.at]
+
+    def rate(self, counter: str) -> float | None:
+        """Units a second. None: it was reset, or was not told."""
+        column = self.now.columns.get(counter)
+        before, now = self.before.value(counter, self.then), self.now.value(counter, self.at)
+        if column is None or before is None or now is None:
+            return None
+        grown = now - before
+        if grown < 0:
+            wrapped = column.bits == 32 and before < 2**32 and -grown > 2**31
+            return (2**32 + grown) * column.scale / self.seconds if wrapped else None
+        return grown * column.scale / self.seconds
+
+    def gauge(self, metric: str) -> float | None:
+        """The newest value in its base unit. None: not told."""
+        column, value = self.now.columns.get(metric), self.now.value(metric, self.at)
+        return None if column is None or value is None else value * column.scale
 
 
 class Rounds:
@@ -41,6 +97,8 @@ class Rounds:
         self._cached = cached
         self._told: deque[_Round] = deque(maxlen=_KEPT + 1)
         self._newest = 0
+        # Of rounds with news, the newest first.
+        self._news: list[_Part] = []
 
     def take(self, rows: Rows) -> None:
         """The samples of one poll, or of a part of it; what was taken before, and what is older, is passed over."""
@@ -50,102 +108,81 @@ class Rounds:
         if not self._told or min(rows.seen) - self._told[-1].last > ROUND_US:
             self._close()
             self._told.append(_Round(min(rows.seen), self._newest))
+        before = next((part for part in self._parts() if rows.entity[0] in part.places), None)
+        before = before if before is not None and before.rows.entity == rows.entity else None
+        places = before.places if before is not None else {entity: at for at, entity in enumerate(rows.entity)}
+        part = _Part(rows, places, {column.metric: column for column in rows.table.columns})
         here = self._told[-1]
-        before = next((part for part in self._parts() if rows.entity[0] in part[1]), None)
-        before = before if before is not None and before[0].entity == rows.entity else None
-        places = before[1] if before is not None else {entity: at for at, entity in enumerate(rows.entity)}
-        here.moved |= self._has_moved(rows, before[0] if before is not None else None)
+        here.moved |= self._has_moved(part, before)
         here.last = max(here.last, self._newest)
-        here.rows.append(rows)
-        here.places.append(places)
+        here.parts.append(part)
+        news = self._told if self._is_news(here) else islice(self._told, len(self._told) - 1)
+        self._news = [part for told in reversed(list(news)) for part in reversed(told.parts)]
 
     def kept(self) -> Iterator[Rows]:
         """All samples that are kept, the oldest first."""
         for told in self._told:
-            yield from told.rows
+            for part in told.parts:
+                yield part.rows
 
     def entities(self) -> list[str]:
         """Entities that were sampled, in the order of their names."""
-        return sorted({entity for told in self._told for places in told.places for entity in places})
+        return sorted({entity for part in self._parts() for entity in part.places})
 
-    def newest(self, entity: str, since_us: int = 0, back: int = 1) -> StepSamples | None:
-        """The newest window of an entity, over the `back` newest differences, or as many as there are; and the newest
-        values of its gauges. None: fewer than two samples were seen since then."""
-        told = list(islice(self._samples(entity, since_us), back + 1))
-        if len(told) < 2:
+    def window(self, entity: str, since_us: int = 0, back: int = 1) -> Window | None:
+        """The newest window of an entity, over the `back` newest differences, or as many as there are. None: fewer
+        than two samples were seen since then."""
+        newest: tuple[_Part, int] | None = None
+        found: tuple[_Part, int] | None = None
+        for part in self._news:
+            at = part.places.get(entity)
+            if at is None or part.rows.seen[at] < since_us:
+                continue
+            if newest is None:
+                newest = earliest = part, at
+            elif part.moment(at) < earliest[0].moment(earliest[1]):
+                found = earliest = part, at
+                back -= 1
+                if not back:
+                    break
+        return Window(*newest, *found) if newest is not None and found is not None else None
+
+    def samples(self, source: str, entity: str, since_us: int) -> StepSamples | None:
+        """The newest window as facts have it. None: there is none."""
+        window = self.window(entity, since_us)
+        if window is None:
             return None
-        (rows, at), (earlier, then) = told[0], told[-1]
-        moment, began = _moment(rows, at), _moment(earlier, then)
-        found = StepSamples("", entity, NOW, [(moment - began) / 1e6], [rows.seen[at]], samples=1)
-        for column in rows.table.columns:
-            value = _value(rows, at, column)
+        found = StepSamples(source, entity, NOW, [window.seconds], [window.limits[1]], samples=1)
+        for metric, column in window.now.columns.items():
             if column.bits:
-                grown = _grown(column, _value(earlier, then, column), value)
-                rate = None if grown is None else grown * column.scale / found.seconds[0]
-                found.rates[column.metric] = [rate]
+                found.rates[metric] = [window.rate(metric)]
             else:
-                scaled = None if value is None else value * column.scale
-                found.means[column.metric] = found.lasts[column.metric] = scaled
-        found.resolutions = {c.metric: c.resolution for c in rows.table.columns if c.resolution}
+                found.means[metric] = found.lasts[metric] = window.gauge(metric)
+        found.resolutions = {
+            name: column.resolution for name, column in window.now.columns.items() if column.resolution
+        }
         return found
 
-    def rate(self, entity: str, counter: str, back: int = 1) -> tuple[float, int, int] | None:
-        """One counter of the newest window: units a second, and where it begins and ends on the recorder's clock.
-        None: not known."""
-        told = list(islice(self._samples(entity, 0), back + 1))
-        if len(told) < 2:
-            return None
-        (rows, at), (earlier, then) = told[0], told[-1]
-        column = next((c for c in rows.table.columns if c.metric == counter), None)
-        if column is None:
-            return None
-        grown = _grown(column, _value(earlier, then, column), _value(rows, at, column))
-        seconds = (_moment(rows, at) - _moment(earlier, then)) / 1e6
-        return None if grown is None else (grown * column.scale / seconds, earlier.seen[then], rows.seen[at])
-
-    def last(self, entity: str, gauge: str) -> float | None:
-        """The newest value of a gauge in its base unit. None: not told."""
-        for rows, at in self._samples(entity, 0):
-            column = next((c for c in rows.table.columns if c.metric == gauge), None)
-            if column is not None and (value := _value(rows, at, column)) is not None:
-                return value * column.scale
-        return None
-
-    def _has_moved(self, rows: Rows, before: Rows | None) -> bool:
+    def _has_moved(self, part: _Part, before: _Part | None) -> bool:
         """Whether any counter is another than in the sample before. `before`: the same entities in the same order,
         None: there is no such poll."""
-        counters = [column for column in rows.table.columns if column.bits]
+        counters = [metric for metric, column in part.columns.items() if column.bits]
         if before is not None:
             # Lists of numbers differ at the first number that does: it costs nothing where anything moves.
-            return any(rows.values.get(c.metric) != before.values.get(c.metric) for c in counters)
-        for at, entity in enumerate(rows.entity):
-            last = next(((part, places[entity]) for part, places in self._parts() if entity in places), None)
-            if last is None or any(_value(rows, at, c) != _value(*last, c) for c in counters):
+            return any(part.rows.values.get(metric) != before.rows.values.get(metric) for metric in counters)
+        for entity, at in part.places.items():
+            last = next((other for other in self._parts() if entity in other.places), None)
+            if last is None or any(part.value(m, at) != last.value(m, last.places[entity]) for m in counters):
                 return True
         return False
 
     def _is_known(self, rows: Rows) -> bool:
-        return any(rows.seen == known.seen and rows == known for known, _ in self._parts())
+        return any(rows.seen == known.rows.seen and rows == known.rows for known in self._parts())
 
-    def _parts(self) -> Iterator[tuple[Rows, dict[str, int]]]:
+    def _parts(self) -> Iterator[_Part]:
         """The newest first, those without news as well."""
         for told in reversed(self._told):
-            yield from zip(reversed(told.rows), reversed(told.places), strict=True)
-
-    def _samples(self, entity: str, since_us: int) -> Iterator[tuple[Rows, int]]:
-        """Samples of an entity in rounds with news, the newest first, each earlier than the one before."""
-        later: int | None = None
-        for number, told in enumerate(reversed(self._told)):
-            if number == 0 and not self._is_news(told):
-                continue
-            for rows, places in zip(reversed(told.rows), reversed(told.places), strict=True):
-                at = places.get(entity)
-                if at is None or rows.seen[at] < since_us:
-                    continue
-                moment = _moment(rows, at)
-                if later is None or moment < later:
-                    later = moment
-                    yield rows, at
+            yield from reversed(told.parts)
 
     def _close(self) -> None:
         """The newest round is over: without news it was none."""
@@ -155,25 +192,3 @@ class Rounds:
     def _is_news(self, told: _Round) -> bool:
         moved = [other.first for other in self._told if other.moved and other is not told]
         return not self._cached or told.moved or (bool(moved) and told.first - max(moved) >= CACHE_US)
-
-
-def _moment(rows: Rows, at: int) -> int:
-    """When a sample was true, by the clock that its source keeps: good for differences alone."""
-    dated = rows.device_time[at] if rows.device_time else None
-    return rows.seen[at] if dated is None else dated
-
-
-def _value(rows: Rows, at: int, column: Column) -> float | None:
-    told: Sequence[int | float | None] | None = rows.values.get(column.metric)
-    value = told[at] if told is not None else None
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _grown(column: Column, before: float | None, now: float | None) -> float | None:
-    """By how much a counter has grown. None: it was reset, or was not told."""
-    if before is None or now is None:
-        return None
-    if now >= before:
-        return now - before
-    fallen = before - now
-    return 2**32 - fallen if column.bits == 32 and before < 2**32 and fallen > 2**31 else None
