@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from heapq import nsmallest
+from operator import itemgetter
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.facts.deltas import StepSamples
@@ -70,6 +70,7 @@ class Newest:
         self._marks = StepMarks()
         self._events: deque[tuple[str, Event]] = deque(maxlen=_MARKS)
         self._answers: dict[str, Poll] = {}
+        self._busiest: tuple[Sequence[WiredLink], list[LinkNow]] | None = None
         self._last: tuple[int, list[LoadFacts], int, int] = (0, [], 0, 0)
 
     def take(self, source: str, item: Handed) -> None:
@@ -79,6 +80,7 @@ class Newest:
                 kind = item.table.kind
                 rounds = self._rounds.setdefault((source, kind), Rounds(cached=kind != "load"))
                 rounds.take(narrowed(item))
+                self._busiest = None if kind == PORTS else self._busiest
             case Event() if is_wanted(item) and (source, item) not in self._events:
                 self._events.append((source, item))
                 self._marks.take(source, item)
@@ -137,8 +139,13 @@ class Newest:
                     yield sample
 
     def _links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
+        if self._busiest is None or self._busiest[0] is not wiring:  # Else nothing has been polled since then.
+            self._busiest = wiring, self._found_links(wiring)
+        return self._busiest[1]
+
+    def _found_links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
         found = [now for link in wiring for now in self._link(link)]
-        busiest = nsmallest(MOST_LINKS, found, key=lambda now: (-now[0], now[1].entity))
+        busiest = sorted(found, key=itemgetter(0), reverse=True)[:MOST_LINKS]
         return [
             LinkNow(link.entity, direction, used, rate, capacity.name, *window.limits)
             for used, link, direction, rate, capacity, window in busiest

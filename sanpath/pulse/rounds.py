@@ -53,19 +53,15 @@ class _Round:
     moved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Window:
-    """The newest window of an entity, between two of its samples."""
+    """The newest window of an entity, between two of its samples. `seconds`: its length."""
 
     now: _Part
     at: int
     before: _Part
     then: int
-
-    @property
-    def seconds(self) -> float:
-        """Its length."""
-        return (self.now.moment(self.at) - self.before.moment(self.then)) / 1e6
+    seconds: float
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -132,20 +128,22 @@ class Rounds:
     def window(self, entity: str, since_us: int = 0, back: int = 1) -> Window | None:
         """The newest window of an entity, over the `back` newest differences, or as many as there are. None: fewer
         than two samples were seen since then."""
-        newest: tuple[_Part, int] | None = None
-        found: tuple[_Part, int] | None = None
+        newest: tuple[_Part, int, int] | None = None
+        found: Window | None = None
+        earliest = 0
         for part in self._news:
             at = part.places.get(entity)
             if at is None or part.rows.seen[at] < since_us:
                 continue
+            moment = part.moment(at)
             if newest is None:
-                newest = earliest = part, at
-            elif part.moment(at) < earliest[0].moment(earliest[1]):
-                found = earliest = part, at
+                newest, earliest = (part, at, moment), moment
+            elif moment < earliest:
+                found, earliest = Window(newest[0], newest[1], part, at, (newest[2] - moment) / 1e6), moment
                 back -= 1
                 if not back:
                     break
-        return Window(*newest, *found) if newest is not None and found is not None else None
+        return found
 
     def samples(self, source: str, entity: str, since_us: int) -> StepSamples | None:
         """The newest window as facts have it. None: there is none."""
