@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from sanpath.diagnose import concluded, judged
 from sanpath.errors import SanpathError
 from sanpath.facts.series import Series, series
 from sanpath.model import Poll
@@ -85,6 +84,8 @@ def look(
 ) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
     look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""
+    from sanpath.diagnose import concluded, judged  # for whoever judges: the screen only shows looks
+
     taken, began, machine = time.time(), time.process_time(), processors()
     earlier = before.machine if before is not None else None
     idle = machine.idle_since(earlier) if machine is not None and earlier is not None else None

@@ -68,6 +68,7 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
             assert re.search(r"links +esx7/vmhba2 - sw1/fc1/7 read 98.4 %  sw1/fc1/1 - fa1/CT0.FC0 read 42.0 %", text)
             assert re.search(r"polled fa1 41 s LATE  sw1 0 s", text)
             assert "NOT JUDGED YET" in text
+            assert "colours" in await shown.press("question_mark")
             beating.pass_on(5.0)
             await shown.pilot.pause(0.1)
             assert "RUNNING 1:08" in shown.text()
