@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -79,6 +80,14 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
     return rules_of(choice)
 
 
+def prepare(choice: Choice) -> None:
+    """Load what every look needs: as long as no load runs yet it costs nobody anything."""
+    import sanpath.diagnose  # noqa: F401
+
+    with suppress(SanpathError):  # Said by the first look.
+        _rulebook(choice)
+
+
 def look(
     folder: Location, choice: Choice | None = None, before: Look | None = None, held: Held | None = None
 ) -> Look:
@@ -92,7 +101,7 @@ def look(
     try:
         recording = Recording(folder, LIVE_SECONDS, held)
         polls = recording.polls()
-        facts, judgements = judged(recording)
+        facts, judgements = judged(recording, over_time=True)
         found = concluded(recording, facts, judgements, *_rulebook(choice or Choice()))
         return Look(
             taken,
@@ -101,7 +110,7 @@ def look(
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
-            series=series(recording, facts.topology),
+            series=series(recording, facts.topology, facts.over_time),
             way=way(facts.topology),
             cost_seconds=time.process_time() - began,
             machine=machine,

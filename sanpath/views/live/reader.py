@@ -15,7 +15,7 @@ from sanpath.recording.held import Held
 from sanpath.recording.mark import MARK, add_mark
 from sanpath.recording.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.look import Look, look
+from sanpath.views.live.look import Look, look, prepare
 from sanpath.views.live.priority import give_way
 
 SIZE_BYTES = 8
@@ -24,6 +24,7 @@ SIZE_BYTES = 8
 
 def main(folder: Location, choice: Choice) -> None:
     """Answer until the input is closed."""
+    prepare(choice)
     give_way()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr

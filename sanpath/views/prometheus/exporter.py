@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from sanpath.recording.held import Held
 from sanpath.recording.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.look import Look, look
+from sanpath.views.live.look import Look, look, prepare
 from sanpath.views.live.priority import give_way
 from sanpath.views.prometheus.exposition import families
 
@@ -52,6 +52,7 @@ class Shown(Collector):
 
 def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
+    prepare(choice)
     give_way()
     shown, alone, held = Shown(), Event(), Held(store_at(folder))
     registry = CollectorRegistry()
