@@ -64,7 +64,7 @@ def _body(look: Look | None, cursor: Cursor, steady: Steady, now: Now, width: in
     if look is None or look.diagnosis is None:
         if cursor.tab is Tab.help:
             return page(look or _NOTHING, None, cursor, width, height)
-        if now.pulse is not None and (look is None or not look.failure):
+        if look is None or (now.pulse is not None and not look.failure):
             return _waiting("NOT JUDGED YET", "the first verdict is on its way", width)
         return _waiting("NOTHING RECORDED YET", look.failure if look else "", width)
     told = steady.shown
