@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -79,7 +79,7 @@ class Flushed:
 
     def _samples(self, kind: str, told: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Rows]]:
         """The poll rounds among samples of a kind, each as its source gave it."""
-        declared = {source.name: table for source in self._sources for table in source.tables if table.kind == kind}
+        declared = {source.name: merged(source.tables, kind) for source in self._sources}
         together: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
         newest: dict[str, int] = {}
         for row in told:
@@ -89,6 +89,12 @@ class Flushed:
             together[source][entity], newest[source] = row, seen
         for source, rest in together.items():
             yield from _made(source, declared, list(rest.values()))
+
+
+def merged(tables: Iterable[Table], kind: str) -> Table:
+    """All that a source may tell of a kind as one table: it may have several, of which each poll yields one."""
+    columns = {column.metric: column for table in tables if table.kind == kind for column in table.columns}
+    return Table(kind, tuple(columns.values()))
 
 
 def _made(

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sanpath.model import Rows
 from sanpath.pulse.newest import METRICS
+from sanpath.recording.flushed import merged
 from sanpath.recording.handover import Handed
 from sanpath.recording.read import Recording
 
@@ -23,7 +24,7 @@ def told_again(recording: Recording, every_kind: bool = False) -> list[tuple[int
 
 
 def _samples(recording: Recording, kind: str) -> Iterator[tuple[str, Rows]]:
-    declared = {d.name: t for d in recording.declarations for t in d.tables if t.kind == kind}
+    declared = {d.name: merged(d.tables, kind) for d in recording.declarations}
     with closing(recording.connect()) as connection:
         metrics = recording.view(connection, kind)
         if not metrics:

@@ -19,9 +19,10 @@ from sanpath.recorder import handover as handing
 from sanpath.recorder.handover import Handover
 from sanpath.recording import layout
 from sanpath.recording.clock import RecorderClock
-from sanpath.recording.documents import Header
+from sanpath.recording.documents import Declaration, Header
 from sanpath.recording.handover import Hello, decoded, encoded, socket_path
 from sanpath.recording.write import Writer
+from sanpath_collectors.fio.tables import LOAD, LOG
 from tests.recorder.support import PORT
 
 PATIENCE_SECONDS = 20.0
@@ -168,6 +169,35 @@ def test_without_a_recorder_that_hands_over_segments_are_read(folder: Path) -> N
         pulse = viewer.pulse()
         assert pulse is not None
         assert not pulse.at_once
+        following.cancel()
+
+    asyncio.run(scene())
+    writer.close()
+
+
+def test_segments_tell_of_a_load_what_its_recorder_would(tmp_path: Path) -> None:
+    """fio declares two tables of loads, one for its status and one for its logs."""
+    layout.create(tmp_path / "r.sanpath")
+    declared = Declaration(name="fio", collector="fio", every_seconds=1.0, tables=(LOAD, LOG))
+    now = time.time_ns() // 1000
+    writer = Writer(tmp_path / "r.sanpath", "test")
+    writer.header(Header(started_us=now, recorder="test", sources=(declared,)))
+    writer.event("fio", begun(now))
+    for second in range(3):
+        values = {column.metric: [1000 * second] for column in LOAD.columns}
+        writer.samples("fio", Rows(LOAD, ["j"], [now + second * 1_000_000], values))
+        writer.flush()
+
+    async def scene() -> None:
+        viewer = Viewer(tmp_path / "r.sanpath")
+        following = asyncio.create_task(viewer.run())
+        await until(lambda: (p := viewer.pulse()) is not None and len(p.loads) == 2)
+        pulse = viewer.pulse()
+        assert pulse is not None
+        assert [(load.direction, load.ops_per_second) for load in pulse.loads] == [
+            ("read", 1000.0),
+            ("write", 1000.0),
+        ]
         following.cancel()
 
     asyncio.run(scene())
