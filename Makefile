@@ -42,8 +42,8 @@ kernel-lab: .venv/ready ## Every case of a SAN of real Linux kernels (root, QEMU
 bench: .venv/ready ## What sanpath costs against its peers, into docs/performance.md (20 minutes, best on an idle machine)
 	$(RUN) -m tests.benchmarks --write docs/performance.md
 
-fuzz: .venv/ready ## Changed input for every parser, answer and document: make fuzz SECONDS=3600 (of each; 60)
-	$(RUN) -m tests.fuzz $(or $(SECONDS),60)
+fuzz: .venv/ready ## Changed input for every parser, answer and document: make fuzz SECONDS=3600 INPUTS=1000000 (of each)
+	$(RUN) -m tests.fuzz --seconds $(or $(SECONDS),60) $(if $(INPUTS),--inputs $(INPUTS))
 
 pythons: ## Unit tests on Python 3.13 and 3.14, in Debian systems made for it (root, mmdebstrap, minutes)
 	.ci/pythons trixie:3.13 forky:3.14

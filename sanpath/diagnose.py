@@ -109,10 +109,13 @@ def concluded(
     return replace(whole, summary=summary(whole, facts.topology))
 
 
-def judged(recording: Recording, executor: Executor | None = None) -> tuple[Facts, list[Judgement]]:
-    """The facts of a recording, and what limits each direction of each step: what a what-if starts from."""
+def judged(
+    recording: Recording, executor: Executor | None = None, over_time: bool = False
+) -> tuple[Facts, list[Judgement]]:
+    """The facts of a recording, and what limits each direction of each step: what a what-if starts from.
+    `over_time`: with the samples of charts, see Facts."""
     with _uncollected():
-        facts = compute(recording, executor)
+        facts = compute(recording, executor, over_time)
         return facts, judge_all(facts, _meaningful(facts))
 
 

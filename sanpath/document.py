@@ -12,9 +12,7 @@ from typing import Any
 import yaml
 
 from sanpath.errors import ConfigError, UsageError
-
-_MOST_KEYS = 100_000
-"""Nobody writes so many values. A few aliases of aliases stand for billions, and nobody can walk through those."""
+from sanpath.yaml_text import MOST_VALUES, TooMuchError, compose
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,17 @@ def read_document(path: Path) -> tuple[Document, Any]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 text") from error
     try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        raw = yaml.safe_load(text)
+        loader, tree = compose(text)
+        document = Document(path)
+        _note_lines(document, tree, ())
+        raw = None if tree is None else loader.construct_document(tree)
+    except TooMuchError as error:
+        raise ConfigError(path, error.line, "", f"{error.problem}: that is more than anybody writes") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise ConfigError(path, line, "", f"not valid YAML: {_without_values(error.problem)}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(path, None, "", f"not valid YAML: {_without_values(str(error))}") from error
-    document = Document(path)
-    _note_lines(document, tree, ())
     return document, raw
 
 
@@ -79,13 +79,17 @@ def _note_lines(
     """Note the line of every key. Raises ConfigError for a key given twice, of which YAML would keep the last."""
     if node is None or node in above:
         return
-    if len(document.lines) > _MOST_KEYS:
+    if len(document.lines) > MOST_VALUES:  # A few aliases of aliases stand for billions.
         line = node.start_mark.line + 1
-        raise ConfigError(document.path, line, "", f"more than {_MOST_KEYS:,} values; write out what *aliases repeat")
+        raise ConfigError(
+            document.path, line, "", f"more than {MOST_VALUES:,} values; write out what *aliases repeat"
+        )
     document.lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(document.path, line, "", "a key is a list or a mapping: write a word")
             if (here := (*at, key.value)) in document.lines:
                 raise ConfigError(
                     document.path, line, ".".join(map(str, here)), f"given before, in line {document.lines[here]}"

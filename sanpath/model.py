@@ -164,7 +164,8 @@ class Step:
 
     `loads` are the loads active in it, empty: all there are; `offered` the configured number of I/Os in flight (None:
     unknown). `rate_limited`: a load was told to stay below a rate. `origin` says what told the limits: "marks" of the
-    loads themselves; without any, "found" in what they did, or the "whole run".
+    loads themselves; without any, "found" in what they did, or the "whole run". `planned_seconds`: how long its load
+    was told to take, ramp included; None: not known.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Step:
     offered: float | None
     block_bytes: float | None = None
     rate_limited: bool = False
+    planned_seconds: float | None = None
 
     @property
     def seconds(self) -> float:

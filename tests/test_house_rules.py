@@ -22,6 +22,7 @@ CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/
 LAYERS = (
     "errors",
     "model",
+    "yaml_text",
     "document",
     "catalogue",
     "plugin",
@@ -31,6 +32,7 @@ LAYERS = (
     "recording",
     "topology",
     "facts",
+    "pulse",
     "rulebook",
     "verdict",
     "diagnose",
@@ -94,7 +96,8 @@ COMPOSES_SQL = {
     *("sanpath/recording/duck.py", "sanpath/recording/read.py", "sanpath/recording/redact.py"),
     *("sanpath/recording/write.py", "sanpath/recorder/importing/file.py", "sanpath/rulebook/judge.py"),
     *("sanpath/facts/clocks.py", "sanpath/facts/compute.py", "sanpath/facts/means.py", "sanpath/facts/placing.py"),
-    *("sanpath/facts/rates.py", "sanpath/facts/series.py", "sanpath/facts/timed.py"),
+    *("sanpath/facts/rates.py", "sanpath/facts/series.py", "sanpath/facts/timed.py", "sanpath/recording/flushed.py"),
+    "sanpath/recording/held.py",
 }
 """Whatever is added here has to quote each name and text it takes (sanpath/recording/duck.py)."""
 

@@ -11,6 +11,8 @@ from sanpath.cli.metrics import MetricsOption
 from sanpath.cli.options import Format, FormatOption, PlainOption
 
 SCENARIO = "four-gigabit-switch"
+HINT = "simulated: fio, a 4 Gb/s switch, an array that all suspect; try t, s, m, ?"
+"""What is simulated, and what to try: on 80 columns."""
 
 
 def demo(
@@ -28,11 +30,12 @@ def demo(
     from sanpath.recorder.request import RunRequest
 
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
+    hint = HINT if scenario == SCENARIO else f"simulated: {scenario}; try t, s, ?"
     with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
         request = RunRequest(
             folder=_free(Path.cwd()), config=lab.config, load=_as_fio(lab.load, Path(folder)), load_reader="fio"
         )
-        code = Session(request, form, FailOn.never, choice(None, lab.config, None), plain, metrics).run()
+        code = Session(request, form, FailOn.never, choice(None, lab.config, None), plain, metrics, hint).run()
     raise typer.Exit(code)
 
 

@@ -28,19 +28,21 @@ def show(
     choice: Choice,
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
+    hint: str = "",
 ) -> None:
-    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves."""
+    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves.
+    `hint`: a line for who tries it out."""
+    from sanpath.pulse.viewer import Viewer
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.feed import ReaderProcess
 
     command = python("sanpath.views.live.reader", str(folder), *choice.words())
-    # Without the mouse, the terminal's own selecting and copying work as ever.
-    LiveView(ReaderProcess(command, environment()), ended, interrupt).run(mouse=False)
+    LiveView(ReaderProcess(command, environment()), ended, interrupt, Viewer(folder), hint).run()
 
 
 class Lines:
-    """Plain lines about a recording on standard error, by a process of their own: what judges a run must neither keep
-    the run waiting nor compete with it. Ended when left."""
+    """Plain lines about a recording on standard error, by a process of their own: the run must not wait for them.
+    Ended when left."""
 
     def __init__(self, folder: Location, choice: Choice) -> None:
         self._command = python("sanpath.views.live.lines", str(folder), *choice.words())

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Session:
     """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md and .html.
 
-    `metrics`: where it is served to Prometheus meanwhile, "" nowhere.
+    `metrics`: where it is served to Prometheus meanwhile, "" nowhere. `hint`: a line on the live
+    view for who tries it out.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class Session:
         choice: Choice,
         plain: bool = False,
         metrics: str = "",
+        hint: str = "",
     ) -> None:
         self._request, self._form, self._fail_on, self._choice, self._plain = request, form, fail_on, choice, plain
-        self._metrics, self._lines = metrics, live.Lines(request.folder, choice)
+        self._metrics, self._hint, self._lines = metrics, hint, live.Lines(request.folder, choice)
 
     @property
     def report_file(self) -> Path:
@@ -129,7 +131,7 @@ class Session:
         """The live view, when a person looks at a terminal that can show it."""
         if self._plain or self._form is not Format.text or not live.fits():
             return None
-        return partial(live.show, self._request.folder, self._choice)
+        return partial(live.show, self._request.folder, self._choice, hint=self._hint)
 
     def _progress(self) -> None:
         self._lines.begin()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from sanpath.cli.options import ConfigOption, PlainOption, PolicyOption, Recording, RulesOption, choice
 
 
@@ -24,9 +22,9 @@ def watch(
     if live.fits() and not plain:
         live.show(recording, chosen)
         return
-    from sanpath.views.live.lines import lines
-    from sanpath.views.live.priority import give_way
+    import asyncio
 
-    give_way()
-    for line in lines(recording, chosen):
-        typer.echo(line)
+    from sanpath.cli.child import environment
+    from sanpath.views.live.lines import tell
+
+    asyncio.run(tell(recording, chosen, environment()))

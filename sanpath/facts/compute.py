@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import duckdb
 
@@ -13,7 +13,7 @@ from sanpath.facts.arrays import array_rows
 from sanpath.facts.clocks import ClockOffset
 from sanpath.facts.clusters import media_rows, node_rows
 from sanpath.facts.controllers import controller_rows
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.deltas import ALWAYS, StepSamples, step_samples
 from sanpath.facts.devices import device_rows
 from sanpath.facts.edges import Unplaced
 from sanpath.facts.figures import ByHand, figures_by_hand
@@ -42,6 +42,8 @@ from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import on_paths
 
+CHARTED = ("load", "lun", "volume", "array", "switch_port")
+"""Kinds of which charts are drawn."""
 Samples = Mapping[str, Sequence[StepSamples]]
 """Entity kind → what was sampled of that kind, a step and source and entity each."""
 
@@ -54,7 +56,9 @@ class Facts:
     `unplaced`: imported files whose time could not be checked.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
     `by_hand`: figures that a person read. `stays`: where the virtual machines ran, steps of one place together;
-    `topology` is that of the end. `recorders`: who recorded, and `absences` when they did not.
+    `topology` is that of the end. `recorders`: who recorded, and `absences` when they did not. `over_time`: what was
+    sampled over the whole recording, for charts; without the kinds of which there is very much, and {} where it was
+    not asked for.
     """
 
     steps: tuple[Step, ...]
@@ -69,6 +73,7 @@ class Facts:
     stays: Sequence[Stay] = ()
     recorders: Sequence[Presence] = ()
     absences: Sequence[Absence] = ()
+    over_time: Samples = field(default_factory=dict)
 
     def at(self, step: str) -> Facts:
         """The facts as they are in a step, where virtual machines have moved between hosts: its topology, and the
@@ -84,8 +89,8 @@ class Facts:
         return next((f for f in self.loads if f.step == step and f.direction == direction), None)
 
 
-def compute(recording: Recording, executor: Executor | None = None) -> Facts:
-    """Read a recording and compute every fact of it. `executor`: see step_samples."""
+def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
+    """Read a recording and compute every fact of it. `executor`: see step_samples; `over_time`: see Facts."""
     told = recording.inventory()
     topology = resolve(told)
     connection = recording.connect()
@@ -95,13 +100,23 @@ def compute(recording: Recording, executor: Executor | None = None) -> Facts:
         steps = load_steps(events, *_span(recording, connection), deaths(recording))
         steps = unmarked(recording, connection, topology, steps)
         near = on_paths(topology)
-        samples: Samples = {
-            kind: step_samples(recording, connection, kind, steps, near.get(kind, {}), executor)
+        # What charts are drawn from is asked for with the steps: each question costs more than its answer.
+        asked = [*steps, ALWAYS] if over_time else steps
+        found = {
+            kind: step_samples(
+                recording, connection, kind, asked if kind in CHARTED else steps, near.get(kind, {}), executor
+            )
             for kind in recording.sample_kinds()
         }
         summaries = _summaries(recording, connection, steps)
     finally:
         connection.close()
+    whole = {
+        kind: [one for one in told if one.step == ALWAYS.name]
+        for kind, told in found.items()
+        if over_time and kind in CHARTED and all(one.overall is None for one in told)
+    }
+    samples: Samples = {kind: [one for one in told if one.step != ALWAYS.name] for kind, told in found.items()}
     loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
     loads = loads or list(host_loads(topology, samples.get("lun", ())))
     by_hand = figures_by_hand(topology, steps, loads, samples, events)
@@ -127,6 +142,7 @@ def compute(recording: Recording, executor: Executor | None = None) -> Facts:
         where,
         presences(recording),
         absences(recording, steps),
+        whole,
     )
 
 

@@ -16,6 +16,8 @@ from sanpath.facts.timed import shift_of, step_table, timed_view
 from sanpath.model import Column, Step
 from sanpath.recording.read import Recording
 
+ALWAYS = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
+"""All of a recording as one step."""
 _CLOSELY = 256
 """Entities of a source whose windows are kept one by one: the loaded path, and beyond it those that move most."""
 _ONE_BY_ONE = 2_000_000
@@ -138,9 +140,10 @@ def step_samples(
                 found.means(source, gauges, followed, step_means(connection, kind, source, gauges, here, around))
             continue
         shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
+        limited = [step for step in steps if step != ALWAYS]  # All of it is for charts, and of the loaded paths.
         folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
         parts = [
-            Part(folder, left_out, recording.since_us, kind, source, here, steps, shifts, rounds, *between)
+            Part(folder, left_out, recording.since_us, kind, source, here, limited, shifts, rounds, *between)
             for between in divided(rows, len(counters))
         ]
         busy: dict[str, float] = {}

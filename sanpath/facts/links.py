@@ -37,7 +37,7 @@ FULL = 0.95
 """A window counts as full from this share of what a full link reads; the limit of the rule link-full."""
 _ABOVE_FULL = 1.01
 """Windows above this share of what a full link reads are an artefact of the agent's cache or of late polls."""
-_ABOVE_LINE_RATE = 1.05
+ABOVE_LINE_RATE = 1.05
 """A whole step above it is no artefact: then the agent names a wrong speed, and utilisation is not known."""
 
 
@@ -192,7 +192,7 @@ def _counts_too_much(port: _Port) -> bool:
     if port.capacity is None:
         return False
     busiest = max(port.mean(direction) or 0.0 for direction in DIRECTIONS)
-    return busiest > _ABOVE_LINE_RATE * port.capacity.data_bytes_per_second
+    return busiest > ABOVE_LINE_RATE * port.capacity.data_bytes_per_second
 
 
 def _row(

@@ -9,18 +9,15 @@ from functools import cache
 import duckdb
 
 from sanpath.facts.clocks import ClockOffset, clock_offsets
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.deltas import ALWAYS, StepSamples, step_samples
 from sanpath.facts.edges import Unplaced, edge_offsets, moves
 from sanpath.facts.recorders import read_by_strangers
 from sanpath.facts.said import Told
 from sanpath.facts.timed import place, timed_view
-from sanpath.model import Step
 from sanpath.recording.duck import quoted
 from sanpath.recording.read import Recording
 
 UNKNOWN_CLOCK = "how its clock lies to that of the load is not known, and neither do edges of the load tell: recorder"
-ALWAYS = Step("run", 0, 2**62, "whole run", (), None)
-"""All of a recording as one step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,9 @@ import numpy as np
 
 from sanpath.model import Column
 from sanpath.recording.duck import quoted
+from sanpath.recording.flushed import ROUND_US
 
-_ROUND_US = 300_000
-"""Samples of one source that were seen closer together than this belong to one poll round."""
-_CACHE_US = 15_000_000
+CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
 
@@ -112,7 +111,7 @@ class CounterRates:
         moved = " OR ".join(
             f"{quoted(name)} IS DISTINCT FROM lag({quoted(name)}) OVER one" for name in self._counters
         )
-        self._ask(_ROUNDS.substitute(own=own, moved=moved, together=_ROUND_US, cache=_CACHE_US), bounds)
+        self._ask(_ROUNDS.substitute(own=own, moved=moved, together=ROUND_US, cache=CACHE_US), bounds)
         rounds = self._connection.execute("SELECT begin, told FROM rounds ORDER BY begin").fetchall()
         self._stale = not all(told for _, told in rounds)
         return rounds if self._stale else ()

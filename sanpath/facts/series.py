@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.compute import CHARTED, Samples
+from sanpath.facts.deltas import ALWAYS, StepSamples, step_samples
 from sanpath.facts.parts import unmarked
-from sanpath.facts.placing import ALWAYS, placed
+from sanpath.facts.placing import placed
 from sanpath.facts.steps import load_steps
 from sanpath.facts.timed import timed_view
 from sanpath.model import DIRECTIONS, Direction, Step
@@ -38,7 +39,6 @@ _IDLE = 0.01
 _KNOWN = 0.5
 """Of an interval of which a smaller part is known nothing is said."""
 _SPEED = "link_speed_bits_per_second"
-_KINDS = ("load", "lun", "volume", "array", "switch_port")
 _GAUGES = {"lun": ("device_seconds_mean",), "volume": ("service_seconds", "queue_seconds")}
 _GAUGES["array"] = _GAUGES["volume"]
 """Kind → gauges, without their direction, whose sum is the mean time of an I/O from there on."""
@@ -112,13 +112,17 @@ class _Grid:
         return np.asarray(np.diff(self.edges) - inside)
 
 
-def series(recording: Recording, topology: Topology) -> Series:
-    """The lines of a recording, finished or still growing; without lines where it has no samples over time."""
+def series(recording: Recording, topology: Topology, over_time: Samples | None = None) -> Series:
+    """The lines of a recording, finished or still growing; without lines where it has no samples over time.
+    `over_time`: what `Facts` says of it; what it does not is read here."""
     connection = recording.connect()
     try:
         known = placed(recording, connection)
-        near = on_paths(topology)
-        whole = {kind: _whole(recording, connection, kind, near.get(kind, {})) for kind in _KINDS}
+        near, there = on_paths(topology), over_time or {}
+        whole = {
+            kind: list(there[kind]) if kind in there else _whole(recording, connection, kind, near.get(kind, {}))
+            for kind in CHARTED
+        }
         windows = [w for samples in whole.values() for s in samples for w in zip(s.ended, s.seconds, strict=True)]
         if not windows:
             return Series(recording.started_us, (), (), ())

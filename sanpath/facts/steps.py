@@ -33,29 +33,12 @@ def load_steps(
     the time in which the same loads run is one step. A load command whose output nobody reads is one step.
     A step that was cut short by an interruption is dropped by an event that names it.
     """
-    marked: list[_Marks] = []
-    running: dict[tuple[str, object], _Marks] = {}
-    commands: dict[str, _Marks] = {}
-    dropped = False
+    told = StepMarks()
     for source, event in events:
-        key = (source, event.detail.get("group"))
-        if event.name == "step-begin":
-            running[key] = _Marks(source, event)
-            marked.append(running[key])
-        elif event.name == "ramp-end" and key in running:
-            running[key].settled = event.seen
-        elif event.name == "step-end" and key in running:
-            running.pop(key).ended = event.seen
-        elif event.name == "load-started":
-            commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": COMMAND}))
-        elif event.name == "load-ended" and source in commands:
-            commands[source].ended = event.seen
-        elif event.name == "step-dropped":
-            dropped = True
-            marked = [marks for marks in marked if marks.begin.detail.get("step") != event.detail.get("step")]
-    if dropped and not marked:
+        told.take(source, event)
+    if told.dropped and not told.marked:
         return []
-    marked = marked or list(commands.values())
+    marked = told.marked or told.commands
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
     return _named_apart(_overlaid([_step(marks, _until(marks, deaths or {}, last_us)) for marks in marked]))
@@ -71,6 +54,59 @@ class _Marks:
     ended: int | None = None
 
 
+class StepMarks:
+    """What loads say of their steps, one event after the other. `dropped`: whether one was taken back."""
+
+    NAMES = frozenset(("step-begin", "ramp-end", "step-end", "load-started", "load-ended", "step-dropped"))
+    """The events that it is made of; others are passed over."""
+
+    def __init__(self) -> None:
+        self.marked: list[_Marks] = []
+        self.dropped = False
+        self._running: dict[tuple[str, object], _Marks] = {}
+        self._commands: dict[str, _Marks] = {}
+
+    @property
+    def commands(self) -> list[_Marks]:
+        """Load commands as steps."""
+        return list(self._commands.values())
+
+    def take(self, source: str, event: Event) -> None:
+        """One more event."""
+        key = (source, event.detail.get("group"))
+        if event.name == "step-begin":
+            self._running[key] = _Marks(source, event)
+            self.marked.append(self._running[key])
+        elif event.name == "ramp-end" and key in self._running:
+            self._running[key].settled = event.seen
+        elif event.name == "step-end" and key in self._running:
+            self._running.pop(key).ended = event.seen
+        elif event.name == "load-started":
+            self._commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": COMMAND}))
+        elif event.name == "load-ended" and source in self._commands:
+            self._commands[source].ended = event.seen
+        elif event.name == "step-dropped":
+            self.dropped = True
+            name = event.detail.get("step")
+            self.marked = [marks for marks in self.marked if marks.begin.detail.get("step") != name]
+
+    def under_way(self, now_us: int) -> tuple[int, Step] | None:
+        """When the step that has not ended began, its ramp with it, and the step until now; None: there is none.
+        Steps that overlap are one, which began with the last of them."""
+        going = [m for m in (self.marked or self.commands) if m.ended is None and self._goes_on(m)]
+        if not going:
+            return None
+        began = max(marks.begin.seen for marks in going)
+        return began, _together([_step(marks, now_us) for marks in going], began, max(began, now_us))
+
+    def _goes_on(self, marks: _Marks) -> bool:
+        """A load that has ended, whatever it said last, has no step under way; nor one that began the next."""
+        command = self._commands.get(marks.source)
+        ended = command is not None and command.ended is not None and command.ended >= marks.begin.seen
+        last = self._running.get((marks.source, marks.begin.detail.get("group")), marks)
+        return not ended and last is marks
+
+
 def _until(marks: _Marks, deaths: Mapping[str, Sequence[int]], last_us: int) -> int:
     """When a step that has not ended was last seen."""
     return min((d for d in deaths.get(marks.source, ()) if d >= marks.begin.seen), default=last_us)
@@ -83,7 +119,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         settled = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
     whole = (begin.seen, end) if begin.detail.get("summary") else None
-    offered, block = begin.detail.get("offered"), begin.detail.get("block_bytes")
+    offered, block, planned = (begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds"))
     return Step(
         str(begin.detail.get("step", "")),
         min(settled, end),
@@ -93,6 +129,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         float(offered) if isinstance(offered, int | float) else None,
         float(block) if isinstance(block, int | float) else None,
         bool(begin.detail.get("rate_limited")),
+        float(planned) if isinstance(planned, int | float) else None,
     )
 
 
@@ -119,6 +156,7 @@ def _together(steps: Sequence[Step], start: int, end: int) -> Step:
         sum(offered) if len(offered) == len(steps) else None,
         sizes.pop() if len(sizes) == 1 else None,
         any(step.rate_limited for step in steps),
+        steps[0].planned_seconds if len(steps) == 1 else None,
     )
 
 

@@ -46,6 +46,7 @@ from sanpath.plugin.connections import (
 )
 from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
 from sanpath.plugin.history import KeepsHistory, Kept
+from sanpath.plugin.json_text import read_json
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
     LOAD_PERCENTILES,
@@ -59,6 +60,7 @@ from sanpath.plugin.load import (
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
+from sanpath.yaml_text import read_yaml
 
 __all__ = [
     "API",
@@ -110,6 +112,8 @@ __all__ = [
     "Totals",
     "WrappedCommand",
     "histogram",
+    "read_json",
+    "read_yaml",
     "text_of",
     "warning",
 ]

@@ -95,7 +95,8 @@ class LoadStep:
 
     `loads`: local ids of the load things that run in it. `group`: tells steps of one load apart that run at the same
     time. `offered`: I/Os kept in flight by all of them. `summary`: the load gives one figure for the whole step, no
-    series. `error`: the load's own error number.
+    series. `error`: the load's own error number. `planned_seconds`: how long it was told to take, its ramp included;
+    None: until it is done.
     """
 
     name: str
@@ -106,6 +107,7 @@ class LoadStep:
     group: int = 0
     summary: bool = False
     error: int = 0
+    planned_seconds: float | None = None
 
     def event(self, name: Literal["step-begin", "ramp-end", "step-end"], seen: int) -> Event:
         """The mark of one of its limits."""
@@ -118,7 +120,9 @@ class LoadStep:
             "rate_limited": self.rate_limited,
             "error": self.error,
         }
-        return Event(seen, name, detail | ({"summary": True} if self.summary else {}))
+        detail |= {"summary": True} if self.summary else {}
+        detail |= {"planned_seconds": self.planned_seconds} if self.planned_seconds is not None else {}
+        return Event(seen, name, detail)
 
 
 def histogram(seen: int, load: str, direction: Direction, buckets: Sequence[tuple[float | None, float]]) -> Event:

@@ -26,6 +26,7 @@ from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
+from sanpath.recorder.handover import Handover
 from sanpath.recorder.load import without_credentials
 from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
 from sanpath.recorder.others import Others, refuse_second_load, refuse_twice
@@ -97,7 +98,8 @@ class Recorder:
 
     async def run(self) -> None:
         """Record from start to end."""
-        self._sink = Sink(self._writer, self._clock)
+        handover = Handover(self._manifest.run_id, self._writer.name, self._clock)
+        self._sink = Sink(self._writer, self._clock, handover.take)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         hosts = hosts_of(self._request, self._config)
@@ -113,6 +115,7 @@ class Recorder:
         for source, item in self._load_runs():
             self._sink.take(source, self._clock.now_us(), item)
         self._listen()
+        await handover.start()
         others = self._others()
         sources = [self._source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
@@ -126,6 +129,7 @@ class Recorder:
             await _ended(polling)
             self._account_for_hung(sources)
             flushing.cancel()
+            await handover.close()
             await self._sink.flush()
             why = self._sink.close()
             lost = f"the last {self._sink.waiting} rows could not be written: {why}" if why else ""

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -31,11 +32,17 @@ Taken = tuple[str, int, Item | Poll]
 class Sink:
     """The recorder's end of the writer, made in the recorder's loop. Only `take` is safe from any thread.
 
-    `clock`: looked at before each flush, so that a jump of the wall clock is recorded. None: it is not.
+    `clock`: looked at before each flush, so that a jump of the wall clock is recorded. None: it is not. `also`: is
+    given everything at once, in the thread that gives it, and must neither wait nor fail. None: nobody is.
     """
 
-    def __init__(self, writer: Writer, clock: RecorderClock | None = None) -> None:
-        self._writer, self._clock = writer, clock
+    def __init__(
+        self,
+        writer: Writer,
+        clock: RecorderClock | None = None,
+        also: Callable[[str, Item | Poll], None] | None = None,
+    ) -> None:
+        self._writer, self._clock, self._also = writer, clock, also
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._pending: list[Taken] = []
@@ -57,6 +64,8 @@ class Sink:
     def take(self, source: str, seen: int, item: Item | Poll) -> None:
         """Take one thing to be recorded."""
         rows = len(item.entity) if isinstance(item, Rows) else 1
+        if self._also is not None:
+            self._also(source, item)
         with self._lock:
             if self._rows + self._writer.rows_waiting > LOST_ROWS:
                 self._lost += rows

@@ -19,6 +19,7 @@ from sanpath.recording.alignment import STORE_CLOCK, Aligned, Bounds, aligned
 from sanpath.recording.compact import LEFT_OUT
 from sanpath.recording.documents import Ending
 from sanpath.recording.duck import PARQUET, connect, literal, quoted, separate
+from sanpath.recording.held import Held
 from sanpath.recording.layout import RECORDER
 from sanpath.recording.row_budget import too_much
 from sanpath.recording.store import Location, store_at
@@ -47,11 +48,14 @@ class Recording:
     written. Of several recorders, every time is by the clock of one of them (`alignment`).
 
     `newest_seconds`: of samples and polls only the newest are read, back to `since_us` on the recorder's clock, and
-    an event says so. None: all.
+    an event says so. None: all. `held`: what is kept of it between two readings, by whoever reads it again and again;
+    None: nothing is.
     """
 
-    def __init__(self, folder: Location, newest_seconds: float | None = None) -> None:
+    def __init__(self, folder: Location, newest_seconds: float | None = None, held: Held | None = None) -> None:
         self.folder = folder
+        self._held = held
+        self._columns_held: dict[str, dict[str, str] | None] = {}
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
         self.checked = False  # Whoever computes parts of it is told which segments are damaged.
@@ -72,6 +76,8 @@ class Recording:
 
     def connect(self, threads: int = 2) -> duckdb.DuckDBPyConnection:
         """A connection that can read the segments. Close it."""
+        if self._held is not None:
+            return self._held.cursor()
         # Every query, and every view, reads the ends of all segments: once, where none is to come any more.
         setup = "SET parquet_metadata_cache = true" if self.ended else ""
         roots, files = self._store.roots(), self._store.files
@@ -178,10 +184,13 @@ class Recording:
         def make(urls: list[str]) -> list[str]:
             first = rows.EARLIEST_US if self.since_us is None else self.since_us
             since = f" WHERE seen BETWEEN {first} AND {rows.LATEST_US}"
-            segments = self._segments(urls, ("seen",))
-            described = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
-            told = {name for name, form, *_ in described if form in NUMBERS and name in metrics().get(kind, {})}
-            there = [name for name, *_ in described if name in told or name in _FIXED]
+            described = self._held_columns(kind, urls, first)
+            segments = quoted(f"held_{kind}") if described is not None else self._segments(urls, ("seen",))
+            if described is None:
+                rows_of = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
+                described = {name: form for name, form, *_ in rows_of}
+            told = {n for n, form in described.items() if form in NUMBERS and n in metrics().get(kind, {})}
+            there = [name for name in described if name in told or name in _FIXED]
             connection.execute(
                 f"CREATE OR REPLACE TEMP VIEW {quoted(f'samples_{kind}')} AS "  # noqa: S608 - quoted
                 f"SELECT {', '.join(map(quoted, there))} FROM {segments}{since}"
@@ -189,6 +198,18 @@ class Recording:
             return [name for name in there if name in told]
 
         return self._over_segments(f"samples/{kind}", make, [])
+
+    def _held_columns(self, kind: str, urls: Sequence[str], since_us: int) -> dict[str, str] | None:
+        """Columns of the table that holds these segments, with their types. None: it has to be read from them, as
+        where the clocks of several recorders move against each other."""
+        if self._held is None or any(map(self.shift_us, {_writer(url) for url in urls})):
+            return None
+        if kind not in self._columns_held:  # Once a reading: it is of one moment.
+            names = {url.rpartition("/")[2] for url in urls}
+            there = layout.segments(self._store, f"samples/{kind}")
+            wanted = [segment for segment in there if segment.name.rpartition("/")[2] in names]
+            self._columns_held[kind] = self._held.fill(kind, wanted, since_us)
+        return self._columns_held[kind]
 
     def inventory(self) -> list[tuple[str, int, Thing | Tie]]:
         """(source, seen, thing or link), in the order they were seen; what was told anew without a change is left

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import networkx as nx
 
@@ -13,6 +14,9 @@ from sanpath.model import Entity, Link, Scalar, Thing, Tie
 from sanpath.topology.keys import TRUST, normalise
 from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
 from sanpath.topology.moves import Told, ties_at
+
+if TYPE_CHECKING:
+    from sanpath.topology.paths import IoPath
 
 CONFIG = "config"
 """The source name of what people wrote into sanpath.yaml. What it calls a thing is what the thing is called."""
@@ -34,12 +38,14 @@ class Unjoined:
 
 @dataclass(slots=True)
 class Topology:
-    """The entities, their links, and the way back from a source's own ids."""
+    """The entities, their links, and the way back from a source's own ids. `ways`: loads → paths of their I/O that
+    were searched before; nothing is added once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     known_as: dict[Local, str] = field(default_factory=dict)
     unjoined: list[Unjoined] = field(default_factory=list)
+    ways: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Entities of a kind, by name."""

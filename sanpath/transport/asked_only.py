@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from pysnmp.carrier.asyncio.dgram.udp import UdpAsyncioTransport
@@ -20,6 +22,16 @@ class AskedOnlyTransport(UdpAsyncioTransport):  # type: ignore[misc]  # pysnmp s
         self._asked: set[Address] = set()
         self.strangers = 0
         self.stranger: Address | None = None
+
+    def register_callback(self, cbFun: Callable[..., None]) -> None:  # noqa: N803 - pysnmp's names
+        """What reads datagrams. One that it cannot read is as no answer: pyasn1 raises a TypeError for some, which
+        would be written to the terminal as an error of the loop."""
+
+        def read(*arguments: Any) -> None:
+            with suppress(Exception):
+                cbFun(*arguments)
+
+        super().register_callback(read)
 
     def send_message(self, outgoingMessage: bytes, transportAddress: Any) -> None:  # noqa: N803 - pysnmp's names
         """Send, and listen to that address from now on."""

@@ -10,6 +10,7 @@ from sanpath.verdict.model import (
     Cleared,
     Diagnosis,
     ElementUse,
+    Experiment,
     LatencyBudget,
     PlanStep,
     PlanVariant,
@@ -177,7 +178,21 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if verdict.decide_with:
         lines.append(f"to be surer: {verdict.decide_with}")
+    if verdict.experiment is not None and verdict.grade != "A" and (likely := _meaning(verdict.experiment)):
+        lines.append(f"most likely after that: {likely}")
     return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
+
+
+def _meaning(experiment: Experiment) -> str:
+    """The most likely suspect after either outcome."""
+    seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
+    unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
+    outcomes = ((f"with {experiment.watch}", seen, seen.if_seen), ("otherwise", unseen, unseen.if_not))
+    return "; ".join(
+        f"{when}, {short(meaning.name)} ({percent_rounded(likely)})"
+        for when, meaning, likely in outcomes
+        if meaning.verdict != "cannot_tell"
+    )
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:

@@ -26,7 +26,7 @@ def check(test: Ran, kind: str, words: str) -> None:
 
 def test_one_in_flight_is_concurrency(record: Record) -> None:
     test = record(fast(outstanding_per_thread=1))
-    check(test, "concurrency_limited", "the test keeps too little in flight")
+    check(test, "concurrency_limited", "too few outstanding I/Os")
 
 
 def test_a_process_at_the_end_of_its_core_is_the_generator(record: Record) -> None:

@@ -1,10 +1,11 @@
 """make fuzz: every target for some seconds, with inputs that no run before had; what it finds is written down.
 
-python -m tests.fuzz [SECONDS] [TARGET ...]
+python -m tests.fuzz [--seconds 3600] [--inputs 1000000] [--processes 1] [TARGET ...]
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import sys
 import time
@@ -18,18 +19,24 @@ SECONDS = 60.0
 """For each target."""
 
 
-def fuzzed(number: int, first: int, seconds: float) -> Outcome:
-    return fuzz(TARGETS[number], first, seconds=seconds)
+def fuzzed(number: int, first: int, inputs: int | None, seconds: float) -> Outcome:
+    return fuzz(TARGETS[number], first, inputs, seconds)
 
 
 def main(arguments: list[str]) -> int:
     """Whether anything was found, as an exit code. A new failure's shortest input is in the corpus from then on."""
-    seconds = float(arguments[0]) if arguments else SECONDS
-    chosen = [n for n, target in enumerate(TARGETS) if not arguments[1:] or target.name in arguments[1:]]
+    parser = argparse.ArgumentParser(prog="tests.fuzz")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="at most, of each target")
+    parser.add_argument("--inputs", type=int, help="at most, of each target")
+    parser.add_argument("--processes", type=int, help="targets at a time; as many as there are processors")
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    asked = parser.parse_args(arguments)
+    chosen = [n for n, target in enumerate(TARGETS) if not asked.targets or target.name in asked.targets]
     first, found = time.time_ns() // 1_000_000, 0
     print(f"{'target':28}{'inputs':>12}{'MB':>9}{'slowest, s':>12}  found")
-    with ProcessPoolExecutor() as pool:
-        outcomes = pool.map(fuzzed, chosen, [first] * len(chosen), [seconds] * len(chosen))
+    each = ([value] * len(chosen) for value in (first, asked.inputs, asked.seconds))
+    with ProcessPoolExecutor(asked.processes) as pool:
+        outcomes = pool.map(fuzzed, chosen, *each)
         for number, outcome in zip(chosen, outcomes, strict=True):
             name = TARGETS[number].name
             kinds = "; ".join(f"{kind} ({count})" for kind, count in outcome.counts.items()) or "nothing"

@@ -24,7 +24,6 @@ from sanpath.plugin import (
     Machine,
     Snmp,
     SnmpCredentials,
-    SnmpValue,
     SourceConfig,
     SshTarget,
 )
@@ -32,6 +31,7 @@ from sanpath.transport.machine import NO_PROGRAM, LocalMachine
 from sanpath.transport.replay import ReplayContext, ReplayHttp, ReplaySnmp, read_snmprec
 from sanpath.transport.walk import VarBind
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
+from tests.fuzz.functions import coded, value
 from tests.fuzz.mutation import mutated
 
 Place = tuple[str, str]
@@ -77,8 +77,14 @@ def seeds(collector: str) -> list[bytes]:
         if server is not None:
             found += [_with_place(case, str(n), a.reply.body) for n, a in enumerate(server._answers)]
         found += [_with_place(case, place, content) for place, content in _machine(case).items()]
-        found += [_with_place(case, str(n), _coded(value)) for n, (_, value) in enumerate(_agent(case))]
+        found += [_with_place(case, str(n), coded(told)) for n, (_, told) in enumerate(_agent(case))]
     return found
+
+
+def bodies(collector: str) -> list[bytes]:
+    """Every answer of its recorded servers."""
+    servers = [server for case in cases(collector) if (server := _http(case)) is not None]
+    return [answer.reply.body for server in servers for answer in server._answers]
 
 
 def drawn(random: Random, given: Sequence[bytes]) -> bytes:
@@ -90,22 +96,6 @@ def drawn(random: Random, given: Sequence[bytes]) -> bytes:
 
 def _with_place(case: Path, place: str, body: bytes) -> bytes:
     return json.dumps([f"{case.parent.name}/{case.name}", place]).encode() + b"\n" + body
-
-
-def _coded(value: SnmpValue) -> bytes:
-    if isinstance(value, int):
-        return b"n%d" % value
-    return b"o" + value if isinstance(value, bytes) else b"t" + str(value).encode()
-
-
-def _value(body: bytes) -> SnmpValue:
-    """A value of SNMP: what begins with n is a number of 64 bits, with t an identifier, else octets."""
-    if body[:1] == b"n":
-        try:
-            return int(body[1:30]) % (1 << 64)
-        except ValueError:
-            return None
-    return body[1:].decode("latin-1") if body[:1] == b"t" else body[1:]
 
 
 @cache
@@ -159,7 +149,7 @@ class _Context(ReplayContext):
         state = list(_agent(self._case))
         at = int(self._place)
         if state:
-            state[at] = (state[at][0], _value(self._body))
+            state[at] = (state[at][0], value(self._body))
         return ReplaySnmp([state], self.moving, self.cost)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the case answers

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -121,10 +122,12 @@ def changed(random: Random, value: Any) -> Any:
     return random.choice(VALUES)
 
 
+@lru_cache(maxsize=512)
 def _document(seed: bytes) -> Any:
+    """Read once a seed: what changes it makes a copy of what it changes."""
     try:
         return json.loads(seed)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -141,10 +144,9 @@ def _flip(random: Random, seed: bytes, _: Sequence[bytes]) -> bytes:
 
 
 def _number(random: Random, seed: bytes, _: Sequence[bytes]) -> bytes:
-    found = list(_NUMBER.finditer(seed[:_LARGEST]))
-    if not found:
+    place = _NUMBER.search(seed, random.randrange(len(seed) + 1)) or _NUMBER.search(seed)
+    if place is None:
         return seed + random.choice(NUMBERS).encode()
-    place = random.choice(found)
     return seed[: place.start()] + random.choice(NUMBERS).encode() + seed[place.end() :]
 
 
@@ -174,10 +176,18 @@ def _splice(random: Random, seed: bytes, seeds: Sequence[bytes]) -> bytes:
 
 
 def _lines(random: Random, seed: bytes, _: Sequence[bytes]) -> bytes:
-    lines = seed.split(b"\n")
-    one, other = random.randrange(len(lines)), random.randrange(len(lines))
-    lines[one], lines[other] = lines[other], lines[one]
-    return b"\n".join(lines)
+    """Two lines change places."""
+    first, second = sorted(_line(random, seed) for _ in range(2))
+    if first[1] > second[0]:
+        return seed
+    one, other = seed[slice(*first)], seed[slice(*second)]
+    return seed[: first[0]] + other + seed[first[1] : second[0]] + one + seed[second[1] :]
+
+
+def _line(random: Random, seed: bytes) -> tuple[int, int]:
+    begin = seed.rfind(b"\n", 0, random.randrange(len(seed) + 1)) + 1
+    end = seed.find(b"\n", begin)
+    return begin, len(seed) if end < 0 else end
 
 
 def _encoded(random: Random, seed: bytes, _: Sequence[bytes]) -> bytes:

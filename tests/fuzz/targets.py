@@ -13,26 +13,31 @@ from pydantic import ValidationError
 
 from sanpath import registry
 from sanpath.config import load_config
-from sanpath.plugin import ResultReader
+from sanpath.errors import SanpathError
+from sanpath.plugin import LoadReader, ResultReader
 from sanpath.recording import documents, rows
 from sanpath.rulebook.load import load_rule
 from sanpath.sweep.plan import load_plan
-from sanpath_collectors.vsphere import parse as vsphere
-from sanpath_collectors.vsphere.soap import _NONSENSE
+from sanpath.transport import ssh_script
+from tests.collectors import test_cases
 from tests.collectors.test_results import CASES
-from tests.fuzz.answers import drawn, seeds, taken
-from tests.fuzz.target import Target
+from tests.fuzz import datagrams, functions, items, recordings, vcenter_answers
+from tests.fuzz.answers import bodies, drawn, seeds, taken
+from tests.fuzz.target import FLOOR_BYTES, TIMES_AS_MUCH, Target
 
 _TEXT = 64 << 10
 POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_target", "snmp_switch", "iostat")
 """Collectors whose recorded answers are changed: REST, Prometheus, output over SSH, values of SNMP."""
-_SOAP = (
-    b'<?xml version="1.0"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>'
-    b'<r xmlns="urn:vim25"><returnval>'
-    b'<entity type="HostSystem">host-1</entity><sampleInfoCSV>20,2026-11-20T08:00:20Z</sampleInfoCSV><value><id>'
-    b"<counterId>455</counterId><instance>naa.1</instance></id><value>4</value></value></returnval>"
-    b"</r></s:Body></s:Envelope>"
-)
+DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
+_YAML_BYTES = 80 << 20
+"""What 100,000 values of YAML take, the most that are read, however short they are written."""
+_TIMES_AS_MUCH = {"esxtop": 30, "perfmon": 30}
+"""More than is wanted of any: the names and places of a header of three characters a counter."""
+READERS = registry.result_readers()
+_WORD = "0123456789abcdef"
+"""Frames what a shell over SSH answers."""
+_CALLS = 40
+"""Of one function that are kept as recorded ones."""
 
 
 def _results(name: str) -> list[bytes]:
@@ -53,13 +58,78 @@ def _reader(name: str) -> type[ResultReader]:
 
 def _read(name: str, given: bytes) -> None:
     kind = _reader(name)
-    kind.recognises(given[:_TEXT], "result.txt")
     reader = kind("load")
-    for at in range(0, len(given), 4096):
-        for _ in reader.feed(given[at : at + 4096]):
+    for at in range(0, len(given), _TEXT):
+        for _ in reader.feed(given[at : at + _TEXT]):
             pass
     for _ in reader.finish():
         pass
+
+
+@cache
+def _load_reader(command: str) -> type[LoadReader]:
+    found = registry.load_reader([command])
+    assert found is not None
+    return found[1]
+
+
+def _output(given: bytes) -> None:
+    """What fio writes while it runs, in two parts."""
+    reader = _load_reader("fio")("load")
+    half = len(given) // 2
+    for seen, part in enumerate((given[:half], given[half:]), start=1):
+        for _ in reader.feed(part, seen):
+            pass
+        reader.passthrough()
+    for _ in reader.finish(3):
+        pass
+    reader.passthrough()
+
+
+def _recognised(given: bytes) -> None:
+    for name in READERS:
+        _reader(name).recognises(given[:_TEXT], "result.txt")
+
+
+def _calls(name: str) -> list[bytes]:
+    """What a collector's functions were given while its recorded devices were asked and its recorded files read."""
+    known = functions.of(name)
+    with functions.noted(known) as found:
+        for case in test_cases.CASES:
+            if case.parent.name == name:
+                with contextlib.suppress(test_cases.CaseFailedError):
+                    test_cases.run_case(case)
+        if name == "vsphere":
+            vcenter_answers.seeds()
+        if name in READERS:
+            for given in _results(name):
+                with contextlib.suppress(SanpathError):
+                    _read(name, given)
+    some = [b"", b"0", b"a b,c:d=1"]
+    return [
+        function.encode() + b"\n" + given
+        for function, inputs in found.items()
+        for given in sorted(inputs or some, key=len)[:: max(1, len(inputs) // _CALLS)]
+    ]
+
+
+def _framed() -> list[bytes]:
+    """What a shell answers: files, names, and the outcome of a command with its errors."""
+    word, mark = _WORD.encode(), b"/bin/sh\0-s\0" + _WORD.encode() + b"\0"
+    files = word + b"\0/proc/stat\0" + mark + b"cpu 1 2\n" + mark
+    return [
+        files + word + b"\n",
+        word + b"\0/sys/a\0/sys/b\0" + word + b"\n",
+        word + b"\0out" + word + b"\x000\0" + word,
+    ]
+
+
+def _unframed(given: bytes) -> None:
+    for read in (ssh_script.files_of, ssh_script.names_of):
+        with contextlib.suppress(ValueError):
+            read(given, _WORD)
+    with contextlib.suppress(ValueError):
+        ssh_script.reply_of(given, given, _WORD)
 
 
 def _as_file(read: Callable[[Path], object], given: bytes) -> None:
@@ -70,7 +140,7 @@ def _as_file(read: Callable[[Path], object], given: bytes) -> None:
 
 
 def _document(given: bytes) -> None:
-    for model in (documents.Manifest, documents.Header, documents.Ending):
+    for model in DOCUMENTS:
         with contextlib.suppress(ValidationError):
             model.model_validate_json(given)
 
@@ -102,6 +172,10 @@ def _documents() -> Sequence[bytes]:
     )
 
 
+def _rows() -> Sequence[bytes]:
+    return b'{"step": "x", "offered": 1.5}', b'{"wwpn": ["21000024ff000002"]}'
+
+
 def _yaml(*texts: str) -> Callable[[], Sequence[bytes]]:
     return lambda: [text.encode() for text in texts]
 
@@ -118,15 +192,62 @@ def _rules() -> Sequence[bytes]:
     return [path.read_bytes() for path in sorted(root.rglob("*.yaml"))[:20]]
 
 
-TARGETS = [
-    *(Target(name, partial(_results, name), partial(_read, name)) for name in registry.result_readers()),
-    *(Target(f"{name} answers", partial(seeds, name), taken, drawn=drawn) for name in POLLED if seeds(name)),
-    Target("vsphere answers", lambda: [_SOAP], vsphere.answers, allowed=_NONSENSE),
-    Target("documents of a recording", _documents, _document),
-    Target(
-        "rows of a recording", lambda: [b'{"step": "x", "offered": 1.5}', b'{"wwpn": ["21000024ff000002"]}'], _row
+PARSERS = [
+    *(
+        Target(
+            name,
+            partial(_results, name),
+            partial(_read, name),
+            times_as_much=_TIMES_AS_MUCH.get(name, TIMES_AS_MUCH),
+            floor_bytes=_YAML_BYTES if name == "figures" else FLOOR_BYTES,
+        )
+        for name in READERS
     ),
-    Target("sanpath.yaml", _yaml(*CONFIG), partial(_as_file, load_config)),
-    Target("plan of a sweep", _yaml(*PLAN), partial(_as_file, load_plan)),
-    Target("rule file", _rules, lambda given: load_rule(given, "rule.yaml")),
+    Target("fio output", partial(_results, "fio"), _output),
+    Target(
+        "recognition",
+        lambda: [given for name in READERS for given in _results(name)],
+        _recognised,
+    ),
+    *(
+        Target(
+            f"{name} functions",
+            partial(_calls, name),
+            partial(functions.taken, functions.of(name)),
+            drawn=functions.drawn,
+            headed=True,
+        )
+        for name in registry.names()
+        if functions.of(name)
+    ),
+    Target("flasharray items", partial(bodies, "flasharray"), items.rest2),
+    Target("flasharray_rest1 items", partial(bodies, "flasharray_rest1"), items.rest1),
+    Target("vsphere replies", vcenter_answers.seeds, vcenter_answers.read, drawn=vcenter_answers.drawn, headed=True),
+    Target("answers of a shell", _framed, _unframed, reducible=False),
+    Target("documents of a recording", _documents, _document, reducible=False),
+    Target("rows of a recording", _rows, _row, reducible=False),
+    Target("sanpath.yaml", _yaml(*CONFIG), partial(_as_file, load_config), reducible=False, floor_bytes=_YAML_BYTES),
+    Target("plan of a sweep", _yaml(*PLAN), partial(_as_file, load_plan), reducible=False, floor_bytes=_YAML_BYTES),
+    Target("rule file", _rules, lambda given: load_rule(given, "rule.yaml"), floor_bytes=_YAML_BYTES),
 ]
+"""Text or bytes in, values out."""
+
+CONVERSATIONS = [
+    Target("recording", recordings.seeds, recordings.taken, drawn=recordings.drawn, headed=True, reducible=False),
+    Target("SNMP datagrams", datagrams.seeds, datagrams.taken, drawn=datagrams.drawn, headed=True, reducible=False),
+    *(
+        Target(f"{name} answers", partial(seeds, name), taken, drawn=drawn, headed=True, reducible=False)
+        for name in POLLED
+    ),
+    Target(
+        "vsphere answers",
+        vcenter_answers.seeds,
+        vcenter_answers.taken,
+        drawn=vcenter_answers.drawn,
+        headed=True,
+        reducible=False,
+    ),
+]
+"""A client asks a device that answers as none would; a collector asks one of whose answers one is changed."""
+
+TARGETS = [*PARSERS, *CONVERSATIONS]

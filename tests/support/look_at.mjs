@@ -38,7 +38,7 @@ for (const scheme of ["light", "dark"]) {
   }
 }
 
-// With the keyboard alone: to the findings, and into the first closed one.
+// With the keyboard alone: through the closed folds, to the findings, and into the first closed one.
 await tab.goto(page, { waitUntil: "load" });
 await tab.keyboard.press("Tab");
 seen.firstStop = await tab.evaluate(() => document.activeElement.textContent);
@@ -47,11 +47,14 @@ for (let stop = 0; stop < 200 && seen.opened === null; stop += 1) {
   await tab.keyboard.press("Tab");
   const closed = await tab.evaluate(() => {
     const { tagName, parentElement } = document.activeElement;
-    return tagName === "SUMMARY" && parentElement.matches(".finding:not([open])");
+    return tagName === "SUMMARY" && !parentElement.open;
   });
   if (closed) {
     await tab.keyboard.press("Enter");
-    seen.opened = await tab.evaluate(() => document.activeElement.parentElement.open);
+    seen.opened = await tab.evaluate(() => {
+      const { parentElement } = document.activeElement;
+      return parentElement.matches(".finding") ? parentElement.open : null;
+    });
   }
 }
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
+from sanpath.plugin import read_yaml
 
 QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "latency": ("seconds",),
@@ -42,6 +42,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "mib/s": ("bytes_per_second", 1024.0**2),
     "gib/s": ("bytes_per_second", 1024.0**3),
 }
+_LONGEST_VALUE = 100
 _VALUE = re.compile(r"\s*([\d.,]+)\s*(?:(?:-|–|to|\.\.)\s*([\d.,]+))?\s*(\S+)\s*")
 _KEYS = ("entity", "quantity", "value", "direction", "step", "source")
 
@@ -71,10 +72,7 @@ def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         except csv.Error as error:
             raise ValueError(f"not valid CSV: {error}") from error
         return
-    try:
-        told = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"not valid YAML: {str(error).splitlines()[0]}") from error
+    told = read_yaml(text)
     listed = told.get("figures") if isinstance(told, dict) else None
     if not isinstance(listed, list):
         raise ValueError("`figures` has to be a list")  # noqa: TRY004 - a mistake in a file, not in a program
@@ -116,10 +114,12 @@ def figure(entry: Mapping[str, Any]) -> Figure:
 
 def value(text: str) -> tuple[str, float, float]:
     """Base unit, low and high of "3-5 ms" or "392 MB/s". Raises ValueError."""
-    match = _VALUE.fullmatch(text)
+    match = _VALUE.fullmatch(text) if len(text) <= _LONGEST_VALUE else None
     known = _UNITS.get(match[3].lower()) if match is not None else None
     if match is None or known is None:
-        raise ValueError(f"value {text!r}: write a number or a range with its unit: {', '.join(sorted(_UNITS))}")
+        raise ValueError(
+            f"value {text[:_LONGEST_VALUE]!r}: write a number or a range with its unit: {', '.join(sorted(_UNITS))}"
+        )
     unit, scale = known
     low = _number(match[1]) * scale
     high = _number(match[2]) * scale if match[2] else low

@@ -84,6 +84,7 @@ def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], 
         group=number,
         summary=summary,
         error=max((job.error for job in jobs), default=0),
+        planned_seconds=None if told.seconds is None else told.seconds + (told.warmup_seconds or 0.0),
     )
 
 

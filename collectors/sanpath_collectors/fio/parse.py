@@ -18,13 +18,12 @@ All values are cumulative from the start of the job and reset once, when its ram
 from __future__ import annotations
 
 import codecs
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import LoadProfile
+from sanpath.plugin import LoadProfile, read_json
 from sanpath_collectors.fio.options import profile, rate_limited, whole
 from sanpath_collectors.fio.status import (
     JobStatus,
@@ -107,8 +106,8 @@ class Documents:
 
     def _document(self, body: str) -> dict[str, Any] | None:
         try:
-            parsed = json.loads(body)
-        except (ValueError, RecursionError):
+            parsed = read_json(body)
+        except ValueError:
             # Text with a brace at the start of a line came in between: the document may begin further down.
             later = body.rfind("\n{")
             return self._document(body[later + 1 :]) if later > 0 else None

@@ -10,13 +10,12 @@ Every field may be absent or null in some release: it is then None here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, Table
+from sanpath.plugin import CollectorError, Failure, Rows, Table, read_json
 from sanpath_collectors.flasharray.release import service_time
 from sanpath_collectors.flasharray.tables import (
     ARRAY,
@@ -72,7 +71,7 @@ def page(body: bytes, what: str) -> Page:
 def document(body: bytes, what: str) -> Mapping[str, Any]:
     """A JSON object. Raises UNREADABLE with an excerpt."""
     try:
-        answer = json.loads(body)
+        answer = read_json(body)
     except ValueError as error:
         raise CollectorError(Failure.UNREADABLE, f"{what}: not JSON", excerpt(body)) from error
     if not isinstance(answer, dict):
@@ -114,7 +113,7 @@ def complaint(body: bytes) -> str:
     'Volume does not exist.'
     """
     try:
-        answer = json.loads(body)
+        answer = read_json(body)
     except ValueError:
         return ""
     errors = answer.get("errors", [answer]) if isinstance(answer, dict) else answer

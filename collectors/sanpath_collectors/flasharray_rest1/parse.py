@@ -9,12 +9,11 @@ A monitor entry (virtual array, Purity 5.0.0, REST 1.15; `input` is what hosts w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure
+from sanpath.plugin import CollectorError, Failure, read_json
 from sanpath_collectors.flasharray.parse import Entry, excerpt, name, text
 
 _MONITOR_WORDS = {
@@ -27,7 +26,7 @@ _MONITOR_WORDS = {
 def answer(body: bytes, what: str) -> Any:
     """A JSON object or list. Raises UNREADABLE with an excerpt."""
     try:
-        told = json.loads(body)
+        told = read_json(body)
     except ValueError as error:
         raise CollectorError(Failure.UNREADABLE, f"{what}: not JSON", excerpt(body)) from error
     if not isinstance(told, dict | list):

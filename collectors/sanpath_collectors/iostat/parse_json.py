@@ -10,10 +10,10 @@ The document is whole only when iostat ended by its count or was interrupted by 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
+from sanpath.plugin import read_json
 from sanpath_collectors.iostat.report import MOST, Report
 from sanpath_collectors.iostat.times import stamp
 
@@ -88,8 +88,8 @@ class JsonReports:
 
     def _report(self, element: str) -> Iterator[Report]:
         try:
-            parsed = json.loads(element)
-        except (ValueError, RecursionError):
+            parsed = read_json(element)
+        except ValueError:
             parsed = None
         if not isinstance(parsed, dict):
             self.notes["damaged-json"] = f"a report cannot be read and is left out: {element[:80]!r}"

@@ -10,8 +10,10 @@ from sanpath.plugin import CollectorError, Failure, Item, LoadProfile, ResultRea
 from sanpath_collectors.jetstress.parse import duration_seconds, number
 from sanpath_collectors.jetstress.xml_form import XmlForm
 
-_ROOT = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<configuration\b", re.DOTALL)
+# Possessive: where a comment ends is found once. Else n comments may be taken together in 2^n ways.
+_ROOT = re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<configuration\b", re.DOTALL)
 _OWN = re.compile(r"<(?:JetstressVersionGenerated|TestDesignInfo|ExchangeProfile)\b")
+_MAJOR = re.compile(r"(\d{1,4})(?!\d)", re.ASCII)
 _GLOBAL_THREADS_SINCE = 15
 """Since Jetstress 2013 (version 15) ThreadCount is of all databases together, before it of each."""
 
@@ -47,8 +49,8 @@ class ConfigurationReader(ResultReader):
 
 def _attributes(values: Mapping[str, str], databases: int | None) -> dict[str, Scalar]:
     threads, version = _whole(values, "threadcount"), values.get("jetstressversiongenerated")
-    major = re.match(r"\d+", version or "")
-    for_each = major is not None and int(major[0]) < _GLOBAL_THREADS_SINCE
+    major = _MAJOR.match(version or "")
+    for_each = major is not None and int(major[1]) < _GLOBAL_THREADS_SINCE
     if for_each and threads is not None:
         threads = threads * databases if databases else None
     profile = LoadProfile(

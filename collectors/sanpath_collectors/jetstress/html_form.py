@@ -12,6 +12,8 @@ _CELLS = frozenset(("td", "th"))
 _BREAKS = frozenset(("br", "p", "div", "li"))
 _ROW_ENDS = frozenset(("tr", "thead", "tbody", "table", "fieldset", "body", "html"))
 _LONGEST_CELL = 1 << 20
+_LONGEST_TAG = 16 << 10
+"""Of a tag with its attributes, each of which takes fifty times its length while it is read; a report has none."""
 _LARGEST = 64 << 20
 
 
@@ -30,8 +32,10 @@ class HtmlForm:
             raise CollectorError(
                 Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
             )
-        self._tags.feed(self._decoder.feed(added))
-        self._tags.forget_unfinished(_LONGEST_CELL)
+        text = self._decoder.feed(added)
+        for at in range(0, len(text), _LONGEST_TAG):
+            self._tags.feed(text[at : at + _LONGEST_TAG])
+            self._tags.forget_unfinished(_LONGEST_TAG)
 
     def finish(self) -> None:
         """The file has ended, maybe inside a tag."""

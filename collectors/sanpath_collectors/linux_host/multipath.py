@@ -8,10 +8,11 @@ A line of `dmsetup table` and of `dmsetup status` (drivers/md/dm-mpath.c, multip
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from sanpath.plugin import read_json
 
 _GROUP_STATES = {"A": "active", "E": "enabled", "D": "disabled"}
 _PATH_STATES = {"A": "active", "F": "failed"}
@@ -154,7 +155,7 @@ def _some(words: Iterator[str], number: int) -> list[str]:
 
 
 def _json_maps(output: str) -> list[Any]:
-    return list(json.loads(output)["maps"])
+    return list(read_json(output)["maps"])
 
 
 def _said_group(said: Mapping[str, Any]) -> Group:

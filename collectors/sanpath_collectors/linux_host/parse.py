@@ -15,6 +15,8 @@ from sanpath.plugin import CollectorError, Failure
 _FEWEST_FIELDS = 11  # Linux 2.6
 _TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
+# Possessive: what follows a long word is looked for once, not once for each of its characters.
+_ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
 _MOST_DIGITS = 20
 """Of the largest counter of 64 bits. Python refuses to read a number of some thousand digits."""
@@ -91,7 +93,7 @@ def memory_bytes(meminfo: bytes) -> int | None:
     >>> memory_bytes(b"MemTotal:       16384256 kB\\nMemFree:         1021132 kB\\n")
     16777478144
     """
-    match = re.search(rb"^MemTotal:\s+(\d{1,15}) kB", meminfo, re.MULTILINE)
+    match = re.search(rb"^MemTotal:[^\S\n]++(\d{1,15}) kB", meminfo, re.MULTILINE)
     return int(match[1]) * 1024 if match else None
 
 
@@ -149,7 +151,7 @@ def addresses(output: bytes) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for line in output.decode("utf-8", "replace").splitlines():
-        match = re.match(r"\d+:\s+([^\s@]+)\S*\s+inet6?\s+([0-9A-Fa-f.:]+)\S*\s.*\bscope (global|site)\b", line)
+        match = _ADDRESS.match(line)
         if match:
             found.setdefault(match[1], []).append(match[2])
     return found
@@ -161,7 +163,7 @@ def transport_address(content: str) -> dict[str, str]:
     >>> transport_address("traddr=192.0.2.9,trsvcid=4420,src_addr=192.0.2.5")["src_addr"]
     '192.0.2.5'
     """
-    return dict(re.findall(r"(\w+)=([^,\s]+)", content))
+    return dict(re.findall(r"(?<!\w)(\w++)=([^,\s]++)", content))
 
 
 def wwpn(content: str) -> str:
@@ -210,7 +212,7 @@ def scheduler(content: str) -> str:
     >>> scheduler("none [mq-deadline] kyber bfq")
     'mq-deadline'
     """
-    match = re.search(r"\[(.+?)\]", content)
+    match = re.search(r"\[([^\[\]]++)\]", content)
     return match[1] if match else content
 
 
@@ -234,7 +236,7 @@ def setting(content: str, key: str) -> str:
     >>> setting("## comment\\nInitiatorName=iqn.1993-08.org.debian:01:ab", "InitiatorName")
     'iqn.1993-08.org.debian:01:ab'
     """
-    match = re.search(rf"^{key}\s*=\s*(\S+)", content, re.MULTILINE)
+    match = re.search(rf"^{key}[^\S\n]*+=[^\S\n]*+(\S++)", content, re.MULTILINE)
     return match[1] if match else ""
 
 

@@ -41,6 +41,10 @@ class Vocabulary:
         return self.counters.get(english_object, {}).get(folded(name), folded(name))
 
 
+_ENOUGH = 64 << 10
+"""Octets of a header that tell its code page: hundreds of names."""
+
+
 @cache
 def vocabulary() -> Vocabulary:
     """The names that names.yaml holds."""
@@ -58,8 +62,9 @@ def decoded(header: bytes) -> str:
     try:
         return header.decode("utf-8")
     except UnicodeDecodeError:
-        texts = [header.decode(page, "replace") for page in _content()["code_pages"]]
-        return max(texts, key=_known_names)
+        begin = header[:_ENOUGH]
+        page = max(_content()["code_pages"], key=lambda page: _known_names(begin.decode(page, "replace")))
+        return header.decode(page, "replace")
 
 
 def _known_names(header: str) -> int:

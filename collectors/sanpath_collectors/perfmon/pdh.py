@@ -31,6 +31,7 @@ _HEADER = re.compile(r'^"?\(PDH-([CT])SV')
 _ZONE = re.compile(r"\(PDH-[CT]SV [\d.]+\)\s*\(.*\)\s*\(([+-]?\d{1,4})\)")
 _ROW = re.compile(rb'"?\d\d/')
 _TIME = re.compile(rb"(\d\d/\d\d/\d{4}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_LONGEST_PATH = 2048  # PDH_MAX_COUNTER_PATH; longer ones are no paths, and would be looked through again and again
 _PATH = re.compile(r"\\{1,2}(?:([^\\()]+)\\)?(.+?)(?:\((.*)\))?\\([^\\]*)", re.DOTALL)
 
 
@@ -97,7 +98,8 @@ def counter_path(name: str) -> CounterPath | None:
     >>> counter_path(r"\Cluster Disk Counters(a(b))\IO (<= 5ms)/sec")
     CounterPath(machine=None, object='Cluster Disk Counters', instance='a(b)', counter='IO (<= 5ms)/sec')
     """
-    match = _PATH.fullmatch(name.strip())
+    path = name.strip()
+    match = _PATH.fullmatch(path) if len(path) <= _LONGEST_PATH else None
     return CounterPath(match[1], match[2], match[3], match[4]) if match else None
 
 

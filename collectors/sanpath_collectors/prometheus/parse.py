@@ -12,13 +12,12 @@ VictoriaMetrics says `isPartial`. Samples that mark the end of a series are left
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure
+from sanpath.plugin import CollectorError, Failure, read_json
 
 Labels = Mapping[str, str]
 Point = tuple[int, float]
@@ -107,7 +106,7 @@ def version(body: bytes) -> str:
 def complaint(body: bytes) -> str:
     """What an error answer says, "" where it says nothing."""
     try:
-        document = json.loads(body)
+        document = read_json(body)
     except ValueError:
         return ""
     said = document.get("error") if isinstance(document, dict) else None
@@ -121,8 +120,8 @@ def excerpt(body: bytes) -> str:
 
 def _document(body: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        document = read_json(body)
+    except ValueError as error:
         raise CollectorError(Failure.UNREADABLE, "not JSON", excerpt(body)) from error
     if not isinstance(document, dict) or document.get("status") != "success":
         raise CollectorError(Failure.UNREADABLE, "not an answer of the Prometheus API", excerpt(body))

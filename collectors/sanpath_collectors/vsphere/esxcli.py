@@ -68,7 +68,7 @@ def rows(text: str, command: str = "") -> list[Fields]:
         return []
     try:
         root = ElementTree.fromstring(text)
-    except (ParseError, DefusedXmlException) as error:
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
         raise CollectorError(Failure.UNREADABLE, f"esxcli {command}: no XML", excerpt(text.encode())) from error
     entries = [child for child in root if len(child)]
     structures = entries if entries and len(entries) == len(root) else [root] if len(root) else []

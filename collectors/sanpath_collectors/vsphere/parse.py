@@ -43,7 +43,8 @@ class Answer:
 
 
 def answers(body: bytes) -> list[Answer]:
-    """What a reply to QueryPerf holds. Raises ParseError for what is no XML. A document type is not looked for."""
+    """What a reply to QueryPerf holds. A document type is not looked for. Raises ParseError for what is no XML,
+    LookupError for an encoding that nobody knows, ValueError for a counter whose id is no number."""
     root = ElementTree.fromstring(body)  # noqa: S314 - a reply with a document type is refused before
     return [_answer(one) for one in root.iter(f"{_NS}returnval")]
 

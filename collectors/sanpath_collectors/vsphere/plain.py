@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from sanpath.plugin import CollectorError, Failure
+
+_DEEPEST = 100
 Plain = dict[str, Any] | list[Any] | str | int | float | bool | None
 Record = dict[str, Any]
 
@@ -12,11 +15,13 @@ TYPE = "type name"
 """The key with an object's type, as the API calls it: {"type name": "HostFibreChannelHba", "device": "vmhba2"}."""
 
 
-def plain(value: Any) -> Plain:
+def plain(value: Any, depth: int = 0) -> Plain:
     """A value: data objects as dictionaries, references as the ids of what they refer to, times in microseconds.
-    Properties without a value are left out."""
+    Properties without a value are left out. Raises CollectorError: it is nested deeper than any property is."""
+    if depth > _DEEPEST:
+        raise CollectorError(Failure.UNREADABLE, f"a property is nested more than {_DEEPEST} deep")
     if isinstance(value, list):
-        return [plain(entry) for entry in value]
+        return [plain(entry, depth + 1) for entry in value]
     if value is None or type(value) in (str, int, bool, float):
         return value  # type: ignore[no-any-return] # just told
     if isinstance(value, datetime):
@@ -25,7 +30,7 @@ def plain(value: Any) -> Plain:
         return str(moid)
     if hasattr(value, "_GetPropertyList"):
         found = {
-            info.name: plain(told)
+            info.name: plain(told, depth + 1)
             for info in value._GetPropertyList()
             if not _empty(told := getattr(value, info.name))
         }

@@ -171,7 +171,7 @@ class Session:
             return None
         try:
             root = ElementTree.fromstring(reply.body)
-        except (ParseError, DefusedXmlException) as error:
+        except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
             message = f"{path} is not what vSphere answers: is this a vCenter or an ESXi host?"
             raise CollectorError(Failure.MISCONFIGURED, message, excerpt(reply.body)) from error
         return vmomi.known_version(namespace, list(_offered(root, f"urn:{namespace}")))

@@ -20,7 +20,7 @@ _COOKIE = "vmware_soap_session"
 _ANSWERED = frozenset({200, 500})  # a fault comes as 500 (SOAP 1.1, section 6.2)
 _BUSY = frozenset({429, 502, 503, 504})
 _EXCERPT = 300
-_NONSENSE = (ExpatError, ParseError, KeyError, TypeError, AttributeError, ValueError)
+_NONSENSE = (ExpatError, ParseError, LookupError, TypeError, AttributeError, ValueError)
 """What comes of an answer that cannot be read."""
 
 Read = Callable[[bytes], Any]
@@ -62,15 +62,7 @@ class Endpoint:
         except vmomi.kind("MethodNotFound") as error:
             raise FaultError(method, "MethodNotFound", f"not in {self.version}") from error
         status, answer = await self._post(method, body)
-        try:
-            if b"<!DOCTYPE" in answer:
-                raise ValueError("a SOAP message has no document type (SOAP 1.1, section 3)")
-            if read is not None and status == 200:
-                return read(answer)
-            result = vmomi.read(self.version, info.result, answer)
-        except _NONSENSE as error:
-            message = f"{method}: the answer makes no sense"
-            raise CollectorError(Failure.UNREADABLE, message, excerpt(answer)) from error
+        result = read_reply(self.version, method, answer, read if status == 200 else None)
         if status != 200:
             raise _failure(method, result)
         return result
@@ -88,6 +80,21 @@ class Endpoint:
         if reply.status not in _ANSWERED:
             raise CollectorError(Failure.UNREADABLE, f"{method}: HTTP {reply.status}", excerpt(reply.body))
         return reply.status, reply.body
+
+
+def read_reply(version: str, method: str, body: bytes, read: Read | None = None) -> Any:
+    """What a reply to a method says: pyVmomi's data objects, its fault, or what `read` makes of it.
+
+    Raises CollectorError for what makes no sense, and for a document type, which no SOAP message has (SOAP 1.1,
+    section 3); in UTF-16, which nobody sends, none would be seen.
+    """
+    try:
+        if b"<!DOCTYPE" in body or b"\0" in body:
+            raise ValueError("a document type, or not UTF-8")
+        return read(body) if read is not None else vmomi.read(version, vmomi.method(method).result, body)
+    except _NONSENSE as error:
+        message = f"{method}: the answer makes no sense"
+        raise CollectorError(Failure.UNREADABLE, message, excerpt(body)) from error
 
 
 def excerpt(body: bytes) -> str:

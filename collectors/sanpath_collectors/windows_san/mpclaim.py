@@ -24,6 +24,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 POLICIES = {
@@ -47,6 +48,8 @@ POLICIES = {
 _ACTIVE = ("active", "aktiv", "actif", "activo", "attivo", "ativo")
 """How a state begins in which I/O goes over a path, in the languages whose words are general knowledge."""
 
+_LONGEST_LINE = 1_000
+"""Characters; mpclaim writes some hundred. The patterns below look at blanks in a line again and again."""
 _LISTED = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
 _DISK = re.compile(r"MPIO\D*(\d{1,6}):\s*\d+\s[^,]*,\s*([^,]+?)\s*(?:,\s*(.+))?")
 _SERIAL = re.compile(r"SN:\s*(\S+)")
@@ -100,14 +103,14 @@ class MpioDisk:
 
 def is_mpclaim(text: str) -> bool:
     """Whether a text tells of a disk of MPIO."""
-    return any(_LISTED.fullmatch(line.strip()) or _DISK.fullmatch(line.strip()) for line in text.splitlines())
+    return any(_LISTED.fullmatch(line) or _DISK.fullmatch(line) for line in _lines(text))
 
 
 def disks_of(text: str) -> list[MpioDisk]:
     """The disks that a text tells of, what several commands said of one put together."""
     disks: dict[int, MpioDisk] = {}
     disk: MpioDisk | None = None
-    for line in map(str.strip, text.splitlines()):
+    for line in _lines(text):
         if match := _DISK.fullmatch(line):
             disk = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
             disk.policy, disk.access, disk.paths = match[2], match[3], []
@@ -117,6 +120,11 @@ def disks_of(text: str) -> list[MpioDisk]:
         elif disk is not None:
             _detail(disk, line)
     return list(disks.values())
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Without the blanks around them; one that is longer than any of mpclaim is left out."""
+    return (line for whole in text.splitlines() if len(line := whole.strip()) <= _LONGEST_LINE)
 
 
 def _detail(disk: MpioDisk, line: str) -> None:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sanpath.plugin import read_json
 from sanpath_collectors.windows_san import mpclaim, values
 
 MARK = "sanpath_windows_san"
@@ -62,8 +62,8 @@ def export_of(content: str) -> Export:
     start = content.lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[")):
         try:
-            said = json.loads(start)
-        except (ValueError, RecursionError):
+            said = read_json(start)
+        except ValueError:
             return export
         _json(export, said)
     elif mpclaim.is_mpclaim(content):

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
+from sanpath.pulse.model import Pulse
 from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
 from sanpath.views.live.feed import Feed
+from sanpath.views.live.footer import at, keys
 from sanpath.views.live.look import Look
+from sanpath.views.live.now import Now
 from sanpath.views.live.path import stops
 from sanpath.views.live.screenful import screenful
 from sanpath.views.live.steady import Steady, told_by
 
 _END_SECONDS = 0.2
 """How often the end of the run is asked for."""
+PULSE_SECONDS = 1.0
+_WHEEL_ROWS = 1
+clock = time.monotonic
+
+
+class Beats(Protocol):
+    """Where the screen has its pulse from."""
+
+    async def run(self) -> None:
+        """Follow the recording until its end."""
+
+    def pulse(self) -> Pulse | None:
+        """What happens now, at once. None: nothing does."""
 
 
 class LiveView(App[None]):
     """The screen of a run or a recording. It ends with `q`, or when `ended` says so.
 
-    `interrupt`: what Ctrl-C does; None: it leaves, too. Losing this application ends nothing but the picture.
+    `interrupt`: what Ctrl-C does; None: it leaves, too. `beats`: what happens between two looks; None: nobody knows.
+    `hint`: a line below
+    the first for who tries it out. Losing this application ends nothing but the picture.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -63,23 +83,44 @@ class LiveView(App[None]):
     ]
 
     def __init__(
-        self, feed: Feed, ended: Callable[[], bool] | None = None, interrupt: Callable[[], None] | None = None
+        self,
+        feed: Feed,
+        ended: Callable[[], bool] | None = None,
+        interrupt: Callable[[], None] | None = None,
+        beats: Beats | None = None,
+        hint: str = "",
     ) -> None:
         super().__init__()
-        self._feed, self._ended, self._interrupt = feed, ended, interrupt
+        self._feed, self._ended, self._interrupt, self._beats = feed, ended, interrupt, beats
         self._look: Look | None = None
+        self._pulse: Pulse | None = None
+        self._judged_at, self._hint = 0.0, hint
+        self._changed_at: float | None = None
         self._cursor, self._steady = Cursor(), Steady()
         self._going = asyncio.Event()
         self._going.set()
 
     def compose(self) -> ComposeResult:
         """One widget: a screenful is made as a whole, for the size that there is."""
-        yield Canvas(lambda width, height: screenful(self._look, self._cursor, self._steady, width, height))
+        yield Canvas(self._painted)
         yield Asked()
+
+    def _painted(self, width: int, height: int) -> list[Text]:
+        return screenful(self._look, self._cursor, self._steady, width, height, self._now())
+
+    def _now(self) -> Now:
+        now, running = clock(), self._pulse is not None and self._look is not None
+        judged = now - self._judged_at if running else None
+        changed = now - self._changed_at if self._changed_at is not None else None
+        return Now(self._pulse, judged, changed, self._hint)
 
     def on_mount(self) -> None:
         """Begin to look."""
         self.run_worker(self._watch())
+        if self._beats is not None:
+            self.run_worker(self._beats.run())
+            self.set_interval(PULSE_SECONDS, self._beat)
+            self._beat()
         if self._ended is not None:
             self.set_interval(_END_SECONDS, self._leave_at_the_end)
 
@@ -98,18 +139,33 @@ class LiveView(App[None]):
                 return  # Nothing will change any more.
             await asyncio.sleep(look.pause_seconds)
 
+    def _beat(self) -> None:
+        """Show what happens now, whatever the reader is doing."""
+        if self._beats is None or self._cursor.paused:
+            return
+        look = self._look
+        over = look is not None and (look.ended or look.silent)
+        self._pulse = None if over else self._beats.pulse()
+        for canvas in self.query(Canvas):  # None any more while the screen is being left.
+            canvas.refresh()
+
     def _show(self, look: Look) -> None:
-        before = self._look
+        before, said = self._look, self._steady
         if look.diagnosis is None:
             # What was known is still better than nothing.
             self._look = replace(before, failure=look.failure) if before is not None else look
         else:
             self._look = look
+            self._judged_at = clock() - max(0.0, time.time() - look.taken)
             if look.ended:
+                self._pulse = None
                 self._steady = Steady()  # Nothing follows that could confirm the last word.
             if look.ended or before is None or before.newest != look.newest:
                 # The same rows judged twice are no second witness.
                 self._steady = self._steady.take(told_by(look.diagnosis, self._cursor))
+            if self._steady.before is not None and self._steady.before is not said.before:
+                self._changed_at = clock()
+                self.bell()
         self.query_one(Canvas).refresh()
 
     def _leave_at_the_end(self) -> None:
@@ -188,6 +244,22 @@ class LiveView(App[None]):
     async def _mark(self, text: str) -> None:
         failure = await self._feed.mark(text)
         self.notify(failure or f"marked: {text}", severity="error" if failure else "information", markup=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """A key of the last line is pressed."""
+        canvas = self.query_one(Canvas)
+        if event.screen_y == canvas.size.height - 1:
+            key = at(keys(self._look, self._cursor), canvas.size.width, event.screen_x)
+            if key is not None:
+                await self.run_action(key.action)
+
+    def on_mouse_scroll_down(self) -> None:
+        """As the key does."""
+        self.action_move(_WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self) -> None:
+        """As the key does."""
+        self.action_move(-_WHEEL_ROWS)
 
     def _step_at(self, rows: int) -> str | None:
         """The name of the step so many rows away from the one that is shown."""

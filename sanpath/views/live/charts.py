@@ -70,7 +70,7 @@ class Chart:
     """What is drawn of a series: one direction, with the figures of one step before its lines.
 
     `marks`: (epoch seconds, text) of what a person noted. `whole`: all of the run, else as much of its end as there
-    are columns. `height`: rows of a line.
+    are columns, and all of the step. `height`: rows of a line.
     """
 
     series: Series
@@ -105,9 +105,18 @@ class Chart:
         known = [v for moment, v in told if v is not None and begin <= moment <= end]
         return sum(known) / len(known) if known else None
 
+    def drawn(self, values: Values, columns: int) -> list[float | None]:
+        """Values of the columns: the newest, but a step that is longer is drawn from its begin."""
+        if self.whole:
+            return pressed(values, columns, whole=True)
+        begin = next((b for name, b, _ in self.series.steps if name == self.step.name), 0.0)
+        before = sum(moment < begin for moment in self.series.moments)
+        first = min(before, max(0, len(values) - columns))
+        return pressed(values[first:], columns, whole=True)
+
     def moments(self, columns: int) -> list[float]:
         """The moments of the columns, seconds after the start of the series."""
-        return [m for m in pressed(self.series.moments, columns, self.whole) if m is not None]
+        return [m for m in self.drawn(self.series.moments, columns) if m is not None]
 
 
 def over_time(chart: Chart, width: int) -> Section:
@@ -147,7 +156,7 @@ def _row(chart: Chart, shown: Line, scale: Scale, say: Callable[[float], str], c
     value = chart.value(shown)
     head = cut(line(f"{_NAMES[shown.quantity]}{name}"), _LABEL - 1)
     head.append(" " * (_LABEL - head.cell_len) + f"{'-' if value is None else say(value):>{_VALUE - 1}} ")
-    rows = area(pressed(shown.values, columns, chart.whole), scale, chart.height)
+    rows = area(chart.drawn(shown.values, columns), scale, chart.height)
     above = [line(" " * (_LABEL + _VALUE), (blocks, "cyan")) for blocks in rows[:-1]]
     return [*above, head.append_text(line((rows[-1], "cyan")))]
 
@@ -156,7 +165,8 @@ def foot(chart: Chart, width: int) -> Section:
     """Where steps began and what was marked, below the columns in which that was; marks before names of steps."""
     moments = chart.moments(max(1, width - _LABEL - _VALUE))
     noted = [(begin, f"|{name}") for name, begin, _ in chart.series.steps]
-    noted += [(at - chart.series.start / 1e6, f"▲{text}") for at, text in chart.marks]
+    marked = [(at - chart.series.start / 1e6, text) for at, text in chart.marks]
+    noted += [(at, f"▲{words.elapsed(at)} {text}") for at, text in marked]
     said = ""
     for moment, text in sorted(noted):
         if moments and moments[0] <= moment <= moments[-1] + 1.0:

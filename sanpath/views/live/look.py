@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from sanpath.diagnose import concluded, judged
 from sanpath.errors import SanpathError
 from sanpath.facts.series import Series, series
 from sanpath.model import Poll
+from sanpath.pulse.model import Freshness
+from sanpath.pulse.newest import LATE_POLLS, WRITTEN_SECONDS
+from sanpath.recording.held import Held
 from sanpath.recording.read import Recording
 from sanpath.recording.store import Location
 from sanpath.rulebook.model import Rule
@@ -31,22 +34,6 @@ SILENT_SECONDS = 90.0
 
 LIVE_SECONDS = 3600.0
 """A look reads the last hour: it takes as long and as much memory on the second day as in the second hour."""
-
-_LATE_POLLS = 3.0
-_WRITTEN_SECONDS = 6.0
-"""The recorder writes every five seconds: what was polled since then cannot be seen yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """How old the last answer of a source is when a look is taken. `age_seconds` None: it has not answered yet.
-
-    `late`: an answer is overdue.
-    """
-
-    every_seconds: float
-    age_seconds: float | None
-    late: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +80,28 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
     return rules_of(choice)
 
 
-def look(folder: Location, choice: Choice | None = None, before: Look | None = None) -> Look:
+def prepare(choice: Choice) -> None:
+    """Load what every look needs: as long as no load runs yet it costs nobody anything."""
+    import sanpath.diagnose  # noqa: F401
+
+    with suppress(SanpathError):  # Said by the first look.
+        _rulebook(choice)
+
+
+def look(
+    folder: Location, choice: Choice | None = None, before: Look | None = None, held: Held | None = None
+) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
-    look may do. `before`: the last one; steps longer ago keep what it says of them."""
+    look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""
+    from sanpath.diagnose import concluded, judged  # for whoever judges: the screen only shows looks
+
     taken, began, machine = time.time(), time.process_time(), processors()
     earlier = before.machine if before is not None else None
     idle = machine.idle_since(earlier) if machine is not None and earlier is not None else None
     try:
-        recording = Recording(folder, LIVE_SECONDS)
+        recording = Recording(folder, LIVE_SECONDS, held)
         polls = recording.polls()
-        facts, judgements = judged(recording)
+        facts, judgements = judged(recording, over_time=True)
         found = concluded(recording, facts, judgements, *_rulebook(choice or Choice()))
         return Look(
             taken,
@@ -111,7 +110,7 @@ def look(folder: Location, choice: Choice | None = None, before: Look | None = N
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
-            series=series(recording, facts.topology),
+            series=series(recording, facts.topology, facts.over_time),
             way=way(facts.topology),
             cost_seconds=time.process_time() - began,
             machine=machine,
@@ -138,6 +137,6 @@ def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dic
     found = {}
     for source in recording.declarations:
         waited = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = waited > _LATE_POLLS * source.every_seconds + _WRITTEN_SECONDS
+        late = waited > LATE_POLLS * source.every_seconds + WRITTEN_SECONDS
         found[source.name] = Freshness(source.every_seconds, waited if source.name in answered else None, late)
     return found

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from sanpath.pulse.model import Pulse
 from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
 from sanpath.verdict.units import duration
 from sanpath.views import words
@@ -68,12 +69,13 @@ def _without(row: Sequence[str], number: int) -> list[str]:
     return [*row[:number], *row[number + 1 :]]
 
 
-def freshness(look: Look, width: int) -> Text:
-    """Every source with its age in one line, those in trouble first."""
+def freshness(look: Look, pulse: Pulse | None, width: int) -> Text:
+    """Every source with its age in one line, those in trouble first; by the pulse, where there is one."""
+    ages = pulse.ages if pulse is not None else look.freshness
     accounts = {s.name: s for s in look.diagnosis.sources} if look.diagnosis else {}
     good: list[str] = []
     bad: list[str] = []
-    for name, source in look.freshness.items():
+    for name, source in ages.items():
         account = accounts.get(name)
         failed = f", {account.failures} failed" if account is not None and account.failures else ""
         age = "no answer yet" if source.age_seconds is None else f"{source.age_seconds:.0f} s"
@@ -82,7 +84,7 @@ def freshness(look: Look, width: int) -> Text:
         late = source.late and not look.ended
         said = f"{name} {age}{' LATE' if late else ''}{failed}"
         (bad if late or failed else good).append(said)
-    text = line(("polled " if look.freshness else "no source is polled", "dim"))
+    text = line(("polled " if ages else "no source is polled", "dim"))
     for number, said in enumerate([*bad, *good]):
         text.append_text(line("  " if number else "", (said, "bold red" if number < len(bad) else "")))
     return cut(text, width)

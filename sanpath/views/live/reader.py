@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import pickle
 import sys
+from contextlib import suppress
 
 from sanpath.errors import SanpathError
+from sanpath.recording.held import Held
 from sanpath.recording.mark import MARK, add_mark
-from sanpath.recording.store import Location, location
+from sanpath.recording.store import Location, location, store_at
+from sanpath.recording.writers import ended, starts
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.look import Look, look
+from sanpath.views.live.look import Look, look, prepare
 from sanpath.views.live.priority import give_way
 
 SIZE_BYTES = 8
@@ -23,20 +26,28 @@ SIZE_BYTES = 8
 
 def main(folder: Location, choice: Choice) -> None:
     """Answer until the input is closed."""
-    give_way()
+    prepare(choice)
+    if not _has_ended(folder):  # Else there is no load to give way to, and somebody waits.
+        give_way()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
-    last: Look | None = None
+    last, held = None, Held(store_at(folder))
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
         said: Look | str
         if word == MARK:
             said = _marked(folder, rest)
         else:
-            said = last = look(folder, choice, last)
+            said = last = look(folder, choice, last, held)
         answer = pickle.dumps(said)
         answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
         answers.flush()
+
+
+def _has_ended(folder: Location) -> bool:
+    with suppress(SanpathError, OSError):
+        return ended(starts(store_at(folder), set()))
+    return False
 
 
 def _marked(folder: Location, words: str) -> str:

@@ -16,8 +16,10 @@ from sanpath.views.live import overview, verdict
 from sanpath.views.live.charts import Chart, foot, over_time
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.elements import elements
+from sanpath.views.live.footer import footer, keys
 from sanpath.views.live.layout import NARROW, Section, beside, bullet, cut, fit, line, title, wrapped
 from sanpath.views.live.look import Look
+from sanpath.views.live.now import Now, now_lines, step_now
 from sanpath.views.live.pages import page
 from sanpath.views.live.steady import JUDGED_WINDOWS, Steady, Told
 
@@ -25,40 +27,54 @@ WIDE = 110
 """From so many columns on there is a second column."""
 WIDEST = 190
 """And from so many a third one."""
+_NOTHING = Look(0.0, None)
 _SECOND = 0.36
 """The share of the last column of two, or of three."""
 _THIRD = 0.25
 _LOW = 8
 """Below so many rows everything gives way to the verdict."""
+_MIDDLE = 16
+"""Below so many rows the busiest links do."""
 _HIGH = 40
 """From so many rows on, charts are higher."""
 _HIGHER = 3
 
 
-def screenful(look: Look | None, cursor: Cursor, steady: Steady, width: int, height: int) -> list[Text]:
+def screenful(
+    look: Look | None, cursor: Cursor, steady: Steady, width: int, height: int, now: Now | None = None
+) -> list[Text]:
     """At most `height` lines, none wider than `width`."""
+    now = now or Now()
     framed = height >= _LOW and width >= NARROW
-    head = [_header(look, cursor, width)] if framed else []
-    if framed and look is not None:
-        head.append(overview.freshness(look, width))
+    head = [_header(look, cursor, now, width)] if framed else []
+    if now.hint and height >= _MIDDLE and framed:
+        head.append(cut(line((now.hint, "italic")), width))
+    if framed and now.pulse is not None:
+        head += now_lines(now.pulse, width)[: 2 if height >= _MIDDLE else 1]
+    if framed and (look is not None or now.pulse is not None):
+        head.append(overview.freshness(look or _NOTHING, now.pulse, width))
     room = height - len(head) - (1 if framed else 0)
-    lines = [*head, *_body(look, cursor, steady, width, room)]
+    lines = [*head, *_body(look, cursor, steady, now, width, room)]
     if framed:
-        lines += [Text()] * (height - 1 - len(lines)) + [_keys(cursor, width)]
+        lines += [Text()] * (height - 1 - len(lines)) + [footer(keys(look, cursor), width)]
     return [cut(text, width) for text in lines[:height]]
 
 
-def _body(look: Look | None, cursor: Cursor, steady: Steady, width: int, height: int) -> list[Text]:
+def _body(look: Look | None, cursor: Cursor, steady: Steady, now: Now, width: int, height: int) -> list[Text]:
     if look is None or look.diagnosis is None:
+        if cursor.tab is Tab.help:
+            return page(look or _NOTHING, None, cursor, width, height)
+        if look is None or (now.pulse is not None and not look.failure):
+            return _waiting("NOT JUDGED YET", "the first verdict is on its way", width)
         return _waiting("NOTHING RECORDED YET", look.failure if look else "", width)
     told = steady.shown
-    above = [verdict.headline(steady, told, width)] if told is not None else []
+    above = [verdict.headline(steady, told, now, _at(look), width)] if told is not None else []
     if cursor.tab is not Tab.overview:
         return [*above, *page(look, told, cursor, width, height - len(above))]
     if told is None:
         unseen = fit([overview.unseen(look.diagnosis, width)], height - 2)
         return [*_waiting("WAITING FOR I/O", "no source has seen any yet", width), *unseen]
-    shown = Shown(look, look.diagnosis, told, steady, cursor)
+    shown = Shown(look, look.diagnosis, told, steady, cursor, now)
     if width < WIDE:
         return fit(_narrow(shown, width, height), height)
     return _wide(shown, width, height) if width < WIDEST else _widest(shown, width, height)
@@ -73,6 +89,7 @@ class Shown:
     told: Told
     steady: Steady
     cursor: Cursor
+    now: Now
 
 
 def _narrow(shown: Shown, width: int, height: int) -> list[Section]:
@@ -111,8 +128,9 @@ def _widest(shown: Shown, width: int, height: int) -> list[Text]:
 
 def _judged(shown: Shown, width: int) -> list[Section]:
     """The verdict, what to do first, what would overturn it, the evidence, and where the latency goes."""
-    said = [verdict.headline(shown.steady, shown.told, width), *verdict.where(shown.told, width)]
-    was = verdict.changed(shown.steady, shown.told, width)
+    headline = verdict.headline(shown.steady, shown.told, shown.now, _at(shown.look), width)
+    said = [headline, *verdict.where(shown.told, width)]
+    was = verdict.changed(shown.steady, shown.told, width) if shown.now.changed else []
     return [
         Section(1, len(said), said),
         Section(7, 1, verdict.remedy(shown.diagnosis, width), heading=0),
@@ -161,16 +179,24 @@ def _waiting(word: str, why: str, width: int) -> list[Text]:
     return [line((word, "bold")), *wrapped("", why, width)]
 
 
-def _header(look: Look | None, cursor: Cursor, width: int) -> Text:
+def _header(look: Look | None, cursor: Cursor, now: Now, width: int) -> Text:
     text = line(("sanpath", "bold"), "  ")
     if look is None or look.diagnosis is None:
-        return text.append("starting")
-    text.append_text(_state(look, look.diagnosis, cursor))
+        if now.pulse is None:
+            return text.append("starting")
+        text.append_text(_running(now.pulse.elapsed_seconds, cursor))
+        return cut(text.append_text(step_now(now.pulse)), width)
+    text.append_text(_state(look, look.diagnosis, cursor, now))
     step = next(reversed(look.diagnosis.steps), None)
-    if step is not None and step.origin == "marks" and not look.ended:
+    windows = step.windows_used if step is not None else 0
+    if now.pulse is not None:
+        text.append_text(step_now(now.pulse))
+        windows = windows if step is not None and step.name == now.pulse.step else 0
+    elif step is not None and step.origin == "marks" and not look.ended:
         text.append_text(line(f"  step {step.name}  {words.elapsed(look.taken - _epoch(step.start))}"))
-        if step.windows_used < JUDGED_WINDOWS:
-            text.append_text(line((f"  MEASURING {step.windows_used} of {JUDGED_WINDOWS} windows", "yellow")))
+    marked = step is not None and step.origin == "marks" and (now.pulse is None or bool(now.pulse.step))
+    if marked and not look.ended and windows < JUDGED_WINDOWS:
+        text.append_text(line((f"  MEASURING {windows} of {JUDGED_WINDOWS} windows", "yellow")))
     cost = f"  judged in {look.cost_seconds:.1f} s" if width >= WIDE else ""
     if look.failure:
         text.append_text(line((f"  not judged now: {look.failure}", "red")))
@@ -182,37 +208,27 @@ def _command(command: Sequence[str]) -> str:
     return " ".join((PurePath(command[0]).name, *command[1:])) if command else ""
 
 
-def _state(look: Look, diagnosis: Diagnosis, cursor: Cursor) -> Text:
-    started, run = _epoch(diagnosis.run.start), diagnosis.run
-    if look.ended:
-        code = f", load failed with exit code {run.load_exit_code}" if run.load_exit_code else ""
-        return line(("ENDED", "bold"), f" after {words.elapsed(_epoch(run.end) - started)}{code}")
-    elapsed = words.elapsed(look.taken - started)
-    if look.silent:
-        since = datetime.fromtimestamp(look.newest, UTC).isoformat(timespec="seconds")
-        return line(("SILENT", "bold red"), f" since {since}: its recorder has gone")
+def _at(look: Look) -> float:
+    """At how many seconds of the run it was judged."""
+    return look.taken - _epoch(look.diagnosis.run.start) if look.diagnosis is not None else 0.0
+
+
+def _running(elapsed_seconds: float, cursor: Cursor) -> Text:
+    elapsed = words.elapsed(elapsed_seconds)
     if cursor.paused:
         return line(("PAUSED", "bold yellow"), f" at {elapsed}")
     return line(("RUNNING", "bold green"), f" {elapsed}")
 
 
-def _keys(cursor: Cursor, width: int) -> Text:
-    keys = (
-        ("q", "quit", False),
-        ("p", "go on" if cursor.paused else "pause", cursor.paused),
-        ("m", "mark", False),
-        ("t", "path", cursor.tab is Tab.path),
-        ("s", "steps", cursor.tab is Tab.steps),
-        ("f", "findings", cursor.tab is Tab.findings),
-        ("o", "sources", cursor.tab is Tab.sources),
-        ("d", cursor.direction or "both", cursor.direction is not None),
-        ("/", cursor.filter or "only", bool(cursor.filter)),
-        ("?", "help", cursor.tab is Tab.help),
-    )
-    text = Text(no_wrap=True)
-    for key, meaning, on in keys:
-        text.append(f" {key} ", "bold").append(meaning, "reverse" if on else "dim")
-    return cut(text, width)
+def _state(look: Look, diagnosis: Diagnosis, cursor: Cursor, now: Now) -> Text:
+    started, run = _epoch(diagnosis.run.start), diagnosis.run
+    if look.ended:
+        code = f", load failed with exit code {run.load_exit_code}" if run.load_exit_code else ""
+        return line(("ENDED", "bold"), f" after {words.elapsed(_epoch(run.end) - started)}{code}")
+    if look.silent:
+        since = datetime.fromtimestamp(look.newest, UTC).isoformat(timespec="seconds")
+        return line(("SILENT", "bold red"), f" since {since}: its recorder has gone")
+    return _running(look.taken - started if now.pulse is None else now.pulse.elapsed_seconds, cursor)
 
 
 def _epoch(moment: str) -> float:

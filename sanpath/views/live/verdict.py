@@ -10,14 +10,16 @@ from sanpath.verdict.model import Bottleneck, Diagnosis
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views import words
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
+from sanpath.views.live.now import Now
 from sanpath.views.live.steady import CONFIRMED_WINDOWS, JUDGED_WINDOWS, Steady, Told
 
 _STYLES = {"bottleneck": "bold white on red", "cannot_tell": "bold black on yellow", "healthy": "bold white on green"}
 _OTHERWISE = "bold white on blue"
 
 
-def headline(steady: Steady, told: Told, width: int) -> Text:
-    """The verdict in one line; a narrow screen has room for its first words only."""
+def headline(steady: Steady, told: Told, now: Now, at_seconds: float, width: int) -> Text:
+    """The verdict in one line, and when it was judged; a narrow screen has room for its first words only.
+    `at_seconds`: of the run."""
     verdict = told.step.verdict
     measured = told.step.windows_used >= JUDGED_WINDOWS
     style = _STYLES.get(verdict.kind, _OTHERWISE) if measured else _STYLES["cannot_tell"]
@@ -28,8 +30,13 @@ def headline(steady: Steady, told: Told, width: int) -> Text:
     if not measured:
         windows += f", {JUDGED_WINDOWS} are needed"
     text = line(word, f"  step {told.step.name}, grade {verdict.grade}, {windows}")
+    if now.changed:
+        text.append_text(line("  ", ("CHANGED", "bold reverse")))
     if steady.doubt is not None:
         text.append_text(line((f"  changing? {_other(steady.doubt, told)}", "yellow")))
+    if now.judged_ago_seconds is not None:
+        ago = f"  judged {now.judged_ago_seconds:.0f} s ago, at {words.elapsed(at_seconds)}"
+        text.append_text(line((ago, "dim")))
     return cut(text, width)
 
 

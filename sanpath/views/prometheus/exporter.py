@@ -17,9 +17,10 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from sanpath.recording.store import Location, location
+from sanpath.recording.held import Held
+from sanpath.recording.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.look import Look, look
+from sanpath.views.live.look import Look, look, prepare
 from sanpath.views.live.priority import give_way
 from sanpath.views.prometheus.exposition import families
 
@@ -51,8 +52,9 @@ class Shown(Collector):
 
 def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
+    prepare(choice)
     give_way()
-    shown, alone = Shown(), Event()
+    shown, alone, held = Shown(), Event(), Held(store_at(folder))
     registry = CollectorRegistry()
     registry.register(shown)
     try:
@@ -63,7 +65,7 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     print(server.server_port, flush=True)
     Thread(target=_tell_end_of_input, args=(alone,), daemon=True).start()
     while True:
-        seen = shown.look = look(folder, choice, shown.look)
+        seen = shown.look = look(folder, choice, shown.look, held)
         if alone.is_set() and (seen.ended or seen.silent or seen.diagnosis is None):
             return
         time.sleep(seen.pause_seconds)

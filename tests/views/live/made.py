@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.facts.series import Line, Quantity, Series
+from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
 from sanpath.verdict.model import (
     R0,
@@ -28,7 +29,7 @@ from sanpath.verdict.model import (
     Verdict,
 )
 from sanpath.verdict.plan import plan
-from sanpath.views.live.look import Freshness, Look
+from sanpath.views.live.look import Look
 from sanpath.views.live.way import Stop
 
 STARTED = 1_800_000_000.0

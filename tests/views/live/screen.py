@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from sanpath.views.live.app import Canvas, LiveView
+from sanpath.views.live.app import Beats, Canvas, LiveView
 from sanpath.views.live.look import Look
 
 
@@ -77,10 +77,12 @@ async def showing(
     size: tuple[int, int] = (80, 24),
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
+    beats: Beats | None = None,
+    hint: str = "",
 ) -> AsyncIterator[Shown]:
     """The application after its first look."""
     film = Film(looks)
-    app = LiveView(film, ended, interrupt)
+    app = LiveView(film, ended, interrupt, beats, hint)
     async with app.run_test(size=size) as pilot:
         shown = Shown(app, pilot, film)
         while looks and film.given == 0:

@@ -15,7 +15,8 @@ from sanpath.cli.child import environment
 
 PATIENCE_SECONDS = 60.0
 SANPATH = (sys.executable, "-m", "sanpath")
-_LOOKING = {b"sanpath.views.live.reader", b"sanpath.views.live.lines"}
+READER = b"sanpath.views.live.reader"
+_LOOKING = (READER, b"sanpath.views.live.lines")
 
 
 class Terminal:
@@ -65,14 +66,14 @@ class Terminal:
         subprocess.run(["tmux", "-L", self._server, "kill-server"], env=os.environ, capture_output=True, check=False)
 
 
-def readers_of(folder: Path) -> list[int]:
-    """Reader processes that look at this recording; each test has a folder of its own."""
+def readers_of(folder: Path, *which: bytes) -> list[int]:
+    """Processes that look at this recording, all or of some modules; each test has a folder of its own."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if _LOOKING.intersection(words) and os.fsencode(folder) in words:
+        if set(which or _LOOKING).intersection(words) and os.fsencode(folder) in words:
             found.append(int(path.name))
     return found

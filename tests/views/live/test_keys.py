@@ -125,7 +125,7 @@ def test_marks_stand_below_the_chart_where_they_were_made_and_on_the_page_of_sou
     async def scene() -> None:
         async with showing(look(), size=(120, 40)) as shown:
             foot = next(line for line in shown.text().splitlines() if "▲" in line)
-            assert "▲changed to RR" in foot
+            assert "▲0:30 changed to RR" in foot
             assert "|t64" in foot[: foot.index("▲")]
             assert "marked  2027-01-15T08:00:30.000Z: changed to RR" in await shown.press("o")
 

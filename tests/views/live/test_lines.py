@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -14,9 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.views.live.look import TICK_SECONDS, Look
+from sanpath.pulse.model import Pulse
+from sanpath.pulse.viewer import Viewer
+from sanpath.verdict.model import Kind
+from sanpath.views.live.lines import Lines
+from sanpath.views.live.look import Look
 from sanpath.views.live.priority import Processors, processors
-from tests.views.live.terminal import PATIENCE_SECONDS, SANPATH, Terminal, readers_of
+from sanpath.views.progress import beat
+from tests.views.live.made import diagnosis, look, step
+from tests.views.live.screen import Film
+from tests.views.live.terminal import PATIENCE_SECONDS, READER, SANPATH, Terminal, readers_of
+from tests.views.live.test_pulse import PULSE
 
 LOWEST = 19
 
@@ -42,8 +51,11 @@ def nice_of(pid: int) -> set[int]:
     return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()}
 
 
-def test_who_looks_is_the_last_to_get_a_processor(running: Terminal, tmp_path: Path) -> None:
-    (pid,) = readers_of(tmp_path / "r.sanpath")
+def test_who_judges_is_the_last_to_get_a_processor_and_who_tells_is_not(running: Terminal, tmp_path: Path) -> None:
+    folder = tmp_path / "r.sanpath"
+    (pid,) = readers_of(folder, READER)
+    (teller,) = set(readers_of(folder)) - {pid}
+    assert LOWEST not in nice_of(teller)
     assert nice_of(pid) == {LOWEST}
     # Before it looks at threads, Linux shares the processors between sessions.
     if (session := Path(f"/proc/{pid}/autogroup")).exists():
@@ -60,6 +72,11 @@ def test_lines_end_with_who_reads_them(running: Terminal, tmp_path: Path, how: s
         time.sleep(0.1)
 
 
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+
+
 def looks(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:
     """Seconds until the next look."""
     machine = Processors(processors, 0, 1)
@@ -71,7 +88,7 @@ def test_looks_are_rarer_on_a_small_machine_that_is_busy() -> None:
     assert looks(2, idle_ratio=None) == pytest.approx(4.0)
     assert looks(2, idle_ratio=0.1) == pytest.approx(10.0)
     assert looks(64, idle_ratio=0.1) == pytest.approx(4.0)
-    assert looks(64, idle_ratio=0.1, cost_seconds=0.01) == TICK_SECONDS
+    assert looks(64, idle_ratio=0.1, cost_seconds=0.00001) == 0.01
 
 
 def test_a_busy_machine_is_told_from_an_idle_one() -> None:
@@ -97,3 +114,32 @@ def spinning() -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> None:
+    said = beat(PULSE, diagnosis())
+    assert said == (
+        "sanpath: 1:03 step t100 0:03 of 0:13; read 6,288 IOPS, 412.1 MB/s, 127 ms p99 131 ms, 800 in flight; "
+        "esx7/vmhba2 - sw1/fc1/7 read 98.4 %; LATE: fa1; "
+        "so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64; NO ANSWER from fa1"
+    )
+    assert "so far" not in beat(PULSE, None)
+    assert "waiting for I/O" in beat(Pulse(5.0), None)
+
+
+def test_another_verdict_is_a_line_at_once() -> None:
+    def said(at: float, windows: int, kind: Kind) -> Look:
+        return look(diagnosis(step(windows=windows, kind=kind)), at=at)
+
+    looks = [said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy"), look(ended=True)]
+    told: list[str] = []
+
+    async def scene() -> None:
+        film = Film(looks)
+        for _ in looks:
+            film.wanted.release()
+        await Lines(film, Viewer(Path("/nowhere")), told.append, seconds=1000.0).run()
+
+    asyncio.run(scene())
+    assert "sanpath: healthy in step t64; was bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64" in told
+    assert "bottleneck" in told[-1]

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.child import environment, python
+from sanpath.diagnose import diagnose
+from sanpath.facts.series import series
 from sanpath.rulebook.site import Choice
+from sanpath.topology.identity import resolve
 from sanpath.views.live.feed import ReaderProcess
 from sanpath.views.live.look import look
 from tests.support.recording import START_US
 from tests.support.san import San
-from tests.support.stories import published
+from tests.support.stories import published, recorded
 from tests.views.live.terminal import readers_of
 
 
@@ -113,3 +116,12 @@ def test_a_folder_of_rules_that_is_not_there_is_said_and_not_raised(recording: P
     found = look(recording, Choice(tmp_path / "nowhere"))
     assert found.diagnosis is None
     assert "nowhere" in found.failure
+
+
+@pytest.mark.parametrize("story", ["published", "mixed", "array_not_observed"])
+def test_a_look_says_what_a_diagnosis_and_the_lines_over_time_say(story: str) -> None:
+    recording = recorded(story)
+    seen = look(recording.folder)
+    assert seen.failure == ""
+    assert seen.diagnosis == diagnose(recording)
+    assert seen.series == series(recording, resolve(recording.inventory()))

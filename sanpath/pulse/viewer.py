@@ -1,0 +1,116 @@
+"""Who watches a recording: the newest rows from its recorders' own hands, or else from its segments."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+
+from sanpath.catalogue.load import metrics
+from sanpath.errors import SanpathError
+from sanpath.model import Event, Poll, Rows
+from sanpath.pulse.model import Pulse
+from sanpath.pulse.newest import METRICS, Newest
+from sanpath.pulse.wiring import WiredLink, wiring
+from sanpath.recording.flushed import Flushed
+from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
+from sanpath.recording.layout import read_manifest
+from sanpath.recording.read import Recording
+from sanpath.recording.store import Location, store_at
+from sanpath.recording.writers import Start, ended, latest, starts
+from sanpath.topology.identity import resolve
+
+LOOK_SECONDS = 1.0
+"""How often it is looked for recorders, and for what they have flushed where they do not hand it over."""
+
+
+class Viewer:
+    """Follows a recording while `run` does. `pulse` answers at once, whatever is being read."""
+
+    def __init__(self, folder: Location) -> None:
+        self._folder = folder
+        self._newest = Newest()
+        self._starts: Sequence[Start] = ()
+        self._flushed: dict[str, Flushed] = {}
+        self._listening: dict[str, asyncio.Task[None]] = {}
+        self._ahead_us: dict[str, int] = {}
+        self._documents: list[str] = []
+        self._inventory: list[str] = []
+        self._wiring: Sequence[WiredLink] = ()
+
+    async def run(self) -> None:
+        """Follow until every writer has ended."""
+        try:
+            while not (self._starts and ended(self._starts)):
+                with contextlib.suppress(SanpathError, OSError):  # It is not there yet, or its store hangs.
+                    await self._look()
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            for task in self._listening.values():
+                task.cancel()
+
+    def pulse(self) -> Pulse | None:
+        """What happens now. None: nothing was recorded yet, or nothing is any more."""
+        if not self._starts or ended(self._starts):
+            return None
+        # All clocks of recorders on this machine are one but for what the wall clock was set by since their start.
+        now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
+        started_us = min(start.header.started_us for start in self._starts)
+        sources = {source.name: source for start in self._starts for source in start.header.sources}
+        return self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
+
+    async def _look(self) -> None:
+        store = store_at(self._folder)
+        documents = await asyncio.to_thread(store.list, "writers")
+        if documents != self._documents:
+            manifest = await asyncio.to_thread(read_manifest, self._folder)
+            self._starts = await asyncio.to_thread(starts, store, set())
+            self._documents = documents
+            self._run_id = manifest.run_id
+        if (inventory := await asyncio.to_thread(store.list, "inventory")) != self._inventory:
+            self._wiring = await asyncio.to_thread(_wiring, self._folder)
+            self._inventory = inventory
+        for start in latest(self._starts):
+            writer = start.writer
+            if writer in self._listening or start.ending is not None:
+                continue
+            if (met := await self._met(writer)) is not None:
+                self._listening[writer] = asyncio.create_task(self._listen(writer, *met))
+                continue
+            if writer not in self._flushed:
+                wanted = {"load": frozenset(metrics()["load"]), **METRICS}
+                self._flushed[writer] = Flushed(store, writer, start.header.sources, wanted)
+            for source, item in await asyncio.to_thread(self._flushed[writer].new):
+                self._newest.take(source, item)
+
+    async def _met(self, writer: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        path = socket_path(self._run_id, writer)
+        if path is None:
+            return None
+        try:
+            return await asyncio.open_unix_connection(path, limit=LONGEST_BYTES)
+        except OSError:
+            return None
+
+    async def _listen(self, writer: str, reader: asyncio.StreamReader, connection: asyncio.StreamWriter) -> None:
+        """Take what a recorder says until it ends, or says what none does."""
+        try:
+            while line := await reader.readline():
+                match decoded(line):
+                    case Hello(now_us, monotonic_ns):
+                        passed_us = (time.monotonic_ns() - monotonic_ns) // 1000
+                        self._ahead_us[writer] = now_us + passed_us - time.time_ns() // 1000
+                    case (str(source), Rows() | Event() | Poll() as item):
+                        self._newest.take(source, item)
+        except (OSError, ValueError):
+            pass  # Its segments are read from now on, and it is asked again.
+        finally:
+            self._ahead_us.pop(writer, None)
+            self._listening.pop(writer, None)
+            connection.transport.abort()
+
+
+def _wiring(folder: Location) -> Sequence[WiredLink]:
+    """The links of all that was seen until now."""
+    return wiring(resolve(Recording(folder).inventory()))

@@ -1,0 +1,50 @@
+"""Which counters of which switch ports are the two directions of a link: all that a pulse needs of a topology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from sanpath.catalogue.capacity import Technology
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import Cable, cables, io_paths, machine_of
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A switch port as its source knows it, with the counters of bytes towards the host and towards the array."""
+
+    source: str
+    entity: str
+    read: str
+    write: str
+
+
+@dataclass(frozen=True, slots=True)
+class WiredLink:
+    """A link, and the ports that may count its bytes, the first that tells being taken."""
+
+    entity: str
+    technology: Technology
+    ports: tuple[Port, ...]
+
+
+def wiring(topology: Topology) -> tuple[WiredLink, ...]:
+    """Every link with a switch port at one of its ends, between switches those that the load can pass."""
+    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    between = {c.id: c for path in io_paths(topology, *loads) for c in path.cables if c.side == "switch"}
+    return tuple(_wired(topology, cable) for cable in [*cables(topology), *between.values()])
+
+
+def _wired(topology: Topology, cable: Cable) -> WiredLink:
+    attributes = topology.entities[cable.switch_port].attributes
+    technology = cast(Technology, attributes.get("technology") or "ethernet")
+    ends = [cable, cable.from_far_end] if cable.side == "switch" else [cable]
+    return WiredLink(cable.id, technology, tuple(port for end in ends for port in _ports(topology, end)))
+
+
+def _ports(topology: Topology, cable: Cable) -> Iterator[Port]:
+    read, write = (f"bytes_{cable.counter(direction)}_total" for direction in ("read", "write"))
+    for source, local in topology.entities[cable.switch_port].known_as:
+        yield Port(source, local, read, write)

@@ -1,0 +1,80 @@
+"""How much longer a parser takes over twice and four times as much of a hostile shape, and how much memory.
+
+Measured is by how much the time grows when the input does: twice and four times as long for a parser that looks at
+each character once; four and sixteen times for one that begins anew at each of them. `python -m tests.fuzz.growth
+[TARGET ...]` tries all that the tests leave out.
+"""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from random import Random
+
+from tests.fuzz.shapes import shapes
+from tests.fuzz.target import Target
+from tests.fuzz.targets import PARSERS
+
+SIZES = (8 << 10, 16 << 10, 32 << 10)
+FLOOR_SECONDS = 0.004
+"""What takes less over the largest takes no second over a megabyte, even if it grows with the square."""
+MOST = 8.0
+"""Growth from the smallest to the largest: 4 is linear, 16 quadratic."""
+_RUNS = 3
+MEMORY_SIZE = 128 << 10
+_WEIGHED = 100
+"""Shapes of a target whose memory is measured here; the tests measure fewer."""
+
+
+def growth(target: Target, of_size: Callable[[int], bytes]) -> float:
+    """The time of the largest over that of the smallest; 1 where there is nothing to measure. The least of several
+    runs is what the parser takes, all else is what the machine does meanwhile."""
+    largest = of_size(SIZES[-1])
+    if target.tried(largest)[1] < FLOOR_SECONDS:
+        return 1.0
+    last = min(target.processor_seconds(largest) for _ in range(_RUNS))
+    middle = min(target.processor_seconds(of_size(SIZES[1])) for _ in range(_RUNS))
+    if last < FLOOR_SECONDS or last < 2 * 1.3 * middle:
+        return 1.0
+    first = min(target.processor_seconds(of_size(SIZES[0])) for _ in range(_RUNS))
+    return last / max(first, FLOOR_SECONDS / 16)
+
+
+def memory(target: Target, given: bytes) -> float:
+    """The most that an input takes at a time, over what it may take."""
+    tracemalloc.start()
+    target.failure(given)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most / (target.floor_bytes + target.times_as_much * len(given))
+
+
+def main(names: list[str]) -> int:
+    """Everything that grows too fast or takes too much, as an exit code."""
+    found = 0
+    for target in PARSERS:
+        if names and target.name not in names:
+            continue
+        worst, most, tried = 0.0, 0.0, 0
+        known = list(shapes(target, 1))
+        weighed = set(Random(target.name).sample(range(len(known)), min(_WEIGHED, len(known))))
+        for number, shape in enumerate(known):
+            tried += 1
+            if (grown := growth(target, shape.of_size)) > MOST:
+                print(f"{target.name}: {shape.name}: {grown:.1f} times as long", flush=True)
+            taken = memory(target, shape.of_size(MEMORY_SIZE)) if number in weighed else 0.0
+            if taken > 1:
+                print(f"{target.name}: {shape.name}: {target.times_as_much * taken:.0f} times its size", flush=True)
+            if failure := target.failure(shape.of_size(SIZES[-1])):
+                print(f"{target.name}: {shape.name}: {failure}", flush=True)
+            found += grown > MOST or taken > 1 or bool(failure)
+            worst, most = max(worst, grown), max(most, taken)
+        print(
+            f"{target.name}: {tried} shapes, growth {worst:.1f}, memory {target.times_as_much * most:.1f}", flush=True
+        )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""Time and memory in proportion to the input, whatever its shape: `re` would hold the recorder's loop meanwhile."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.fuzz.growth import MEMORY_SIZE, MOST, growth, memory
+from tests.fuzz.shapes import shapes
+from tests.fuzz.target import Target
+from tests.fuzz.targets import PARSERS
+
+_MEASURED = 8
+"""Shapes of a target whose memory is measured in a test run; tracemalloc makes a parser three times as slow."""
+
+each_parser = pytest.mark.parametrize("target", PARSERS, ids=lambda target: target.name.replace(" ", "-"))
+
+
+@each_parser
+def test_time_grows_no_faster_than_the_input(target: Target) -> None:
+    target.failure(target.seeds[0])
+    found = {shape.name: grown for shape in shapes(target, 1) if (grown := growth(target, shape.of_size)) > MOST}
+    assert found == {}
+
+
+@each_parser
+def test_memory_is_in_proportion(target: Target) -> None:
+    target.failure(target.seeds[0])
+    random, known = Random(f"memory of {target.name}"), list(shapes(target, 1))
+    chosen = random.sample(known, min(_MEASURED, len(known)))
+    given = {shape.name: shape.of_size(MEMORY_SIZE) for shape in chosen}
+    if not target.headed:  # Else what stands behind the first argument, as a key, would grow as well.
+        seed, size = random.choice(target.seeds) or b"a", random.randint(100_000, 400_000)
+        given["a seed over and over"] = (seed * (size // len(seed) + 1))[:size]
+    assert {name: taken for name, one in given.items() if (taken := memory(target, one)) > 1} == {}
+
+
+def test_a_quadratic_parser_is_found() -> None:
+    def parser(given: bytes) -> int:
+        return sum(given.count(b"ab", at) for at in range(0, len(given), 16))
+
+    target = Target("quadratic", lambda: [b"a"], parser, reducible=False)
+    assert growth(target, lambda size: b"a" * size) > MOST
+
+
+def test_a_linear_parser_is_not() -> None:
+    target = Target("linear", lambda: [b"a"], lambda given: [bytes((one,)) for one in given], reducible=False)
+    assert growth(target, lambda size: b"a" * size) < MOST
+
+
+def test_a_parser_that_fills_the_memory_is_found() -> None:
+    target = Target("memory", lambda: [b"a"], lambda given: [{one} for one in given], reducible=False)
+    assert memory(target, b"a" * 100_000) > 1

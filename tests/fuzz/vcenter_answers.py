@@ -1,0 +1,119 @@
+"""A vCenter of which one reply is replaced: what the vSphere collector makes of it, and pyVmomi alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Literal
+
+from sanpath.plugin import Cost, Http, HttpReply
+from sanpath.transport.replay import ReplayContext
+from sanpath_collectors.vsphere.collector import Vsphere
+from sanpath_collectors.vsphere.config import VsphereConfig
+from sanpath_collectors.vsphere.plain import plain
+from sanpath_collectors.vsphere.soap import read_reply
+from tests.collectors.test_cases import SteppedClock
+from tests.collectors.vsphere.site import measured, site
+from tests.collectors.vsphere.test_details import LINES
+from tests.collectors.vsphere.vcenter import VERSION, VERSIONS, Vcenter
+from tests.fuzz.mutation import mutated
+
+_CONFIG = VsphereConfig.model_validate(
+    {"name": "vc", "collector": "vsphere", "host": "vc", "user": "sanpath", "password": "right"}
+)
+_POLLS = 2
+
+
+def seeds() -> list[bytes]:
+    """Every reply to a run, behind its number and the method that was called."""
+    server = _Server(_vcenter(), -1, b"")
+    asyncio.run(_asked(server))
+    return [json.dumps([n, called]).encode() + b"\n" + body for n, (called, body) in enumerate(server.replies)]
+
+
+def drawn(random: Random, given: Any) -> bytes:
+    """One of them with its body changed."""
+    head, _, body = random.choice(given).partition(b"\n")
+    other = random.choice(given).partition(b"\n")[2]
+    return bytes(head) + b"\n" + mutated(random, (body, body, body, other))
+
+
+def taken(given: bytes) -> None:
+    """Open, check, inventory and polls with this reply."""
+    head, _, body = given.partition(b"\n")
+    number, _called = json.loads(head)
+    asyncio.run(_asked(_Server(_vcenter(), number, body)))
+
+
+def read(given: bytes) -> None:
+    """The reply as pyVmomi reads it, as plain values."""
+    head, _, body = given.partition(b"\n")
+    _number, called = json.loads(head)
+    if called:
+        plain(read_reply(VERSION, called, body))
+
+
+def _vcenter() -> Vcenter:
+    vcenter = site()
+    vcenter.lines.update(LINES)
+    vcenter.seconds = 25.0
+    measured(vcenter, [0, 20], disk_numberRead=[5, 6])
+    return vcenter
+
+
+class _Server:
+    """`plugin.Http` that asks a Vcenter. `replies`: (method, body) of all so far."""
+
+    def __init__(self, vcenter: Vcenter, place: int, body: bytes) -> None:
+        self._vcenter, self._place, self._body = vcenter, place, body
+        self.replies: list[tuple[str, bytes]] = []
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "DELETE"],
+        path: str,
+        params: Mapping[str, str] | None = None,  # noqa: ARG002
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> HttpReply:
+        if method == "GET":
+            name, version = ("vsan", "8.0.0.4") if "vsan" in path else ("vim25", "8.0.3.0")
+            answer = 200, {}, VERSIONS.format(name=name, version=version).encode()
+        else:
+            answer = self._vcenter.answer(body or b"", (headers or {}).get("cookie", ""))
+        status, said, content = answer
+        self.replies.append((self._vcenter.calls[-1] if method == "POST" else "", content))
+        if len(self.replies) - 1 == self._place:
+            content = self._body
+        return HttpReply(status, {name.lower(): value for name, value in said.items()}, content)
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+class _Context(ReplayContext):
+    def __init__(self, server: _Server, clock: SteppedClock) -> None:
+        super().__init__(clock, None)  # type: ignore[arg-type]  # nothing is read from a folder
+        self._server = server
+        self.cost = Cost()
+
+    def http(self, *_: Any, **__: Any) -> Http:
+        return self._server
+
+
+async def _asked(server: _Server) -> None:
+    collector, clock = Vsphere(_CONFIG), SteppedClock()
+    context = _Context(server, clock)
+    try:
+        await collector.open(context)
+        await collector.check(context)
+        async for _ in collector.inventory(context):
+            pass
+        for _ in range(_POLLS):
+            clock.us += 20_000_000
+            async for _ in collector.poll(context):
+                pass
+    finally:
+        await collector.close()

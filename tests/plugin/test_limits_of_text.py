@@ -1,0 +1,37 @@
+"""JSON and YAML of others: what is nested deep, repeated without end or made of small parts is refused in a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.plugin import read_json, read_yaml
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5_000, "{", ""])
+def test_what_cannot_be_read_as_json_is_one_kind_of_error(text: str) -> None:
+    for given in (text, text.encode()):
+        with pytest.raises(ValueError):  # noqa: PT011 - what it says is Python's
+            read_json(given)
+
+
+def test_many_small_objects_are_refused_and_many_large_ones_are_not() -> None:
+    with pytest.raises(ValueError, match="more objects and lists than its size accounts for"):
+        read_json("[" + '{"":0},' * 800_000 + "0]")
+    assert len(read_json("[" + '{"name": "a volume with a name", "reads_per_sec": 12},' * 50_000 + "0]")) == 50_001
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[" * 100_000, "nested too deep"),
+        ("- " * 100_000, "nested too deep"),
+        ("a: 1\n" * 60_000, "more than 100,000 values"),
+        ("a: [", "while parsing a flow"),
+        ("a: &x {b: *x", "while parsing a flow"),
+        ("!!python/object/apply:os.getcwd []", "could not determine a constructor"),
+    ],
+)
+def test_what_nobody_writes_as_yaml_is_refused_in_a_line(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem) as error:
+        read_yaml(text)
+    assert "\n" not in str(error.value)
