@@ -25,6 +25,7 @@ from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
 from sanpath.topology.paths import host_of
+from sanpath.verdict.accounts import Mark
 from sanpath.verdict.budget import latency_budget
 from sanpath.verdict.cleared import as_far_as_valid, cleared_elements
 from sanpath.verdict.configuration import configuration
@@ -33,16 +34,7 @@ from sanpath.verdict.findings import findings, stamps, unjudged
 from sanpath.verdict.in_flight import in_flight
 from sanpath.verdict.judged import Judgement
 from sanpath.verdict.judgement import judge_all
-from sanpath.verdict.model import (
-    Diagnosis,
-    DirectionResult,
-    Judging,
-    Latency,
-    Mark,
-    Run,
-    StepResult,
-    StepVerdict,
-)
+from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.verdict.observed import accounts, iso, recorders, unobserved
 from sanpath.verdict.plan import plan
 from sanpath.verdict.rank import deciding, run_verdict

@@ -72,6 +72,9 @@ def score(
     relation_draws: Annotated[
         int | None, typer.Option("--relation-draws", min=1, help="How many of the draws are changed so; all.")
     ] = None,
+    experiments: Annotated[
+        int | None, typer.Option("--experiments", min=1, help="Of how many draws what is proposed is done; none.")
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
@@ -91,6 +94,7 @@ def score(
         "--defect-seeds": defect_seeds,
         "--relations": relations,
         "--relation-draws": relation_draws,
+        "--experiments": experiments,
         "--keep": keep,
         "--workers": workers,
         "--into": into,

@@ -14,9 +14,10 @@ from sanpath.recording.clock import CLOCK_JUMP
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
+from sanpath.verdict.accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.verdict.admitted import admitted, coarse
 from sanpath.verdict.evidence import unseen_between
-from sanpath.verdict.model import Absence, RecorderAccount, SourceAccount, Unobserved
+from sanpath.verdict.model import Unobserved
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.rulebook.model import Finding
+from sanpath.verdict.accounts import RecorderAccount, SourceAccount
 from sanpath.verdict.model import (
     BudgetPart,
     Cleared,
@@ -14,8 +15,6 @@ from sanpath.verdict.model import (
     LatencyBudget,
     PlanStep,
     PlanVariant,
-    RecorderAccount,
-    SourceAccount,
     StepResult,
     Suspect,
     Verdict,

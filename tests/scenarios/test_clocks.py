@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.model import Column, Table
-from sanpath.verdict.model import Diagnosis, SourceAccount
+from sanpath.verdict.accounts import SourceAccount
+from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

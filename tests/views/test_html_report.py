@@ -20,7 +20,7 @@ from sanpath.facts.series import series
 from sanpath.recording.mark import add_mark
 from sanpath.recording.read import Recording
 from sanpath.topology.identity import resolve
-from sanpath.verdict.model import Mark
+from sanpath.verdict.accounts import Mark
 from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

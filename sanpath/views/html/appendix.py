@@ -9,7 +9,8 @@ from sanpath.catalogue.load import facts
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology
-from sanpath.verdict.model import Diagnosis, SourceAccount
+from sanpath.verdict.accounts import SourceAccount
+from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 

@@ -35,9 +35,9 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
         seconds = words.middle(part.seconds)
         limited = bool(part.limited_by)
         held = part.limited_by is not None and part.limited_by != part.entity
-        what = f"held by {words.short(part.limited_by or '')}: {part.what}" if held else part.what
+        what = f"caused by {words.short(part.limited_by or '')}: {part.what}" if held else part.what
         rows.append((words.LAYERS[part.layer], seconds, what, limited))
-    rows.append(("rest", words.middle(shown.unexplained_seconds), "not explained by any source", False))
+    rows.append(("rest", words.middle(shown.unexplained_seconds), "in no measured part", False))
     lines = []
     for layer, seconds, what, limited in rows:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)

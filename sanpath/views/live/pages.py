@@ -38,7 +38,7 @@ HELP = (
     ("colours", "red limits or is full, yellow is busy or in doubt, green free or cleared"),
     ("now", "by the newest samples; percentiles since the step began"),
     ("judged", "of when the verdict is; CHANGED, and a bell: it is another one"),
-    ("held by", "a queue that is full because of an element below it"),
+    ("caused by", "a queue that is full because of an element below it"),
     ("cleared", "what did not limit, as far as it was tried"),
     ("LATE", "a source whose answer is overdue: what it shows may be old"),
 )

@@ -93,7 +93,7 @@ def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
 def overturned_by(told: Told, width: int) -> list[Text]:
     """What would be another verdict."""
     first = [b.overturn_if[0] for b in told.bottlenecks if b.overturn_if]
-    return wrapped("flips", f"by {first[0]}", width) if first else []
+    return wrapped("unless", first[0], width) if first else []
 
 
 def _where(together: Sequence[Bottleneck], width: int) -> Iterator[Text]:

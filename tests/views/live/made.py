@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sanpath.facts.series import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
+from sanpath.verdict.accounts import Mark, SourceAccount
 from sanpath.verdict.model import (
     R0,
     Bottleneck,
@@ -19,10 +20,8 @@ from sanpath.verdict.model import (
     Kind,
     Latency,
     LatencyBudget,
-    Mark,
     Next,
     Run,
-    SourceAccount,
     StepResult,
     StepVerdict,
     Unobserved,

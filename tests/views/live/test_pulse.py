@@ -96,7 +96,7 @@ def test_the_verdict_says_how_old_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     async def scene() -> None:
         async with showing(look(at=56.0), beats=Beating()) as shown:
             await shown.pilot.pause(0.1)
-            assert re.search(r"BOTTLENECK  step t64, grade A, 9 windows  judged 4 s ago, at 0:56", shown.text())
+            assert re.search(r"BOTTLENECK  step t64, grade A, 9 windows  judged [4-9] s ago, at 0:56", shown.text())
 
     play(scene)
 
