@@ -183,9 +183,11 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def _meaning(experiment: Experiment) -> str:
-    """The most likely suspect after either outcome."""
+    """The most likely suspect after either outcome; "" where it is the same."""
     seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
+    if seen == unseen:
+        return ""
     outcomes = ((f"with {experiment.watch}", seen, seen.if_seen), ("otherwise", unseen, unseen.if_not))
     return "; ".join(
         f"{when}, {short(meaning.name)} ({percent_rounded(likely)})"
