@@ -225,14 +225,17 @@ def _row(
     ends = [speed for speed in (capable, switch) if speed is not None]
     on_path = _path_capable(topology, port.cable, paths)
     errors = [port.damage(f"{what}_total") for what in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")]
+    # A port behind which nobody is known is a link of its own, called like the port.
+    between = port.cable.side == "switch" and port.cable.device != port.cable.switch_port
     return {
         "entity": port.cable.id,
         "step": step.name,
         "direction": direction,
-        "side": port.cable.side,
+        "side": port.cable.side if between or port.cable.side != "switch" else None,
+        "between_switches": between,
         "trunk": port.cable.group if port.cable.side == "switch" else None,
         "near_port": port.cable.switch_port,
-        "far_port": port.cable.device if port.cable.side == "switch" else None,
+        "far_port": port.cable.device if between else None,
         "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
         "windows": 1 if port.sample.by_hand else len(windows) or port.sample.windows,
