@@ -38,14 +38,14 @@ class Unjoined:
 
 @dataclass(slots=True)
 class Topology:
-    """The entities, their links, and the way back from a source's own ids. `ways`: loads → paths of their I/O that
-    were searched before; nothing is added once it is resolved."""
+    """The entities, their links, and the way back from a source's own ids. `paths_of_loads`: loads → paths of
+    their I/O that were searched before; nothing is added once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     known_as: dict[Local, str] = field(default_factory=dict)
     unjoined: list[Unjoined] = field(default_factory=list)
-    ways: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
+    paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Entities of a kind, by name."""

@@ -161,9 +161,9 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
     """Every way the loads' I/O can take, by what is cabled; which of them carry it is told by the byte counters."""
-    found = topology.ways.get(loads)
+    found = topology.paths_of_loads.get(loads)
     if found is None:  # Everybody asks, dozens of times a diagnosis, and to search takes long.
-        found = topology.ways[loads] = [path for load in loads for path in _paths(topology, load)]
+        found = topology.paths_of_loads[loads] = [path for load in loads for path in _paths(topology, load)]
     return list(found)
 
 

@@ -57,6 +57,8 @@ _AT_KNEE = 0.15
 _HARDLY = 0.01
 _WEIGHTS = (0.25, 0.5, 0.25)
 """Of the low, likely and high wait."""
+_FILLED_UNTOLD = 0.8
+"""How probable it is that a queue of unknown depth above a saturated place is full."""
 _NEVER = 1e-4
 """Any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
@@ -225,13 +227,13 @@ def _own(own: Sequence[Segment], claim: Claim, busy: float) -> float:
 
 
 def _held_above(segment: Segment) -> float:
-    """How surely a queue above is full, so that what waits there is held by what limits below. Where no more are
-    offered than it lets through it holds nothing."""
-    if segment.queue is None or not segment.queue.holds_back:
+    """How surely a queue above is full, so that what waits there is held by what limits below. One that lets through
+    all that it is offered holds nothing; of one whose depth nobody tells that is less probable than not."""
+    if segment.queue is None:
         return 0.0
     if segment.filled is None:
-        return 0.8
-    return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05))
+        return _FILLED_UNTOLD
+    return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05)) if segment.queue.holds_back else 0.0
 
 
 def _stray(segment: Segment, busy: float) -> float:
