@@ -60,7 +60,7 @@ from sanpath.plugin.load import (
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
-from sanpath.yaml_text import read_yaml
+from sanpath.plugin.yaml_text import read_yaml
 
 __all__ = [
     "API",

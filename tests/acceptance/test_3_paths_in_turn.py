@@ -28,7 +28,7 @@ def test_the_paths_are_used_one_after_the_other(in_turn: Ran) -> None:
     assert in_turn.ops_per_second == pytest.approx(6482, rel=0.01)
     assert (in_turn.limit.kind, in_turn.limit.coincident) == ("path_policy", (HOST, SECOND_HOST))
     assert "path-serialised" in in_turn.causes
-    assert "The paths are used one after the other: 2 links of the host are busy 5" in in_turn.report
+    assert "The paths are used one after the other: 2 links of the host are busy 5" in in_turn.found.verdict.headline
 
 
 def test_it_is_neither_healthy_nor_balanced_nor_the_queue(in_turn: Ran) -> None:

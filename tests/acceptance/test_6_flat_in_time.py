@@ -38,7 +38,7 @@ def test_a_process_at_the_end_of_its_core_is_the_generator(record: Record) -> No
             system_seconds_per_io=2e-4,
         )
     )
-    check(test, "generator_limited", "The load generator is the limit")
+    check(test, "generator_limited", "LOAD GENERATOR")
 
 
 def test_a_rate_is_demand(record: Record) -> None:

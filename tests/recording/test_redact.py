@@ -84,7 +84,7 @@ def identifiers(recording: Recording) -> set[str]:
 def same(old: Any, new: Any, mapping: Redacted, where: str = "") -> None:
     """Assert that two JSON values are equal but for names and their pseudonyms."""
     if isinstance(old, str) and isinstance(new, str):
-        for one, other in zip(re.split(r"(\s)", old), re.split(r"(\s)", new), strict=True):
+        for one, other in zip(re.split(r"([\s–])", old), re.split(r"([\s–])", new), strict=True):
             kind, _, name = one.partition(":")
             assert other in (one, mapping.pseudonyms.of(one), f"{kind}:{mapping.pseudonyms.of(name)}"), where
     elif isinstance(old, Mapping):

@@ -139,7 +139,9 @@ def do_next(diagnosis: Diagnosis, width: int) -> Section:
     """What to do, with its commands."""
     lines: list[Text] = []
     for step in diagnosis.plan:
-        lines += wrapped(f"{step.number}", f"{step.action or step.platform} ({words.DISRUPTION[step.disruption]})", width)
+        lines += wrapped(
+            f"{step.number}", f"{step.action or step.platform} ({words.DISRUPTION[step.disruption]})", width
+        )
         lines += [text for command in step.commands for text in wrapped("  $", command, width, "bold")]
     return _listed("do next", lines, width, rank=1)
 

@@ -56,7 +56,10 @@ def test_who_judges_is_the_last_to_get_a_processor_and_who_tells_is_not(running:
     (pid,) = readers_of(folder, READER)
     (teller,) = set(readers_of(folder)) - {pid}
     assert LOWEST not in nice_of(teller)
-    assert nice_of(pid) == {LOWEST}
+    until = time.monotonic() + PATIENCE_SECONDS
+    while nice_of(pid) != {LOWEST}:  # It gets ready first.
+        assert time.monotonic() < until
+        time.sleep(0.1)
     # Before it looks at threads, Linux shares the processors between sessions.
     if (session := Path(f"/proc/{pid}/autogroup")).exists():
         assert session.read_text().split()[-2:] == ["nice", str(LOWEST)]

@@ -31,7 +31,7 @@ def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources
         assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
         assert "81.9 ms = 512 in flight / 6,250 IOPS" in text
         assert "415.2 MB/s counted of 425.0 MB/s = 97.7 %" in text
-        assert re.search(r"guest +77\.0 ms █+ +held by esx7/vmhba2 - sw1/fc1/7", text)
+        assert re.search(r"guest +77\.0 ms █+ +caused by esx7/vmhba2 - sw1/fc1/7", text)
         assert re.search(r"throughput +409\.6 MB/s █+▁▁█+", text)
         assert re.search(r"load +81\.9 ms ▆+ +█+", text)
         assert re.search(r"array fa1 +0\.35 ms ▁+ +▁+", text)

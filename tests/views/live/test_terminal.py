@@ -56,18 +56,18 @@ def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_noth
     screen = terminal("watch", recording)
     text = screen.wait_for("BOTTLENECK", "ENDED")
     assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
-    assert "held by esx7/vmhba2" in text
+    assert "caused by esx7/vmhba2" in text
     assert "800 in flight / 6,250 IOPS" in text
     screen.resize(160, 48)
     screen.wait_for("do next", "BOTTLENECK")
     screen.resize(10, 3)
     screen.wait_for("BOTTLENECK")
     screen.resize(80, 24)
-    screen.wait_for("held by", "throughput", "array fa1")
+    screen.wait_for("caused by", "throughput", "array fa1")
     screen.press("t")
     screen.wait_for("path from load to media", "array port", "sqlvm1")
     screen.press("Escape")
-    screen.wait_for("held by")
+    screen.wait_for("caused by")
     screen.press("q")
     screen.wait_for("exit code 0")
     assert files(recording) == before
@@ -162,7 +162,7 @@ GREYS = {*range(232, 256), 16, 59, 102, 145, 188, 231}
 def test_no_colour_is_needed_to_read_it(recording: Path, settings: tuple[str, ...], sixteen: bool) -> None:
     screen = Terminal(["env", *settings, *SANPATH, "watch", str(recording)], recording.parent, 80, 24)
     try:
-        text = screen.wait_for("BOTTLENECK", "LIMITS", "held by", "ENDED")
+        text = screen.wait_for("BOTTLENECK", "LIMITS", "caused by", "ENDED")
         assert "█" in text
         drawn = screen.text(escapes=True)
         assert {int(number) for number in re.findall(r"[34]8;5;(\d+)", drawn)} <= GREYS
