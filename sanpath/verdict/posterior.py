@@ -62,6 +62,7 @@ _FILLED_UNTOLD = 0.8
 _NEVER = 1e-4
 """Any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
+"""Of an elasticity, between a step and one with twice as many in flight."""
 _SAME_PLATEAU = 0.06
 """Throughputs that differ by about this are held by the same thing."""
 _NO_WEIGHT = 0.01
@@ -271,7 +272,9 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     """What the slopes of throughput say of a claim."""
     found = 0.0
     if (slope := table.scaling.more) is not None:
-        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
+        # The same throughput is the same give or take a few percent, however many more are in flight.
+        apart = log(slope.other.in_flight_measured / table.load.in_flight_measured) / log(2.0)
+        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR / max(1.0, apart))
         flat = 0.9 * (normal(e, 0.0, error) if e > 0 else normal(e, 0.0, 3 * error) * 3) + 0.01
         follows = 0.4 * normal(e, 1.0, error + 0.05) + (0.5 if -0.1 <= e <= 1.1 else 0.05)
         found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
