@@ -367,7 +367,7 @@ def test_a_plateau_at_what_a_link_of_the_configuration_carries_names_it_although
     assert (told.verdict.kind, told.verdict.grade) == ("bottleneck", "C")
     assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
     assert told.verdict.bottlenecks[0].coincident == ("link:sw1/fc1/1--fa1/CT0.FC0",)
-    assert any("nobody counts the bytes" in unseen.why for unseen in told.unobserved)
+    assert any("bytes of its links are not measured" in unseen.why for unseen in told.unobserved)
 
 
 def test_a_plateau_below_what_the_links_carry_names_none(tmp_path: Path) -> None:
