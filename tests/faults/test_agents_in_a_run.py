@@ -108,7 +108,10 @@ def test_no_rate_is_wrong_for_it(ended: Ended) -> None:
     for port in ports:
         rates = [rate for rate in port.rates["bytes_rx_total"] if rate is not None]
         assert len(rates) >= 4
-        assert rates == pytest.approx([BYTES_PER_SECOND] * len(rates), rel=0.1), port.source
+        # All sources begin at once: the first answer may be read a sixth of a second late, of the half second of a
+        # window. One that is taken for another doubles a rate or makes it zero.
+        assert rates[0] == pytest.approx(BYTES_PER_SECOND, rel=0.4), port.source
+        assert rates[1:] == pytest.approx([BYTES_PER_SECOND] * (len(rates) - 1), rel=0.1), port.source
 
 
 def test_a_run_says_it_in_words_and_not_in_tracebacks(ended: Ended) -> None:
