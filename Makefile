@@ -21,10 +21,10 @@ check: .venv/ready ## Style, types, and generated papers that are stale
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(RUN) -m sanpath.papers --check
+	$(RUN) -m sanpath.docgen --check
 
 papers: .venv/ready ## Write the generated papers: README tables, docs/, rule pages
-	$(RUN) -m sanpath.papers
+	$(RUN) -m sanpath.docgen
 
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
 	$(RUN) examples/stories.py

@@ -13,32 +13,32 @@ from datetime import date
 
 from sanpath import __version__
 from sanpath.facts.compute import Facts, compute
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side, operation_bytes, same_operations
-from sanpath.facts.said import warnings
-from sanpath.facts.stays import moves_in
+from sanpath.facts.host.vm_placement import moves_in
+from sanpath.facts.load.load_events import warnings
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
 from sanpath.model import Event, Step
-from sanpath.recording.mark import MARK
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.mark import MARK
 from sanpath.rulebook.accepted import sort_out
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
 from sanpath.topology.paths import host_of
 from sanpath.verdict.accounts import Mark
-from sanpath.verdict.budget import latency_budget
-from sanpath.verdict.cleared import as_far_as_valid, cleared_elements
-from sanpath.verdict.configuration import configuration
-from sanpath.verdict.elements import elements
-from sanpath.verdict.findings import findings, stamps, unjudged
-from sanpath.verdict.in_flight import in_flight
-from sanpath.verdict.judged import Judgement
-from sanpath.verdict.judgement import judge_all
+from sanpath.verdict.explanation.cleared import as_far_as_valid, cleared_elements
+from sanpath.verdict.explanation.coverage import accounts, iso, recorders, unobserved
+from sanpath.verdict.explanation.elements import elements
+from sanpath.verdict.explanation.findings import findings, stamps, unjudged
+from sanpath.verdict.explanation.in_flight import in_flight
+from sanpath.verdict.explanation.latency_budget import latency_budget
+from sanpath.verdict.explanation.plan import plan
+from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
-from sanpath.verdict.observed import accounts, iso, recorders, unobserved
-from sanpath.verdict.plan import plan
-from sanpath.verdict.rank import deciding, run_verdict
-from sanpath.verdict.summarise import summary
+from sanpath.verdict.prediction.configuration import configuration
+from sanpath.verdict.run_verdict import deciding, run_verdict
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.summary.summarise import summary
 
 _MEANINGFUL = 0.01
 """A direction with less than this share of a step's operations is not judged by itself."""

@@ -89,17 +89,27 @@ def test_only_the_recording_opens_duckdb() -> None:
     users = {
         str(path.relative_to(ROOT)) for path in modules(*CODE) if "duckdb.connect" in path.read_text(encoding="utf-8")
     }
-    assert users == {"sanpath/recording/duck.py"}
+    assert users == {"sanpath/recording/storage/duck.py"}
 
 
 COMPOSES_SQL = {
-    *("sanpath/recording/duck.py", "sanpath/recording/read.py", "sanpath/recording/redact.py"),
-    *("sanpath/recording/write.py", "sanpath/recorder/importing/file.py", "sanpath/rulebook/judge.py"),
-    *("sanpath/facts/clocks.py", "sanpath/facts/compute.py", "sanpath/facts/means.py", "sanpath/facts/placing.py"),
-    *("sanpath/facts/rates.py", "sanpath/facts/series.py", "sanpath/facts/timed.py", "sanpath/recording/flushed.py"),
-    "sanpath/recording/held.py",
+    "sanpath/facts/compute.py",
+    "sanpath/facts/samples/counters.py",
+    "sanpath/facts/samples/gauges.py",
+    "sanpath/facts/timeline.py",
+    "sanpath/facts/samples/clock_offsets.py",
+    "sanpath/facts/time/placement.py",
+    "sanpath/facts/samples/step_views.py",
+    "sanpath/recorder/importing/file.py",
+    "sanpath/recording/reading/recording.py",
+    "sanpath/recording/reading/sample_cache.py",
+    "sanpath/recording/reading/tail.py",
+    "sanpath/recording/redaction/redact.py",
+    "sanpath/recording/storage/duck.py",
+    "sanpath/recording/writing/writer.py",
+    "sanpath/rulebook/judge.py",
 }
-"""Whatever is added here has to quote each name and text it takes (sanpath/recording/duck.py)."""
+"""Whatever is added here has to quote each name and text it takes (sanpath/recording/storage/duck.py)."""
 
 
 def test_sql_is_put_together_in_few_places() -> None:
@@ -111,7 +121,7 @@ def test_sql_is_put_together_in_few_places() -> None:
                 queries = node.func.attr in {"execute", "executemany", "sql", "query"}
                 if queries and not isinstance(node.args[0], ast.Constant) and "duckdb" in path.read_text():
                     found.add(str(path.relative_to(ROOT)))
-    assert found | {"sanpath/recording/duck.py"} == COMPOSES_SQL
+    assert found | {"sanpath/recording/storage/duck.py"} == COMPOSES_SQL
 
 
 def test_no_path_of_a_segment_becomes_a_column() -> None:
@@ -137,7 +147,7 @@ def test_lab_and_analysis_share_nothing() -> None:
 def test_the_test_bed_stands_between_and_is_used_by_nobody() -> None:
     """It may ask the collectors and read a diagnosis; what the analysis computes in between is not its business."""
     allowed = re.compile(
-        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|verdict\.(model|whatif|predict))\b|$)"
+        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|verdict\.(model|whatif|prediction\.predict))\b|$)"
         r"|sanpath_(lab|testbed)\b"
     )
     for path in modules("lab/sanpath_testbed"):
@@ -198,7 +208,7 @@ def test_a_collector_has_its_papers_and_a_case(name: str) -> None:
 
 def test_every_public_thing_is_documented_once() -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "sanpath.papers", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "sanpath.docgen", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stdout + found.stderr
 

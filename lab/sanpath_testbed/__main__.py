@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _record(name: str, seed: int | None, into: Path) -> int:
     # What reads devices takes half a second to load: a mistake is told before.
     scenario, reading = _scenario(name, seed)
-    from sanpath.recording.layout import check
+    from sanpath.recording.format.layout import check
     from sanpath_testbed.defects import Defects
     from sanpath_testbed.record import record
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from sanpath import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.predict import Prediction
+from sanpath.verdict.prediction.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
 from sanpath_lab.generator import FAMILY, Drawn, draw

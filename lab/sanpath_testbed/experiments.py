@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis, Experiment
 from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.scenario import Scenario

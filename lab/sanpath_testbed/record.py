@@ -21,9 +21,9 @@ from sanpath.config import Config, load_config
 from sanpath.errors import CollectorError
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.plugin import Collector, Item, LoadReader, SourceConfig
-from sanpath.recording import layout
-from sanpath.recording.documents import Declaration, Ending, Header
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.writing.writer import Writer
 from sanpath_lab.fio_document import document, render
 from sanpath_lab.load_model import LoadRun
 from sanpath_lab.load_status import DiskStatus, disk_status, load_status

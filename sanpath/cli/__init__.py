@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sanpath.cli import (
+from sanpath.cli.commands import (
     check,
     collectors,
     compare,

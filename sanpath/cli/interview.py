@@ -12,7 +12,7 @@ import yaml
 
 from sanpath import registry
 from sanpath.cli import secrets
-from sanpath.cli.check import blocks
+from sanpath.cli.source_blocks import source_blocks
 from sanpath.config import HostConfig, source_of
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.errors import ConfigError, UsageError
@@ -137,7 +137,7 @@ class Interview:
         except ConfigError as error:
             typer.echo(f"  {error.key}: {error}")
             return False
-        typer.echo(blocks(checks), nl=False)
+        typer.echo(source_blocks(checks), nl=False)
         return checks[0].answers
 
     def _topology(self) -> Topology:

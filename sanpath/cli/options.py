@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sanpath.recording.store import location
+from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice

@@ -6,11 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from sanpath.cli.options import FailOn, Format
-from sanpath.cli.patience import patience
+from sanpath.cli.progress_notice import patience
 from sanpath.errors import ExitCode
 
 if TYPE_CHECKING:
-    from sanpath.recording.store import Location
+    from sanpath.recording.storage.store import Location
     from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
 
@@ -30,7 +30,7 @@ def diagnosis_of(
     from sanpath.cluster import executor
     from sanpath.diagnose import diagnose
     from sanpath.errors import RecordingError
-    from sanpath.recording.read import Recording
+    from sanpath.recording.reading.recording import Recording
     from sanpath.rulebook.site import rules_of
 
     rules, site = rules_of(choice) if choice is not None else (None, None)
@@ -81,8 +81,8 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
 
 
 def _page(diagnosis: Diagnosis, folder: Location) -> str:
-    from sanpath.facts.series import series
-    from sanpath.recording.read import Recording
+    from sanpath.facts.timeline import series
+    from sanpath.recording.reading.recording import Recording
     from sanpath.topology.identity import resolve
     from sanpath.views.html.page import render
 

@@ -8,37 +8,37 @@ from dataclasses import dataclass, field, replace
 
 import duckdb
 
-from sanpath.facts.array_ports import array_port_rows, front_end_rows
-from sanpath.facts.arrays import array_rows
-from sanpath.facts.clocks import ClockOffset
-from sanpath.facts.clusters import media_rows, node_rows
-from sanpath.facts.controllers import controller_rows
-from sanpath.facts.deltas import ALWAYS, StepSamples, step_samples
-from sanpath.facts.devices import device_rows
-from sanpath.facts.edges import Unplaced
-from sanpath.facts.figures import ByHand, figures_by_hand
-from sanpath.facts.hosts import host_loads
-from sanpath.facts.links import link_rows
-from sanpath.facts.load_rows import load_rows
-from sanpath.facts.loads import LoadFacts, load_facts
-from sanpath.facts.machines import host_rows, initiator_rows
-from sanpath.facts.neighbourhood import among_neighbours
-from sanpath.facts.pairs import path_pair_rows
-from sanpath.facts.parts import unmarked
-from sanpath.facts.paths import multipath_rows
-from sanpath.facts.placing import placed
-from sanpath.facts.planes import plane_rows
-from sanpath.facts.recorders import Absence, Presence, absences, deaths, presences
-from sanpath.facts.said import Histogram, Told, histograms
+from sanpath.facts.fabric.links import link_rows
+from sanpath.facts.fabric.neighbours import among_neighbours
+from sanpath.facts.fabric.switch_ports import switch_port_rows
+from sanpath.facts.host.block_devices import device_rows
+from sanpath.facts.host.machines import host_rows, initiator_rows
+from sanpath.facts.host.multipath import multipath_rows
+from sanpath.facts.host.planes import plane_rows
+from sanpath.facts.host.under_test import under_test
+from sanpath.facts.host.virtual_disks import virtual_disk_rows
+from sanpath.facts.host.vm_placement import Stay, stays
+from sanpath.facts.load.host_loads import host_loads
+from sanpath.facts.load.load_events import Histogram, Told, histograms
+from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.load.manual_figures import ByHand, figures_by_hand
+from sanpath.facts.load_table import load_rows
+from sanpath.facts.samples.clock_offsets import ClockOffset
+from sanpath.facts.samples.step_samples import ALWAYS, StepSamples, step_samples
 from sanpath.facts.sources import source_rows
-from sanpath.facts.stays import Stay, stays
-from sanpath.facts.steps import load_steps
-from sanpath.facts.switch_ports import switch_port_rows
+from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows
+from sanpath.facts.storage.arrays import array_rows
+from sanpath.facts.storage.clusters import media_rows, node_rows
+from sanpath.facts.storage.controllers import controller_rows
+from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.table import FactTable
-from sanpath.facts.under_test import under_test
-from sanpath.facts.virtual_disks import virtual_disk_rows
+from sanpath.facts.time.load_edges import Unplaced
+from sanpath.facts.time.placement import placed
+from sanpath.facts.time.recorder_coverage import Absence, Presence, absences, deaths, presences
+from sanpath.facts.time.steps import load_steps
+from sanpath.facts.time.unmarked_steps import unmarked
 from sanpath.model import Step
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import on_paths
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from sanpath.facts.clocks import ClockOffset
-from sanpath.facts.deltas import StepSamples
-from sanpath.facts.said import Told
+from sanpath.facts.load.load_events import Told
+from sanpath.facts.samples.clock_offsets import ClockOffset
+from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import Event, Poll, Step
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict rests on, beside those of the load."""

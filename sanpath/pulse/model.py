@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Direction
 
 

@@ -9,15 +9,15 @@ from functools import lru_cache
 from operator import itemgetter
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
-from sanpath.facts.deltas import StepSamples
-from sanpath.facts.links import ABOVE_LINE_RATE
-from sanpath.facts.loads import LoadFacts, load_facts
-from sanpath.facts.steps import StepMarks
+from sanpath.facts.fabric.links import ABOVE_LINE_RATE
+from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.time.steps import StepMarks
 from sanpath.model import DIRECTIONS, Direction, Event, Poll, Rows, Step, StepLoad
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
 from sanpath.pulse.rounds import NOW, Rounds, Window
 from sanpath.pulse.wiring import WiredLink
-from sanpath.recording.documents import Declaration
+from sanpath.recording.format.documents import Declaration
 from sanpath.recording.handover import Handed
 from sanpath.topology.identity import Topology
 

@@ -1,7 +1,7 @@
 """The newest poll rounds of one source and entity kind, and the newest window of each of its entities.
 
-The rules of counters are those of facts/rates.py, for a few samples in memory: a difference that is none is left out,
-and a round in which no counter has moved is an agent's cache and no news.
+The rules of counters are those of facts/samples/counters.py, for a few samples in memory: an invalid difference is
+left out, and a round in which no counter has moved is an agent's cache and no news.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite
 
-from sanpath.facts.deltas import StepSamples
-from sanpath.facts.rates import CACHE_US
+from sanpath.facts.samples.counters import CACHE_US
+from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Column, Rows
-from sanpath.recording.flushed import ROUND_US
+from sanpath.recording.reading.tail import ROUND_US
 
 NOW = "now"
 """The step of what is no step, but the newest window."""

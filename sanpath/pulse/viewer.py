@@ -13,12 +13,12 @@ from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import METRICS, Newest
 from sanpath.pulse.wiring import WiredLink, wiring
-from sanpath.recording.flushed import Flushed
+from sanpath.recording.format.layout import read_manifest
+from sanpath.recording.format.writers import Start, ended, latest, starts
 from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
-from sanpath.recording.layout import read_manifest
-from sanpath.recording.read import Recording
-from sanpath.recording.store import Location, store_at
-from sanpath.recording.writers import Start, ended, latest, starts
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.tail import Flushed
+from sanpath.recording.storage.store import Location, store_at
 from sanpath.topology.identity import resolve
 
 LOOK_SECONDS = 1.0

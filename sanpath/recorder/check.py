@@ -15,8 +15,8 @@ from sanpath import registry
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Rows, Thing, Tie
 from sanpath.plugin import Check, Clock, Collector, Cost, SourceConfig, Spec
-from sanpath.recorder.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
-from sanpath.recording.clock import RecorderClock
+from sanpath.recorder.sources.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
+from sanpath.recording.writing.clock import RecorderClock
 
 STAGES = ("login", "identity", "inventory", "poll")
 T = TypeVar("T")

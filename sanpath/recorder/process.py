@@ -26,25 +26,25 @@ from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.model import Poll, Thing, Tie
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
+from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
-from sanpath.recorder.load import without_credentials
-from sanpath.recorder.loads import Loads, Reader, load_name, reader_of
-from sanpath.recorder.others import Others, refuse_second_load, refuse_twice
-from sanpath.recorder.processes import of_recording
+from sanpath.recorder.loads.loads import Loads, Reader, load_name, reader_of
+from sanpath.recorder.loads.local import without_credentials
+from sanpath.recorder.loads.processes import of_recording
+from sanpath.recorder.loads.sweep import SweepRun, alone
+from sanpath.recorder.peers import Others, refuse_second_load, refuse_twice
 from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
-from sanpath.recorder.source import Source
-from sanpath.recorder.sweep import SweepRun, alone
-from sanpath.recorder.waits import either, sleep
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.compact import Retention
-from sanpath.recording.documents import Declaration, Ending, Header
-from sanpath.recording.layout import RECORDER
-from sanpath.recording.store import store_at
-from sanpath.recording.store_clock import StoreClock
-from sanpath.recording.write import Writer
-from sanpath.recording.writers import starts
+from sanpath.recorder.sources.source import Source
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import Retention
+from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.format.layout import RECORDER
+from sanpath.recording.format.writers import starts
+from sanpath.recording.storage.store import store_at
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.store_clock import StoreClock
+from sanpath.recording.writing.writer import Writer
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import LOCAL

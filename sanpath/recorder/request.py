@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sanpath.recording.store import location
+from sanpath.recording.storage.store import location
 from sanpath.sweep.plan import LOCAL, Plan
 
 STOP = "stop"

@@ -15,9 +15,9 @@ import duckdb
 
 from sanpath.model import Event, Poll, Rows, Thing, Tie
 from sanpath.plugin import Item
-from sanpath.recording.clock import CLOCK_JUMP, RecorderClock
-from sanpath.recording.layout import RECORDER
-from sanpath.recording.write import Writer
+from sanpath.recording.format.layout import RECORDER
+from sanpath.recording.writing.clock import CLOCK_JUMP, RecorderClock
+from sanpath.recording.writing.writer import Writer
 
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 20_000

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Column, Event, Poll, Rows, Table
-from sanpath.recording.rows import MALFORMED, details, moment
+from sanpath.recording.format.rows import MALFORMED, details, moment
 
 LONGEST_BYTES = 16 << 20
 """No line is longer: a poll of 50,000 ports has 3 MB."""

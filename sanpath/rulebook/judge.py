@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
-from sanpath.recording.duck import separate
+from sanpath.recording.storage.duck import separate
 from sanpath.rulebook.condition import Condition, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind, known, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Judgement, Outcome, Rule, Status

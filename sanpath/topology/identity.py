@@ -13,7 +13,7 @@ import networkx as nx
 from sanpath.model import Entity, Link, Scalar, Thing, Tie
 from sanpath.topology.keys import TRUST, normalise
 from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
-from sanpath.topology.moves import Told, ties_at
+from sanpath.topology.vm_moves import Told, ties_at
 
 if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath

@@ -20,10 +20,10 @@ class LiveContext:
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
         """An SNMP session: by gufo-snmp and pysnmp together where that is possible, by pysnmp alone elsewhere."""
-        from sanpath.transport.snmp import PysnmpSession
+        from sanpath.transport.snmp.session import PysnmpSession
 
         try:
-            from sanpath.transport.fast_snmp import FastSession
+            from sanpath.transport.snmp.fast_session import FastSession
         except ImportError:  # gufo-snmp is for Linux only
             return PysnmpSession(credentials, self._clock, self.cost)
         kind = FastSession if FastSession.suits(credentials) else PysnmpSession
@@ -57,7 +57,7 @@ class LiveContext:
             from sanpath.transport.machine import LocalMachine
 
             return LocalMachine(self.cost)
-        from sanpath.transport.ssh import SshMachine
+        from sanpath.transport.ssh.session import SshMachine
 
         return SshMachine(ssh, self.cost)
 

@@ -43,7 +43,7 @@ from sanpath.plugin import (
 )
 from sanpath.transport.files import FolderFiles
 from sanpath.transport.machine import RecordedMachine
-from sanpath.transport.walk import Oid, VarBind, parse_oid, walk_columns
+from sanpath.transport.snmp.walk import Oid, VarBind, parse_oid, walk_columns
 
 _INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64
 _NULL, _OBJECT_IDENTIFIER, _IP_ADDRESS = "5", "6", "64"

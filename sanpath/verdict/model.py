@@ -14,7 +14,7 @@ from sanpath.rulebook.accepted import Accepted
 from sanpath.rulebook.model import Disruption, Finding, PolicyName
 from sanpath.rulebook.site import ChangedLimit
 from sanpath.verdict.accounts import Mark, RecorderAccount, SourceAccount
-from sanpath.verdict.summary import Summary
+from sanpath.verdict.summary_model import Summary
 
 SCHEMA = "sanpath.diagnosis/1"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.verdict.change import AS_IT_IS
-from sanpath.verdict.judged import Judgement
-from sanpath.verdict.predict import Check, Prediction, explaining, predict
-from sanpath.verdict.rank import deciding
-from sanpath.verdict.relief import relief
-from sanpath.verdict.settings import Wanted, changed
+from sanpath.verdict.prediction.change import AS_IT_IS
+from sanpath.verdict.prediction.predict import Check, Prediction, explaining, predict
+from sanpath.verdict.prediction.relief import relief
+from sanpath.verdict.prediction.settings import Wanted, changed
+from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.step_judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)

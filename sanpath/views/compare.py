@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.compare import Comparison
-from sanpath.verdict.differences import Value
-from sanpath.verdict.same_latency import AtLatency
+from sanpath.verdict.comparison.compare import Comparison
+from sanpath.verdict.comparison.differences import Value
+from sanpath.verdict.comparison.same_latency import AtLatency
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views.json import escaped
 from sanpath.views.whatif import check_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.verdict.model import Diagnosis, PlanStep
-from sanpath.verdict.summary import PathElement, PathRole
+from sanpath.verdict.summary_model import PathElement, PathRole
 from sanpath.verdict.units import percent_rounded
 from sanpath.views import words
 

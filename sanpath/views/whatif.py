@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.verdict.model import Interval
-from sanpath.verdict.predict import Check, Prediction
-from sanpath.verdict.settings import Wanted
+from sanpath.verdict.prediction.predict import Check, Prediction
+from sanpath.verdict.prediction.settings import Wanted
 from sanpath.verdict.units import count, duration, iops, percent
 from sanpath.verdict.whatif import WhatIf
 from sanpath.views.json import escaped

@@ -55,7 +55,7 @@ GRADES = {
     "B": "at least 85 of 100 such verdicts are right",
     "C": "the most likely of several explanations",
 }
-"""What the probability of a verdict is at least: sanpath/verdict/judgement.py."""
+"""What the probability of a verdict is at least: sanpath/verdict/judgement/judge.py."""
 
 _MENTIONED = 0.01
 """Suspects below this share are not listed."""
@@ -231,7 +231,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 _NO_FACTS = "facts of any "
-"""What has these words is a kind of things that no source tells anything about: sanpath/verdict/findings.py."""
+"""Marks a kind of entity of which no source reports anything (sanpath/verdict/explanation/findings.py)."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.diagnose import diagnose, judged
-from sanpath.recording.read import Recording
-from sanpath.verdict.compare import Comparison, compare, with_checks
+from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
 from sanpath.verdict.model import Bottleneck, Diagnosis
 from sanpath.verdict.whatif import WhatIf, what_if
 from sanpath.views import text

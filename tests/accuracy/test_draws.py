@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Column, Rows, Table
 from sanpath_lab.generator import Drawn, drafts, draw
 from sanpath_lab.generator.confirm import throughput

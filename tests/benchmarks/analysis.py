@@ -56,7 +56,7 @@ def _compare(recording: Path, ports: int, polls: int) -> str:
     memory: list[float] = []
 
     def diagnosis() -> float:
-        imports = "from sanpath.diagnose import diagnose\nfrom sanpath.recording.read import Recording"
+        imports = "from sanpath.diagnose import diagnose\nfrom sanpath.recording.reading.recording import Recording"
         seconds, megabytes = _run(imports, f"diagnose(Recording(Path({str(recording)!r})))")
         memory.append(megabytes)
         return seconds

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sanpath import registry
 from sanpath.plugin import Cost, Rows
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from tests.benchmarks.rounds import interleaved, ratios, spread
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from duckdb import connect
 
 from sanpath.model import Column, Table
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.support.recording import START_US
 from tests.support.san import San
 from tests.support.stories import published

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.benchmarks.rounds import interleaved, percentile, spread
 
 ROUNDS = 4

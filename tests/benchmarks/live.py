@@ -22,9 +22,9 @@ GOALS_SECONDS = {200: 0.05, 5_000: 0.15}
 _LOOK = """
 import sys
 from pathlib import Path
-from sanpath.recording.held import Held
-from sanpath.recording.store import store_at
-from sanpath.views.live.look import look
+from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.storage.store import store_at
+from sanpath.views.live.reading.snapshot import look
 held = Held(store_at(Path(sys.argv[1])))
 before = look(Path(sys.argv[1]), held=held)
 seen = look(Path(sys.argv[1]), before=before, held=held)

@@ -22,8 +22,8 @@ from duckdb import connect
 from sanpath import registry
 from sanpath.plugin import Cost, Rows
 from sanpath.recorder.request import RunRequest
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from tests.benchmarks.fabric import COLUMNS
 

@@ -14,9 +14,9 @@ from sanpath.pulse.newest import SPEED, Newest, narrowed
 from sanpath.pulse.wiring import Port, WiredLink
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
-from sanpath.views.live.now import Now
+from sanpath.views.live.pages.now import Now
+from sanpath.views.live.reading.shown_verdict import Steady, told_by
 from sanpath.views.live.screenful import screenful
-from sanpath.views.live.steady import Steady, told_by
 from sanpath_collectors.fio.tables import LOAD
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.benchmarks.rounds import interleaved, spread

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from sanpath.model import Column, Poll, Rows, Table
-from sanpath.recording.write import Writer
+from sanpath.recording.writing.writer import Writer
 
 PORTS, EVERY_SECONDS, HOURS = 384, 10, 1
 FLUSHES_A_POLL = 2

@@ -16,9 +16,9 @@ from resource import getpagesize
 from pydantic import SecretStr
 
 from sanpath.plugin import Cost, SnmpCredentials
-from sanpath.recording.clock import RecorderClock
-from sanpath.transport.fast_snmp import FastSession
-from sanpath.transport.snmp import PysnmpSession
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.transport.snmp.fast_session import FastSession
+from sanpath.transport.snmp.session import PysnmpSession
 
 UPTIME = "1.3.6.1.2.1.1.3.0"
 COLUMNS = [f"1.3.6.1.2.1.31.1.1.1.{number}" for number in range(6, 14)]

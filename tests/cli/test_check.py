@@ -15,8 +15,8 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from sanpath.cli import app
-from sanpath.cli.check import as_text
-from sanpath.cli.lab_process import served
+from sanpath.cli.commands.check import as_text
+from sanpath.cli.sessions.lab_process import served
 from sanpath.errors import CollectorError, ConfigError, Failure, UsageError
 from sanpath.plugin import Check, Clock, Collector, Context, Cost, Item, Right, SourceConfig, Spec, Thing, Tie
 from sanpath.recorder import check as checking

@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.recorder.processes import sanpath
 
 HEAVY = ("duckdb", "numpy", "networkx", "textual", "aiohttp", "pysnmp", "pyVmomi", "asyncssh")

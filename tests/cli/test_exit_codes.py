@@ -14,8 +14,8 @@ from sanpath.cli import app
 from sanpath.cli.options import FailOn
 from sanpath.cli.output import diagnosis_of, exit_code
 from sanpath.model import Rows, Table
-from sanpath.recording import layout
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.writing.writer import Writer
 from sanpath.rulebook.model import Finding, Severity
 from sanpath.verdict.model import Diagnosis
 from sanpath_collectors.fio.tables import LOAD

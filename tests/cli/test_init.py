@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sanpath import registry
 from sanpath.cli import app
-from sanpath.cli.init import example
+from sanpath.cli.commands.init import example
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sanpath import registry
 from sanpath.cli import app
-from sanpath.cli.lab_process import served
+from sanpath.cli.sessions.lab_process import served
 from sanpath.config import load_config
 from sanpath.errors import UsageError
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
-from sanpath.recording.read import Recording
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recording.reading.recording import Recording
 from sanpath_lab.certificate import server_context
 from tests.recorder.processes import children, command, command_line
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 
 pytestmark = pytest.mark.slow
 

@@ -16,16 +16,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sanpath.cli import main, metrics
-from sanpath.cli.child import environment, python
+from sanpath.cli import main
+from sanpath.cli.sessions import exporter
+from sanpath.cli.sessions.child_process import environment, python
 from sanpath.errors import UsageError
-from sanpath.recording.layout import create
+from sanpath.recording.format.layout import create
 from sanpath.rulebook.site import Choice
 from tests.support.stories import recorded
 
 
 @contextmanager
-def exporter(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running_exporter(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The exporter of a recording and its address."""
     command = python("sanpath.views.prometheus.exporter", "127.0.0.1", "0", str(folder))
     with subprocess.Popen(
@@ -64,8 +65,8 @@ def once_up(url: str) -> str:
     ],
 )
 def test_an_address_is_loopback_unless_it_says_otherwise(text: str, host: str, port: int) -> None:
-    assert metrics.address(text) == (host, port)
-    assert metrics.is_loopback(host) == (host != "0.0.0.0")
+    assert exporter.address(text) == (host, port)
+    assert exporter.is_loopback(host) == (host != "0.0.0.0")
 
 
 @pytest.mark.parametrize("text", ["x", "9464/metrics", "70000", "localhost", "-1", "127.0.0.1:", "٣"])
@@ -87,19 +88,19 @@ def test_a_taken_port_ends_the_run_before_it_begins(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         where = str(other.getsockname()[1])
         taken = pytest.raises(UsageError, match=f"^--metrics {where}: Address already in use$")
-        with taken, metrics.served(where, tmp_path / "none.sanpath", Choice()):
+        with taken, exporter.served(where, tmp_path / "none.sanpath", Choice()):
             pytest.fail("nobody is served")
 
 
 def test_who_can_reach_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for where, said in (("0", "/metrics\n"), ("0.0.0.0:0", "to whoever reaches this machine, without a password\n")):
-        with metrics.served(where, tmp_path / "none.sanpath", Choice()):
+        with exporter.served(where, tmp_path / "none.sanpath", Choice()):
             assert capsys.readouterr().err.endswith(said)
 
 
 def test_a_scrape_before_and_after_there_is_something_to_tell(tmp_path: Path) -> None:
     folder = tmp_path / "new.sanpath"
-    with exporter(folder) as (_, url):
+    with running_exporter(folder) as (_, url):
         assert "sanpath_up 0.0" in get(url)
         create(folder)
         text = once_up(url)
@@ -111,7 +112,7 @@ def test_a_scrape_before_and_after_there_is_something_to_tell(tmp_path: Path) ->
 def test_it_ends_with_the_recording_when_its_screen_has_gone() -> None:
     folder = recorded("published").folder
     assert isinstance(folder, Path)
-    with exporter(folder) as (process, url):
+    with running_exporter(folder) as (process, url):
         once_up(url)
         assert process.poll() is None
         assert process.stdin is not None

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from sanpath.cli import patience as told
-from sanpath.cli.patience import patience
+from sanpath.cli import progress_notice as told
+from sanpath.cli.progress_notice import patience
 
 
 class Terminal(io.StringIO):

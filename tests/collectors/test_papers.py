@@ -13,7 +13,7 @@ import pytest
 
 from sanpath import registry
 from sanpath.catalogue.load import metrics, planes
-from sanpath.papers.collector_readme import collectors, render, updated
+from sanpath.docgen.collector_readme import collectors, render, updated
 from sanpath.plugin import Spec
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ BUILT_IN = [pytest.param(spec, folder, id=spec.name) for spec, folder in collect
 @pytest.mark.parametrize(("spec", "folder"), BUILT_IN)
 def test_readme_is_up_to_date(spec: Spec, folder: Path) -> None:
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert updated(readme, render(spec)) == readme, "run python -m sanpath.papers.collector_readme"
+    assert updated(readme, render(spec)) == readme, "run python -m sanpath.docgen.collector_readme"
     assert re.findall(r"^## (.+)$", readme, re.MULTILINE) == HEADINGS
 
 

@@ -16,7 +16,7 @@ from typing import IO
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 
 HUB = "10.77.0.1"
 """The hub's address on its bridge; the sites have those that follow."""

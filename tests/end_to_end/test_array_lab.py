@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
-from sanpath.cli.lab_process import ServedLab, served
+from sanpath.cli.sessions.child_process import environment
+from sanpath.cli.sessions.lab_process import ServedLab, served
 from sanpath_lab.scenario import Truth, load_scenario
 
 pytestmark = pytest.mark.slow

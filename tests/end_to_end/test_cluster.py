@@ -14,7 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.views.json import render
 from tests.benchmarks.large_recording import large_recording
 from tests.recorder.processes import wait_for

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.recording.test_redact import found_in
 
 ROOT = Path(__file__).parents[2]

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
-from sanpath.cli.lab_process import served
+from sanpath.cli.sessions.child_process import environment
+from sanpath.cli.sessions.lab_process import served
 from sanpath.facts.compute import compute
 from sanpath.facts.table import FactTable
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath_lab.scenario import load_scenario
 
 pytestmark = pytest.mark.slow

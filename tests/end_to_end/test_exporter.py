@@ -22,8 +22,8 @@ import pytest
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from sanpath.cli.child import environment
-from sanpath.cli.lab_process import served
+from sanpath.cli.sessions.child_process import environment
+from sanpath.cli.sessions.lab_process import served
 from tests.collectors.prometheus.test_real_server import free_port
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.support.san import San
 from tests.support.stories import published
 

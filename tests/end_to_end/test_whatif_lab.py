@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath_lab.scenario import load_scenario
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.model import Column, Scalar, Table
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

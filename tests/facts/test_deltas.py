@@ -11,11 +11,11 @@ from random import Random
 import pytest
 from duckdb import connect
 
-from sanpath.facts import deltas
-from sanpath.facts.clocks import clock_offsets
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.samples import step_samples as sampling
+from sanpath.facts.samples.clock_offsets import clock_offsets
+from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import Column, Step, Table
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.support.recording import Number, RecordingBuilder, microseconds
 
 WIDE = Table("switch_port", (Column("bytes_rx_total", 64), Column("bytes_tx_total", 64), Column("link_up")))
@@ -215,7 +215,7 @@ def by_hand(series: Sequence[tuple[int, int]], inside: Step) -> tuple[int, float
 def test_segments_without_any_order_give_what_counting_by_hand_does(
     tmp_path: Path, closely: dict[str, list[str]] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deltas, "_ONE_BY_ONE", 1_000)
+    monkeypatch.setattr(sampling, "_ONE_BY_ONE", 1_000)
     random = Random(7)
     ports = {f"fc1/{number}": list[tuple[int, int]]() for number in range(40)}
     for series in ports.values():

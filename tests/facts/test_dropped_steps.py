@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanpath.facts.steps import load_steps
+from sanpath.facts.time.steps import load_steps
 from sanpath.model import Event
 
 SECOND = 1_000_000

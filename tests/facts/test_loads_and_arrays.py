@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.catalogue.load import facts as catalogue
 from sanpath.facts.compute import compute
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.model import Direction, Scalar
 from sanpath_collectors.fio.tables import LOAD

@@ -9,14 +9,14 @@ import pytest
 from duckdb import connect
 
 from sanpath.diagnose import diagnose
-from sanpath.facts.deltas import step_samples
+from sanpath.facts.samples.step_samples import step_samples
 from sanpath.model import Event, Poll, Rows, Step
-from sanpath.recording import layout
-from sanpath.recording.compact import DROPPED
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import DROPPED
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.look import LIVE_SECONDS, look
+from sanpath.views.live.reading.snapshot import LIVE_SECONDS, look
 from sanpath.views.text import render
 from tests.recording.support import PORT
 

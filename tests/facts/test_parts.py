@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from sanpath.facts.deltas import StepSamples
-from sanpath.facts.parts import parts
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.time.unmarked_steps import parts
 from sanpath.model import Step
 
 SECOND = 1_000_000

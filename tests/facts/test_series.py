@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.facts.series import Line, Quantity, Series, series
-from sanpath.recording.read import Recording
+from sanpath.facts.timeline import Line, Quantity, Series, series
+from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import resolve
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

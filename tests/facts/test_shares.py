@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sanpath.facts.shares import Shares, crossings, on_loaded_path, other_path_idle, shares_of_test
+from sanpath.facts.fabric.test_shares import Shares, crossings, on_loaded_path, other_path_idle, shares_of_test
 from sanpath.topology.paths import Cable, IoPath
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))

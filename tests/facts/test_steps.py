@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sanpath.facts.steps import load_steps
+from sanpath.facts.time.steps import load_steps
 from sanpath.model import Event, Scalar, Step, StepLoad
 
 SECOND = 1_000_000

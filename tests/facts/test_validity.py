@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.facts.compute import compute
+from sanpath.facts.load.validity import trend
 from sanpath.facts.table import FactRow
-from sanpath.facts.validity import trend
 from sanpath.model import Scalar
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

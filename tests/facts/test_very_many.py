@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.facts import deltas, parallel
 from sanpath.facts.compute import compute
-from sanpath.recording.read import Recording
+from sanpath.facts.samples import partitions, step_samples
+from sanpath.recording.reading.recording import Recording
 from sanpath.views.json import render
 from tests.benchmarks.large_recording import SITE, large_recording
 
@@ -28,10 +28,10 @@ def of_all_windows(folder: Path) -> str:
 
 def kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many ports of the site have windows of their own."""
-    kept: list[deltas.StepSamples] = []
-    original = deltas.step_samples
+    kept: list[step_samples.StepSamples] = []
+    original = step_samples.step_samples
 
-    def seen(*arguments: object, **named: object) -> list[deltas.StepSamples]:
+    def seen(*arguments: object, **named: object) -> list[step_samples.StepSamples]:
         found = original(*arguments, **named)  # type: ignore[arg-type]  # as it is called
         kept.extend(sample for sample in found if sample.source == SITE and sample.seconds)
         return found
@@ -47,7 +47,7 @@ def test_a_long_run_keeps_the_windows_of_the_busiest_only(
 ) -> None:
     assert kept(folder, monkeypatch) == 120
     monkeypatch.setattr(
-        deltas, "_ONE_BY_ONE", 10_000
+        step_samples, "_ONE_BY_ONE", 10_000
     )  # Twelve ports of a hundred polls, of eight counters that are known.
     assert kept(folder, monkeypatch) == 12
     assert render(diagnose(Recording(folder))) == of_all_windows
@@ -57,6 +57,6 @@ def test_a_long_run_keeps_the_windows_of_the_busiest_only(
 def test_into_how_many_parts_it_is_cut_makes_no_difference(
     folder: Path, of_all_windows: str, monkeypatch: pytest.MonkeyPatch, values: int
 ) -> None:
-    monkeypatch.setattr(deltas, "_ONE_BY_ONE", 10_000)
-    monkeypatch.setattr(parallel, "_PART", values)
+    monkeypatch.setattr(step_samples, "_ONE_BY_ONE", 10_000)
+    monkeypatch.setattr(partitions, "_PART", values)
     assert render(diagnose(Recording(folder))) == of_all_windows

@@ -18,7 +18,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from sanpath.errors import SanpathError
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, command_line, is_alive, sanpath, wait_for
 from tests.recorder.test_misbehaving_sources import PLUGIN, installed
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sanpath.cli.lab_process import ServedLab, served
+from sanpath.cli.sessions.lab_process import ServedLab, served
 from sanpath_collectors.fio.parse import Documents
 from tests.faults.proxies import TcpProxy, UdpProxy, standing_for
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.kills import CONFIG, JOB
 from tests.recorder.conftest import fio
 from tests.recorder.processes import Run, wait_for

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Poll
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, command
 from tests.recorder.test_misbehaving_sources import PLUGIN, installed
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.lab import FaultyLab, faulty, four_gigabit_switch, measured_seconds
 from tests.faults.proxies import Fault
 from tests.recorder.processes import Run, wait_for

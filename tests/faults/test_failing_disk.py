@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.test_disk_full import MESSAGE, Outcome, folder, run_on_small_disk, ticking
 
 __all__ = ["folder"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.proxies import Fault, UdpProxy, standing_for
 from tests.faults.switch import COMMUNITY, RestartingSwitch, served
 from tests.recorder.processes import sanpath

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
 from tests.faults.lab import measured_seconds
 from tests.recorder.conftest import job_file
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for

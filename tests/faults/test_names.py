@@ -11,9 +11,9 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import resolve
-from sanpath.verdict.compare import compare
+from sanpath.verdict.comparison.compare import compare
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import compare as compared
 from sanpath.views import topology as drawn

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.lab import four_gigabit_switch, read, source
 from tests.recorder.processes import Run
 from tests.support.san import San

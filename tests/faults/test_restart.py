@@ -8,9 +8,9 @@ import pytest
 import yaml
 from duckdb import connect
 
-from sanpath.facts.deltas import step_samples
+from sanpath.facts.samples.step_samples import step_samples
 from sanpath.model import Step
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.faults.switch import BYTES_PER_SECOND, COMMUNITY, UPTIME_SECONDS, RestartingSwitch, served
 from tests.recorder.processes import sanpath
 

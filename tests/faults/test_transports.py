@@ -21,9 +21,9 @@ from pydantic import SecretStr
 from pysnmp.proto.rfc1902 import OctetString, TimeTicks
 
 from sanpath.plugin import CollectorError, Cost, Failure, SnmpCredentials
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.http import AiohttpSession
-from sanpath.transport.snmp import PysnmpSession
+from sanpath.transport.snmp.session import PysnmpSession
 from sanpath_lab.object_tree import ObjectTree
 from sanpath_lab.snmp_agent import SnmpAgent
 from tests.faults.proxies import LOOPBACK, Address, Fault, TcpProxy, UdpProxy, standing_for, unused_port

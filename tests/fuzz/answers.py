@@ -29,7 +29,7 @@ from sanpath.plugin import (
 )
 from sanpath.transport.machine import NO_PROGRAM, LocalMachine
 from sanpath.transport.replay import ReplayContext, ReplayHttp, ReplaySnmp, read_snmprec
-from sanpath.transport.walk import VarBind
+from sanpath.transport.snmp.walk import VarBind
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
 from tests.fuzz.functions import coded, value
 from tests.fuzz.mutation import mutated

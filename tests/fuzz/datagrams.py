@@ -19,10 +19,10 @@ from pydantic import SecretStr
 
 from sanpath.errors import SanpathError
 from sanpath.plugin import Cost, Snmp, SnmpCredentials, SnmpUser
-from sanpath.transport.gufo import GufoClient
-from sanpath.transport.known_rows import SilentError, UnclearError
-from sanpath.transport.snmp import PysnmpSession
-from sanpath.transport.walk import parse_oid
+from sanpath.transport.snmp.gufo import GufoClient
+from sanpath.transport.snmp.known_rows import SilentError, UnclearError
+from sanpath.transport.snmp.session import PysnmpSession
+from sanpath.transport.snmp.walk import parse_oid
 from tests.fuzz.mutation import mutated
 from tests.transport import ber
 from tests.transport.recorded_agent import RecordedAgent, integer, text

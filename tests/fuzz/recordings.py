@@ -12,9 +12,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from sanpath.errors import SanpathError
-from sanpath.recording.mark import add_mark
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.writing.mark import add_mark
 from tests.fuzz.mutation import mutated
 from tests.support.stories import recorded
 

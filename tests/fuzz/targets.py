@@ -15,10 +15,10 @@ from sanpath import registry
 from sanpath.config import load_config
 from sanpath.errors import SanpathError
 from sanpath.plugin import LoadReader, ResultReader
-from sanpath.recording import documents, rows
+from sanpath.recording.format import documents, rows
 from sanpath.rulebook.load import load_rule
 from sanpath.sweep.plan import load_plan
-from sanpath.transport import ssh_script
+from sanpath.transport.ssh import script
 from tests.collectors import test_cases
 from tests.collectors.test_results import CASES
 from tests.fuzz import datagrams, functions, items, recordings, vcenter_answers
@@ -125,11 +125,11 @@ def _framed() -> list[bytes]:
 
 
 def _unframed(given: bytes) -> None:
-    for read in (ssh_script.files_of, ssh_script.names_of):
+    for read in (script.files_of, script.names_of):
         with contextlib.suppress(ValueError):
             read(given, _WORD)
     with contextlib.suppress(ValueError):
-        ssh_script.reply_of(given, given, _WORD)
+        script.reply_of(given, given, _WORD)
 
 
 def _as_file(read: Callable[[Path], object], given: bytes) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sanpath import registry
 from sanpath.plugin import FollowedFile
-from sanpath.recording import documents
+from sanpath.recording.format import documents
 from tests.fuzz.corpus import CORPUS, broken
 from tests.fuzz.seeds import FOLDER, place
 from tests.fuzz.target import Target, fuzz

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath_lab.generator import called, drafts, draw
 from sanpath_lab.generator.confirm import confirmed, throughput
 from sanpath_lab.generator.faults import FAULTS, tells

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sanpath.model import Rows
 from sanpath.pulse.newest import METRICS
-from sanpath.recording.flushed import merged
 from sanpath.recording.handover import Handed
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.tail import merged
 
 
 def told_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, Handed]]:

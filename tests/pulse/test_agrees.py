@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from sanpath.facts.deltas import step_samples
-from sanpath.facts.links import link_rows
-from sanpath.facts.loads import LoadFacts, load_facts
-from sanpath.facts.placing import placed
-from sanpath.facts.steps import load_steps
+from sanpath.facts.fabric.links import link_rows
+from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.samples.step_samples import step_samples
+from sanpath.facts.time.placement import placed
+from sanpath.facts.time.steps import load_steps
 from sanpath.model import Step
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.rounds import NOW
 from sanpath.pulse.wiring import wiring
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology, resolve
 from tests.pulse.support import told_again
 from tests.support.stories import recorded

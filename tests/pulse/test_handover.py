@@ -17,11 +17,11 @@ from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
 from sanpath.recorder import handover as handing
 from sanpath.recorder.handover import Handover
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.documents import Declaration, Header
+from sanpath.recording.format import layout
+from sanpath.recording.format.documents import Declaration, Header
 from sanpath.recording.handover import Hello, decoded, encoded, socket_path
-from sanpath.recording.write import Writer
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.tables import LOAD, LOG
 from tests.recorder.support import PORT
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.support.processors import undisturbed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sanpath.facts.compute import compute
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.real_lab.support import recorded, running_lab
 
 pytestmark = pytest.mark.slow

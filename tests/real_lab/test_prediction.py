@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.real_lab.support import recorded, running_lab
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.real_lab.support import RunningLab, running_lab
 from tests.support.processors import undisturbed
 

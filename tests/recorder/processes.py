@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from sanpath.cli.child import environment
-from sanpath.recorder import processes
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recorder.loads import processes
 
 PATIENCE_SECONDS = 60.0
 T = TypeVar("T")

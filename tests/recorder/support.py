@@ -11,10 +11,10 @@ from pathlib import Path
 from sanpath.model import Event, Poll
 from sanpath.plugin import Check, Collector, Column, Context, Cost, Item, Rows, SourceConfig, Table, Thing, Tie
 from sanpath.recorder.sink import Sink
-from sanpath.recorder.source import Source
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recorder.sources.source import Source
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 from sanpath.transport.context import LiveContext
 
 SECOND = 1_000_000

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Tie
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, command, is_alive, sanpath, wait_for
 from tests.transport.sshd import Server, running
 

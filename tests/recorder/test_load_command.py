@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
-from sanpath.recording.read import Recording
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
 
 ALL_BYTES = bytes(range(256)) * 8

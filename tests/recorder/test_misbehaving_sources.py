@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Poll
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import sanpath
 
 PLUGIN = Path(__file__).parent / "plugin"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
-from sanpath.recorder.load_output import LoadOutput
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recorder.loads.output import LoadOutput
 from tests.faults.test_disk_full import DISK_KILOBYTES, FILL, folder
 from tests.recorder.processes import PATIENCE_SECONDS, Run, command, is_alive, wait_for
 
@@ -102,7 +102,7 @@ def test_a_disk_that_hangs_holds_neither_the_load_nor_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pipe that nobody reads is a disk that has stopped answering."""
-    monkeypatch.setattr("sanpath.recorder.load_output.END_SECONDS", 0.5)
+    monkeypatch.setattr("sanpath.recorder.loads.output.END_SECONDS", 0.5)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     told: list[str] = []
     os.mkfifo(tmp_path / "output")

@@ -12,7 +12,7 @@ import pytest
 from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
-from sanpath.recorder.source import INVENTORY_SECONDS
+from sanpath.recorder.sources.source import INVENTORY_SECONDS
 from sanpath.transport.context import LiveContext
 from tests.recorder.support import PORT, SECOND, START_US, answers, record, row
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
-from sanpath.recorder.others import load_has_ended, refuse_second_load, refuse_twice
-from sanpath.recording.documents import Declaration, Ending, Header
-from sanpath.recording.read import Recording
-from sanpath.recording.writers import Start
+from sanpath.recorder.peers import load_has_ended, refuse_second_load, refuse_twice
+from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.format.writers import Start
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, command, is_alive, wait_for
 
 

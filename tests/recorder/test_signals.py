@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.conftest import job_file
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
 

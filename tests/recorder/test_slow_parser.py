@@ -12,7 +12,7 @@ import pytest
 
 from sanpath.model import Poll
 from sanpath.plugin import Item, LoadReader
-from sanpath.recorder.reading import OutputReading
+from sanpath.recorder.loads.output_reader import OutputReading
 from sanpath.recorder.sink import Sink
 
 SLOW_SECONDS = 1.0
@@ -49,7 +49,7 @@ class StillClock:
 
 def fed_beside_ticks(limit: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Taken]:
     """Moments of a loop that ticks while a slow reader is fed, and what was recorded."""
-    monkeypatch.setattr("sanpath.recorder.reading.PARSE_SECONDS", limit)
+    monkeypatch.setattr("sanpath.recorder.loads.output_reader.PARSE_SECONDS", limit)
     taken = Taken()
     reading = OutputReading(cast(LoadReader, Slow()), "load", StillClock(), cast(Sink, taken))
     ticks: list[float] = []

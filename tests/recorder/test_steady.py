@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.model import Column, Rows, Table
-from sanpath.recorder.steady import Steadiness
+from sanpath.recorder.loads.steady_state import Steadiness
 
 LOAD = Table("load", (Column("ops_read_total", 64), Column("ops_write_total", 64)), plane="load")
 SECOND = 1_000_000

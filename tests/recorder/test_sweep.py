@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
-from sanpath.recorder import processes
-from sanpath.recording.read import Recording
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recorder.loads import processes
+from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, children, command, command_line, is_alive, sanpath, wait_for
 
 Plan = dict[str, Any]

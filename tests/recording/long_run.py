@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from sanpath.model import Event, Poll, Rows, Thing
-from sanpath.recording import layout
-from sanpath.recording.compact import Retention
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import Retention
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT
 
 START_US = 1_800_000_000_000_000

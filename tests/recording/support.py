@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sanpath.model import Column, Event, Poll, Rows, Table, Thing
-from sanpath.recording import compact
-from sanpath.recording.read import Recording
-from sanpath.recording.store import Location
-from sanpath.recording.write import Writer
+from sanpath.recording.format import compaction
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import Location
+from sanpath.recording.writing.writer import Writer
 
 ROOT = Path(__file__).parents[2]
 PORT = Table("switch_port", (Column("bytes_rx_total", 64), Column("errors_rx_total", 32), Column("link_up")))
@@ -47,7 +47,7 @@ def files(folder: Path, table: str = "samples/switch_port") -> list[str]:
 
 def write_for_ever(folder: Location, name: str, compacted: int) -> None:
     """Flush as fast as it goes, compact so many segments and keep none of them; print the number of each flush."""
-    compact.COMPACTED_SEGMENTS = compacted
+    compaction.COMPACTED_SEGMENTS = compacted
     writer, number = Writer(folder, name, keep_seconds=0), 0
     while True:
         number += 1

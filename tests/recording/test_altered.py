@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
-from sanpath.recording.write import Writer
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.writing.writer import Writer
 from tests.support.recording import START_US
 from tests.support.stories import STORIES, recorded
 

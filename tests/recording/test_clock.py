@@ -9,10 +9,10 @@ import pytest
 
 from sanpath.model import Event
 from sanpath.recorder.sink import Sink
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.writer import Writer
 
 SECOND = 1_000_000_000
 

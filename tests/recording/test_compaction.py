@@ -13,11 +13,11 @@ import duckdb
 import pytest
 
 from sanpath.model import Column, Event, Rows, Table, Thing, Tie
-from sanpath.recording import layout
-from sanpath.recording.compact import COMPACTED_SEGMENTS, DROPPED, Retention
-from sanpath.recording.read import Recording
-from sanpath.recording.store import LocalStore
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, Retention
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import LocalStore
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT, files, flush, numbers
 
 TABLES = ("samples/switch_port", "inventory", "events", "polls")
@@ -39,8 +39,8 @@ def writer(folder: Path) -> Iterator[Writer]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five flushes are compacted, and three of what becomes of them."""
-    monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", 5)
-    monkeypatch.setattr("sanpath.recording.compact.MERGED_SEGMENTS", 3)
+    monkeypatch.setattr("sanpath.recording.format.compaction.COMPACTED_SEGMENTS", 5)
+    monkeypatch.setattr("sanpath.recording.format.compaction.MERGED_SEGMENTS", 3)
 
 
 def rows(file: Path) -> list[tuple[Any, ...]]:
@@ -186,7 +186,7 @@ def test_compacted_segments_become_one_again_and_those_again(folder: Path, write
 def test_a_segment_that_is_large_stays_as_it_is(
     folder: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanpath.recording.compact.MERGED_VALUES", 6 * 10)
+    monkeypatch.setattr("sanpath.recording.format.compaction.MERGED_VALUES", 6 * 10)
     for number in range(1, 5 * 12 + 1):
         flush(writer, number)
     # A row of these samples is six values: two compacted segments are large enough.

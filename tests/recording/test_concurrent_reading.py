@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
 from tests.recording.support import ROOT, files, numbers
 
 Start = Callable[[str], "subprocess.Popen[bytes]"]

@@ -10,12 +10,12 @@ from duckdb import connect
 
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Column, Event, Poll, Rows, Table
-from sanpath.recording import layout
-from sanpath.recording.compact import Retention
-from sanpath.recording.documents import Ending, Header
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import Retention
+from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.writing.writer import Writer
 
 PORT = Table("switch_port", (Column("link_up"),))
 

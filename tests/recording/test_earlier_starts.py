@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from sanpath.model import Event
-from sanpath.recording import layout
-from sanpath.recording.compact import DROPPED, Retention
-from sanpath.recording.read import Recording
-from sanpath.recording.store import LocalStore
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import DROPPED, Retention
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import LocalStore
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT, files, flush, numbers
 
 HOUR = 3600.0
@@ -27,8 +27,8 @@ Ages = dict[str, list[str]]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", 5)
-    monkeypatch.setattr("sanpath.recording.compact.MERGED_SEGMENTS", 100)
+    monkeypatch.setattr("sanpath.recording.format.compaction.COMPACTED_SEGMENTS", 5)
+    monkeypatch.setattr("sanpath.recording.format.compaction.MERGED_SEGMENTS", 100)
     layout.create(tmp_path / "r.sanpath")
     return tmp_path / "r.sanpath"
 

@@ -11,11 +11,11 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.model import Event, Poll, Rows
-from sanpath.recording import held as holding
-from sanpath.recording.held import Held
-from sanpath.recording.read import Recording
-from sanpath.recording.store import store_at
-from sanpath.recording.write import Writer
+from sanpath.recording.reading import sample_cache as holding
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.storage.store import store_at
+from sanpath.recording.writing.writer import Writer
 from sanpath.views.json import render
 from tests.pulse.support import told_again
 from tests.support.stories import recorded

@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.recording.compact import COMPACTED_SEGMENTS, DROPPED, MERGED_SEGMENTS
-from sanpath.recording.read import Recording
-from sanpath.views.live.look import LIVE_SECONDS, look
+from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, MERGED_SEGMENTS
+from sanpath.recording.reading.recording import Recording
+from sanpath.views.live.reading.snapshot import LIVE_SECONDS, look
 from tests.recording.long_run import ENTITIES, HOURS, START_US
 from tests.recording.support import ROOT, files
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.errors import SanpathError, UsageError
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recording import rows
-from sanpath.recording.read import Recording
+from sanpath.recording.format import rows
+from sanpath.recording.reading.recording import Recording
 from tests.support.stories import recorded
 
 DEEP = "[" * 100_000 + "]" * 100_000

@@ -8,8 +8,8 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError
-from sanpath.recording.mark import add_mark
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.mark import add_mark
 from tests.support.recording import microseconds
 from tests.support.san import San
 from tests.support.stories import published

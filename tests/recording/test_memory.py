@@ -8,9 +8,9 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.model import Poll, Rows
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT, files
 
 FLUSHES, ENTITIES = 900, 200
@@ -21,7 +21,7 @@ START_US, EVERY_US = 1_800_000_000_000_000, 5_000_000
 @pytest.mark.parametrize("compacted", [True, False])
 def test_a_long_recording_fits(tmp_path: Path, compacted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not compacted:
-        monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", FLUSHES + 1)
+        monkeypatch.setattr("sanpath.recording.format.compaction.COMPACTED_SEGMENTS", FLUSHES + 1)
     folder = tmp_path / "r.sanpath"
     Path("/proc/self/clear_refs").write_text("5")  # The peak begins anew (proc(5)): other tests had theirs before.
     before = memory_bytes("VmRSS")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanpath.recording.pseudonyms import Pseudonyms
+from sanpath.recording.redaction.pseudonyms import Pseudonyms
 from sanpath.topology.keys import TRUST, normalise
 
 NAMES = st.text(alphabet=st.one_of(st.sampled_from("abcAB019-_.: /"), st.characters()), min_size=1, max_size=30)

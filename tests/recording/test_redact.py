@@ -17,9 +17,9 @@ from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, SanpathError, UsageError
 from sanpath.model import Table, Thing, Tie
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import Redacted, redact
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import Redacted, redact
 from sanpath.topology.identity import resolve
 from sanpath.views import json as view
 from tests.collectors.snmp_switch.test_recorded_walks import DS5100B, INTERCONNECT, SNS2124, WALKS, switch
@@ -288,7 +288,7 @@ def test_a_copy_that_was_cut_short_is_no_recording(tmp_path: Path, monkeypatch: 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sanpath.recording.redact._copy", full)
+    monkeypatch.setattr("sanpath.recording.redaction.redact._copy", full)
     with pytest.raises(UsageError, match="No space left on device"):
         redact(recorded("published").folder, tmp_path / "r.sanpath")
     with pytest.raises(SanpathError):

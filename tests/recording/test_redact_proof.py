@@ -15,11 +15,11 @@ import duckdb
 import pytest
 
 from sanpath.model import Column, Table
-from sanpath.recording import layout
-from sanpath.recording.pseudonyms import vocabulary
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.pseudonyms import vocabulary
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.writing.writer import Writer
 from tests.recording.test_redact import HARDWARE
 from tests.support.recording import START_US, RecordingBuilder
 from tests.support.stories import STORIES, recorded

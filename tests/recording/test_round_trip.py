@@ -11,9 +11,9 @@ import pytest
 from duckdb import connect
 
 from sanpath.model import Column, Event, Poll, Rows, Table, Thing, Tie
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 
 PORT = Table("switch_port", (Column("bytes_rx_total", 64), Column("errors_rx_total", 32), Column("link_up")))
 ODD_TEXTS = [

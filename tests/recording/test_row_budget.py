@@ -10,11 +10,11 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.model import Event, Poll, Rows, Thing
-from sanpath.recording import compact, layout
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
-from sanpath.recording.row_budget import FEW_ROWS
-from sanpath.recording.write import Writer
+from sanpath.recording.format import compaction, layout
+from sanpath.recording.format.row_budget import FEW_ROWS
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT, files
 from tests.recording.test_memory import memory_bytes
 from tests.support.recording import START_US
@@ -88,8 +88,8 @@ def test_what_is_recorded_is_not_taken_for_such(story: str) -> None:
 @pytest.fixture
 def idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A long quiet run, compacted: counters stand still, polls come at even times, nothing else is said."""
-    monkeypatch.setattr(compact, "COMPACTED_SEGMENTS", 100)
-    monkeypatch.setattr("sanpath.recording.row_budget.FEW_ROWS", 0)
+    monkeypatch.setattr(compaction, "COMPACTED_SEGMENTS", 100)
+    monkeypatch.setattr("sanpath.recording.format.row_budget.FEW_ROWS", 0)
     layout.create(tmp_path / "idle.sanpath")
     writer = Writer(tmp_path / "idle.sanpath", "test.1", keep_seconds=0)
     ports = [f"p{number}" for number in range(300)]

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sanpath.model import Event
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.compact import Retention
-from sanpath.recording.read import Recording
-from sanpath.recording.store import store_at
-from sanpath.recording.store_clock import StoreClock
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import Retention
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import store_at
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.store_clock import StoreClock
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import flush, numbers
 
 moto = pytest.importorskip("moto.server", reason="moto[s3], flask and flask-cors are not installed")
@@ -124,7 +124,7 @@ def test_what_an_earlier_start_has_left_is_dropped_by_the_age_that_the_store_tel
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The store tells whole seconds; what is written within two of them may be of one age."""
-    monkeypatch.setattr("sanpath.recording.earlier.SILENT_SECONDS", 0.5)
+    monkeypatch.setattr("sanpath.recording.writing.previous_starts.SILENT_SECONDS", 0.5)
     place = "s3://bucket/started-again.sanpath"
     layout.create(place)
     first = Writer(place, "site.1")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from sanpath.recording import layout
-from sanpath.recording.documents import Ending, Header
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import ROOT
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, UsageError
-from sanpath.recording import layout
-from sanpath.recording.compact import COMPACTED_SEGMENTS, Retention
-from sanpath.recording.read import Recording
-from sanpath.recording.store import location, store_at
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, Retention
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import location, store_at
+from sanpath.recording.writing.writer import Writer
 from tests.recording.support import flush, numbers
 
 
@@ -70,8 +70,8 @@ def test_what_is_written_to_a_store_is_read_from_it(place: Path | str) -> None:
 def test_a_store_is_compacted_in_levels_and_old_samples_leave_it(
     place: Path | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanpath.recording.compact.COMPACTED_SEGMENTS", 4)
-    monkeypatch.setattr("sanpath.recording.compact.MERGED_SEGMENTS", 2)
+    monkeypatch.setattr("sanpath.recording.format.compaction.COMPACTED_SEGMENTS", 4)
+    monkeypatch.setattr("sanpath.recording.format.compaction.MERGED_SEGMENTS", 2)
     layout.create(place)
     now = [0]
     writer = Writer(place, "host.1", keep_seconds=0, retention=Retention(10e-6, lambda: now[0]))

@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 
 from sanpath.catalogue.load import metrics
 from sanpath.cli import app
-from sanpath.recording.checksum import UNSEALED, sealed_document
-from sanpath.recording.read import Recording
-from sanpath.recording.redact import redact
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.redaction.redact import redact
+from sanpath.recording.storage.checksum import UNSEALED, sealed_document
 from tests.support.recording import RecordingBuilder
 from tests.support.stories import recorded
 

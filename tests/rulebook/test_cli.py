@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.catalogue.load import facts
-from sanpath.cli.rules import app
+from sanpath.cli.commands.rules import app
 from sanpath.rulebook.kinds import LAYERS
 from sanpath.rulebook.model import ROLES
 
@@ -103,7 +103,10 @@ def test_missing_folder_is_exit_2(tmp_path: Path) -> None:
 
 
 def test_importing_the_command_imports_nothing_heavy() -> None:
-    code = "import sys, sanpath.cli.rules; print({'duckdb', 'pydantic', 'yaml', 'rich.table'} & sys.modules.keys())"
+    code = (
+        "import sys, sanpath.cli.commands.rules\n"
+        "print({'duckdb', 'pydantic', 'yaml', 'rich.table'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

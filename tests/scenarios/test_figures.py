@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis
 from tests.support.recording import Number
 from tests.support.san import Port, San

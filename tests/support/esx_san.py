@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Column, Scalar, Table
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, Flow, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath.model import Event, Poll, Rows, Scalar, Table, Thing, Tie
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 
 START_US = 1_800_000_000_000_000
 """The recorder's clock when the run begins."""

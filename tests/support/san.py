@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath.model import DIRECTIONS, Column, Scalar
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.fio.tables import LOAD, LUN
 from sanpath_collectors.flasharray.tables import PATH
 from sanpath_collectors.flasharray_rest1.tables import ARRAY, VOLUME

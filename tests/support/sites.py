@@ -9,11 +9,11 @@ from pathlib import Path
 from duckdb import connect
 
 from sanpath.model import Event
-from sanpath.recording import layout
-from sanpath.recording.layout import Segment
-from sanpath.recording.read import Recording
-from sanpath.recording.store import store_at
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.layout import Segment
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import store_at
+from sanpath.recording.writing.writer import Writer
 
 WITHIN_SECONDS = 0.05
 """How well each clock is compared with the store's, which is right."""

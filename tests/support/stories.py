@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import Facts, compute
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.verdict.model import Diagnosis

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
-from sanpath.transport.walk import Oid, parse_oid
+from sanpath.transport.snmp.walk import Oid, parse_oid
 from tests.transport.ber import (
     COUNTER32,
     COUNTER64,

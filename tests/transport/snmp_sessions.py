@@ -10,8 +10,8 @@ from typing import TypeVar
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Failure, Snmp, SnmpCredentials, SnmpValue
-from sanpath.transport.fast_snmp import FastSession
-from sanpath.transport.snmp import PysnmpSession
+from sanpath.transport.snmp.fast_session import FastSession
+from sanpath.transport.snmp.session import PysnmpSession
 
 T = TypeVar("T")
 Rows = dict[str, dict[str, SnmpValue]]

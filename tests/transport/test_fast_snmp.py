@@ -11,7 +11,7 @@ import pytest
 
 from sanpath.plugin import Cost, Snmp
 from sanpath.transport.context import LiveContext
-from sanpath.transport.snmp import PysnmpSession
+from sanpath.transport.snmp.session import PysnmpSession
 from tests.transport.ber import (
     COUNTER64,
     GET,
@@ -334,8 +334,8 @@ def test_a_closed_session_can_be_asked_again() -> None:
 
 
 def test_without_gufo_a_run_has_pysnmp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "sanpath.transport.fast_snmp", raising=False)
-    monkeypatch.delitem(sys.modules, "sanpath.transport.gufo", raising=False)
+    monkeypatch.delitem(sys.modules, "sanpath.transport.snmp.fast_session", raising=False)
+    monkeypatch.delitem(sys.modules, "sanpath.transport.snmp.gufo", raising=False)
     monkeypatch.setitem(sys.modules, "gufo.snmp", None)
 
     async def play(agent: RecordedAgent) -> object:

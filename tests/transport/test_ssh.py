@@ -15,9 +15,9 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, Machine, SshTarget
-from sanpath.transport import ssh
 from sanpath.transport.context import LiveContext
 from sanpath.transport.machine import MAX_FILE_BYTES
+from sanpath.transport.ssh import session
 from tests.transport.sshd import Server, running
 
 T = TypeVar("T")
@@ -145,7 +145,7 @@ def test_a_file_that_is_too_large_is_named(server: Server, tmp_path: Path) -> No
 
 
 def test_an_answer_without_end_is_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "MAX_ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr(session, "MAX_ANSWER_BYTES", 1 << 20)
     with pytest.raises(CollectorError, match="more than 1 MiB") as caught:
         on(server.target(), lambda machine: machine.run(["cat", "/dev/zero"]))
     assert caught.value.failure is Failure.UNREADABLE

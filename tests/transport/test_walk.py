@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from sanpath.plugin import CollectorError, Failure, SnmpValue
-from sanpath.transport.walk import Oid, VarBind, parse_oid, repetitions, walk_columns
+from sanpath.transport.snmp.walk import Oid, VarBind, parse_oid, repetitions, walk_columns
 
 NAME, BYTES = "1.3.1", "1.3.2"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.model import Event, Scalar
-from sanpath.verdict.admitted import admitted
+from sanpath.verdict.explanation.source_limits import admitted
 
 
 def said(name: str, **detail: Scalar) -> tuple[str, Event]:

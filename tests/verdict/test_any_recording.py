@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recording import layout
-from sanpath.recording.read import Recording
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis, Experiment
 from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.model import Scalar
-from sanpath.verdict.compare import compare
+from sanpath.verdict.comparison.compare import compare
 from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.diagnose import judged as judgements_of
-from sanpath.recording.read import Recording
-from sanpath.verdict.compare import Comparison, compare, with_checks
+from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
+from sanpath.verdict.comparison.same_latency import at_latency, interpolated
+from sanpath.verdict.comparison.side_by_side import side_by_side
 from sanpath.verdict.model import CurvePoint, Diagnosis
-from sanpath.verdict.same_latency import at_latency, interpolated
-from sanpath.verdict.side_by_side import side_by_side
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, judged, told
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.verdict.model import Curve
-from sanpath.verdict.scalability import fitted
+from sanpath.verdict.prediction.scalability import fitted
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San

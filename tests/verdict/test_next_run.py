@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.facts.compute import compute
-from sanpath.verdict.next_run import repeated
+from sanpath.verdict.judgement.next_command import repeated
 from tests.support.san import San
 from tests.support.stories import published
 

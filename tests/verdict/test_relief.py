@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sanpath.diagnose import judged
-from sanpath.verdict.change import Change
-from sanpath.verdict.rank import deciding
-from sanpath.verdict.relief import relief
+from sanpath.verdict.prediction.change import Change
+from sanpath.verdict.prediction.relief import relief
+from sanpath.verdict.run_verdict import deciding
 from tests.support.san import San
 from tests.support.stories import published
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import judged
 from sanpath.errors import UsageError
-from sanpath.recording.read import Recording
-from sanpath.verdict.predict import Prediction, closed_loop
+from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.prediction.predict import Prediction, closed_loop
 from sanpath.verdict.whatif import WhatIf, what_if
 from sanpath.views.whatif import as_json, as_text
 from tests.support.esx_san import DEVICE, EsxSan

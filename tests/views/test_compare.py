@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.verdict.compare import Comparison, compare
+from sanpath.verdict.comparison.compare import Comparison, compare
 from sanpath.views.compare import as_json, as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
@@ -35,7 +35,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def comparison(after: Path) -> Comparison:
-    from sanpath.recording.read import Recording
+    from sanpath.recording.reading.recording import Recording
 
     return compare(told("published"), judged(Recording(after)))
 

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from sanpath.cli.options import Format
 from sanpath.cli.output import rendered
-from sanpath.facts.series import series
+from sanpath.facts.timeline import series
 from sanpath.topology.identity import resolve
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import curve, progress

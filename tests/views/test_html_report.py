@@ -16,9 +16,9 @@ import pytest
 
 from sanpath.cli.options import Format
 from sanpath.cli.output import diagnosis_of, rendered
-from sanpath.facts.series import series
-from sanpath.recording.mark import add_mark
-from sanpath.recording.read import Recording
+from sanpath.facts.timeline import series
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.identity import resolve
 from sanpath.verdict.accounts import Mark
 from sanpath.views.html.page import render

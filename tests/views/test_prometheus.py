@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.look import SILENT_SECONDS, Look
+from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Look
 from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown
 from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, SERIES, render

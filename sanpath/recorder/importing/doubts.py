@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.place import Placement, steps_of
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 
 _QUARTER_US = 900 * 1_000_000
 """Time zones differ by quarters of an hour."""

@@ -14,7 +14,7 @@ from typing import IO, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.recording.duck import literal, separate
+from sanpath.recording.storage.duck import literal, separate
 
 _PART = 1 << 20
 _HEAD = 1 << 16

@@ -18,12 +18,12 @@ from sanpath.recorder.importing import doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, steps_of
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.documents import Declaration, Ending, Header
-from sanpath.recording.read import Recording
-from sanpath.recording.store import Location, store_at
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.writer import Writer
 
 _FLUSH_ROWS = 100_000
 _KEPT_BYTES = 64 << 20

@@ -13,12 +13,12 @@ from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, Table, Thing, Tie
 from sanpath.plugin import Cost, KeepsHistory, Kept, SourceConfig
 from sanpath.recorder.importing.place import steps_of
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.documents import Declaration, Ending, Header
-from sanpath.recording.read import Recording
-from sanpath.recording.store import Location, store_at
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.writer import Writer
 from sanpath.transport.context import LiveContext
 
 _FLUSH_ROWS = 20_000

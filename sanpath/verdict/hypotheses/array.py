@@ -8,15 +8,14 @@ from functools import partial
 from math import log
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import host_of, targets_of
-from sanpath.verdict.evidence import flat_throughput, queues_inside, slowed_within, takes_from_others
+from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.host_queues import below_queues, wait_at
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, iops, percent

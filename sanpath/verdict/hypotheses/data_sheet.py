@@ -12,11 +12,11 @@ from functools import partial
 from math import log
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.paths import targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, iops, percent
 

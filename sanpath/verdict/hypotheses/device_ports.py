@@ -8,8 +8,8 @@ from functools import partial
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 

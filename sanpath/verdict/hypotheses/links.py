@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import SHARED
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import flat_over_load, is_full
+from sanpath.verdict.evidence.step import flat_over_load, is_full
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, stall_weight
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.predict import next_limit
+from sanpath.verdict.prediction.predict import next_limit
 from sanpath.verdict.units import bandwidth, count, iops, percent
 
 COINCIDENT = 0.03

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import log
 
-from sanpath.verdict.healthy import in_words, rate_met, requested_rate
+from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
 from sanpath.verdict.model import Kind
 from sanpath.verdict.places.table import PlaceTable, processors

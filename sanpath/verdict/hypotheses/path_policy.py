@@ -7,12 +7,12 @@ from functools import partial
 from math import log
 
 from sanpath.facts.table import number
-from sanpath.verdict.change import ADAPTIVE, IN_TURN, ONE_PATH
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, normal
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
 from sanpath.verdict.units import count, percent
 
 _USED = 0.2

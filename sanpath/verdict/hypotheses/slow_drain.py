@@ -12,7 +12,7 @@ from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence import is_full
+from sanpath.verdict.evidence.step import is_full
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, stall_weight
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable

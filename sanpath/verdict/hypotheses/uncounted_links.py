@@ -15,15 +15,15 @@ from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, initiators_of
-from sanpath.verdict.evidence import flat_over_load
+from sanpath.verdict.evidence.step import flat_over_load
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.judged import wait_at
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, count, iops, percent
 

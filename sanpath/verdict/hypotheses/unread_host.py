@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.facts.planes import path_of
+from sanpath.facts.host.planes import path_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sanpath.facts import planes
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.planes import beside_each_other
+from sanpath.facts.host import planes
+from sanpath.facts.host.planes import beside_each_other
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import machine_of
@@ -187,3 +187,9 @@ def _depth(row: FactRow) -> float | None:
         return None
     off = number(row, "ops_per_second") * number(row, "resolution_seconds")
     return depth if number(row, "in_flight_measured") <= depth / _FILLED + off else None
+
+
+def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:
+    """Where most of the wait is held: above a queue of guest or host, when that holds most of the I/Os back."""
+    held = throttle(facts, load)
+    return held.entity if held is not None else limiter

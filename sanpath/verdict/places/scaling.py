@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, isclose, log
 
-from sanpath.facts.loads import LoadFacts, flat_over_load
+from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.verdict.units import count, iops, percent
 
 _APART = 1.3

@@ -13,8 +13,8 @@ from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import SHARED, array_side, same_operations
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operations
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.verdict.model import Interval

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.loads import LoadFacts
-from sanpath.facts.pairs import array_side
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, hosts_of, io_paths, machines_of

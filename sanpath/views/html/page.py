@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from sanpath.facts.series import Series
+from sanpath.facts.timeline import Series
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sanpath.facts.series import Line, Series
+from sanpath.facts.timeline import Line, Series
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, duration, percent

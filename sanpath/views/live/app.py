@@ -17,13 +17,13 @@ from textual.widgets import Input
 
 from sanpath.pulse.model import Pulse
 from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
-from sanpath.views.live.feed import Feed
 from sanpath.views.live.footer import at, keys
-from sanpath.views.live.look import Look
-from sanpath.views.live.now import Now
-from sanpath.views.live.path import stops
+from sanpath.views.live.pages.now import Now
+from sanpath.views.live.pages.path import stops
+from sanpath.views.live.reading.feed import Feed
+from sanpath.views.live.reading.shown_verdict import Steady, told_by
+from sanpath.views.live.reading.snapshot import Look
 from sanpath.views.live.screenful import screenful
-from sanpath.views.live.steady import Steady, told_by
 
 _END_SECONDS = 0.2
 """How often the end of the run is asked for."""

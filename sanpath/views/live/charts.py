@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from sanpath.facts.series import Line, Quantity, Series
+from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.model import Direction
 from sanpath.verdict.model import StepResult
 from sanpath.verdict.units import bandwidth, duration

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import cut
-from sanpath.views.live.look import Look
+from sanpath.views.live.reading.snapshot import Look
 
 
 @dataclass(frozen=True, slots=True)

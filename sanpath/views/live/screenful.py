@@ -12,16 +12,16 @@ from rich.text import Text
 from sanpath.model import Direction
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import words
-from sanpath.views.live import overview, verdict
 from sanpath.views.live.charts import Chart, foot, over_time
 from sanpath.views.live.cursor import Cursor, Tab
-from sanpath.views.live.elements import elements
 from sanpath.views.live.footer import footer, keys
 from sanpath.views.live.layout import NARROW, Section, beside, bullet, cut, fit, line, title, wrapped
-from sanpath.views.live.look import Look
-from sanpath.views.live.now import Now, now_lines, step_now
-from sanpath.views.live.pages import page
-from sanpath.views.live.steady import JUDGED_WINDOWS, Steady, Told
+from sanpath.views.live.pages import overview, verdict
+from sanpath.views.live.pages.elements import elements
+from sanpath.views.live.pages.lists import page
+from sanpath.views.live.pages.now import Now, now_lines, step_now
+from sanpath.views.live.reading.shown_verdict import JUDGED_WINDOWS, Steady, Told
+from sanpath.views.live.reading.snapshot import Look
 
 WIDE = 110
 """From so many columns on there is a second column."""

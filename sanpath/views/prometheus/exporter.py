@@ -17,11 +17,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from sanpath.recording.held import Held
-from sanpath.recording.store import Location, location, store_at
+from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.look import Look, look, prepare
-from sanpath.views.live.priority import give_way
+from sanpath.views.live.reading.priority import give_way
+from sanpath.views.live.reading.snapshot import Look, look, prepare
 from sanpath.views.prometheus.exposition import families
 
 OF_THE_EXPORTER = {

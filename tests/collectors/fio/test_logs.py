@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recording.write import Writer
+from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.buckets import bucket_limits, lower_limit, middle, upper_bounds
 from sanpath_collectors.fio.result import FioResult
 from tests.collectors.fio.printed import Said, refusal

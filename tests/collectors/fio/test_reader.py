@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, Rows, Thing
-from sanpath.recording.write import Writer
+from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.collector import FioReader
 from tests.collectors.fio.printed import HOSTILE, SECOND, START, Said, direction, document, job, places, replaced
 

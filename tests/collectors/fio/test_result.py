@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import CollectorError, Event, Rows
-from sanpath.recording.write import Writer
+from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.result import FioResult
 from tests.collectors.fio.printed import HOSTILE, START, Said, direction, document, job, places, refusal, replaced
 

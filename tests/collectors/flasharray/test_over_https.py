@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Item, Rows
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig

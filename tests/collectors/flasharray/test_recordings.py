@@ -14,7 +14,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from sanpath.plugin import Check, Cost, Event, Rows, Thing, Tie
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig

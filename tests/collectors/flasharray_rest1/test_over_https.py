@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Http, Item, Rows, Thing, Tie
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray_rest1.collector import FlashArrayRest1

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import Check, Cost, Item, Rows, Thing, Tie
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.linux_target.collector import LinuxTarget
 from sanpath_collectors.linux_target.config import LinuxTargetConfig

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from duckdb import connect
 
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import Step
 from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, Thing
 from sanpath.recorder.importing.importer import ImportRequest, import_file
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.perfmon import names, pdh
 from sanpath_collectors.perfmon.columns import plan
 from sanpath_collectors.perfmon.reader import PerfMonLog

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import Step
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.collectors.prometheus.stand_in import StandIn, disks
 
 FROM, TO = 1_699_992_000, 1_699_995_600

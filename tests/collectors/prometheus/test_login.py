@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
 from sanpath.plugin import Check, CollectorError, Cost, Failure, Rows
-from sanpath.recording.clock import RecorderClock
+from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.prometheus.collector import Prometheus
 from sanpath_collectors.prometheus.config import PrometheusConfig

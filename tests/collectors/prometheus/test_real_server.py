@@ -20,9 +20,9 @@ from duckdb import connect
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.facts.deltas import StepSamples, step_samples
+from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Step
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 
 PROGRAMS = ("prometheus", "prometheus-node-exporter", "fio", "losetup")
 SIZE = 64 << 20

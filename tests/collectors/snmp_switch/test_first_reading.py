@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sanpath.transport.snmp import PysnmpSession
+from sanpath.transport.snmp.session import PysnmpSession
 from tests.benchmarks.fabric import COLUMNS, objects
 from tests.benchmarks.pollers import Collectors
 from tests.transport.recorded_agent import serving

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Event, Failure, Item, Rows, SnmpCredentials, SnmpValue, Thing, Tie
 from sanpath.transport.replay import ReplaySnmp, read_snmprec
-from sanpath.transport.walk import Oid, VarBind
+from sanpath.transport.snmp.walk import Oid, VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 

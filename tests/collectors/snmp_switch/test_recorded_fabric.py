@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 from tests.transport.recorded_agent import COMMUNITY, read_recording, serving
 
 ROOT = Path(__file__).parents[3]

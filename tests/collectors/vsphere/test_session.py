@@ -17,7 +17,7 @@ from pyVmomi import vim
 from sanpath.config import load_config
 from sanpath.errors import ConfigError
 from sanpath.plugin import CollectorError, Failure
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.collectors.vsphere.asking import Ask, ask_all
 from tests.collectors.vsphere.conftest import Authority
 from tests.collectors.vsphere.site import site

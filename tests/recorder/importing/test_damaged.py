@@ -13,9 +13,9 @@ from sanpath.plugin import CollectorError, Item
 from sanpath.recorder.importing.batch import single
 from sanpath.recorder.importing.importer import Importing
 from sanpath.recorder.importing.place import Placement, zone
-from sanpath.recording import layout
-from sanpath.recording.clock import RecorderClock
-from sanpath.recording.write import Writer
+from sanpath.recording.format import layout
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.iometer.rows import Columns
 
 CASES = Path(__file__).parents[2] / "collectors"

@@ -15,8 +15,8 @@ from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError, UsageError
 from sanpath.model import Event, Thing
-from sanpath.recording.read import Recording
-from sanpath.recording.write import Writer
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.writer import Writer
 from sanpath.verdict.model import Diagnosis
 from tests.support.recording import microseconds
 from tests.support.san import HOST_PORT, AtArray, Flow, San

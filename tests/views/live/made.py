@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.facts.series import Line, Quantity, Series
+from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
 from sanpath.verdict.accounts import Mark, SourceAccount
+from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.model import (
     R0,
     Bottleneck,
@@ -27,9 +28,8 @@ from sanpath.verdict.model import (
     Unobserved,
     Verdict,
 )
-from sanpath.verdict.plan import plan
-from sanpath.views.live.look import Look
-from sanpath.views.live.way import Stop
+from sanpath.views.live.reading.io_path import Stop
+from sanpath.views.live.reading.snapshot import Look
 
 STARTED = 1_800_000_000.0
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from sanpath.views.live.app import Beats, Canvas, LiveView
-from sanpath.views.live.look import Look
+from sanpath.views.live.reading.snapshot import Look
 
 
 class Film:

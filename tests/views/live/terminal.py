@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from sanpath.cli.child import environment
+from sanpath.cli.sessions.child_process import environment
 
 PATIENCE_SECONDS = 60.0
 SANPATH = (sys.executable, "-m", "sanpath")
-READER = b"sanpath.views.live.reader"
-_LOOKING = (READER, b"sanpath.views.live.lines")
+READER = b"sanpath.views.live.reading.reader"
+_LOOKING = (READER, b"sanpath.views.live.plain_lines")
 
 
 class Terminal:

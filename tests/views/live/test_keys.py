@@ -13,7 +13,7 @@ from tests.views.live.screen import play, showing
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause between looks; which look comes when is up to the test."""
-    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
 
 
 def names(text: str) -> list[str]:

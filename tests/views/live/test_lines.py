@@ -18,9 +18,9 @@ import pytest
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.viewer import Viewer
 from sanpath.verdict.model import Kind
-from sanpath.views.live.lines import Lines
-from sanpath.views.live.look import Look
-from sanpath.views.live.priority import Processors, processors
+from sanpath.views.live.plain_lines import Lines
+from sanpath.views.live.reading.priority import Processors, processors
+from sanpath.views.live.reading.snapshot import Look
 from sanpath.views.progress import beat
 from tests.views.live.made import diagnosis, look, step
 from tests.views.live.screen import Film
@@ -77,7 +77,7 @@ def test_lines_end_with_who_reads_them(running: Terminal, tmp_path: Path, how: s
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
 
 
 def looks(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from sanpath.cli.demo import HINT
-from sanpath.facts.loads import LoadFacts
+from sanpath.cli.commands.demo import HINT
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
-from sanpath.views.live.look import Look
+from sanpath.views.live.reading.snapshot import Look
 from tests.views.live.made import ARRAY_LINK, HOST_LINK, STARTED, diagnosis, look, step
 from tests.views.live.screen import play, showing
 
@@ -52,7 +52,7 @@ class Beating:
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
     monkeypatch.setattr("sanpath.views.live.app.PULSE_SECONDS", 0.01)
 
 

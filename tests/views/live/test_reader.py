@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment, python
+from sanpath.cli.sessions.child_process import environment, python
 from sanpath.diagnose import diagnose
-from sanpath.facts.series import series
+from sanpath.facts.timeline import series
 from sanpath.rulebook.site import Choice
 from sanpath.topology.identity import resolve
-from sanpath.views.live.feed import ReaderProcess
-from sanpath.views.live.look import look
+from sanpath.views.live.reading.feed import ReaderProcess
+from sanpath.views.live.reading.snapshot import look
 from tests.support.recording import START_US
 from tests.support.san import San
 from tests.support.stories import published, recorded
@@ -30,7 +30,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def reading(folder: Path, scene: Callable[[ReaderProcess], Awaitable[None]]) -> None:
     async def run() -> None:
-        feed = ReaderProcess(python("sanpath.views.live.reader", str(folder)), environment())
+        feed = ReaderProcess(python("sanpath.views.live.reading.reader", str(folder)), environment())
         try:
             await scene(feed)
         finally:

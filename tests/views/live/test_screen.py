@@ -18,7 +18,7 @@ HOSTILE = "link:[red]esx[/red] [b\x1b[2J\x07\nnew\tline--sw1/\u202efc1/7 \u540d\
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause between looks; which look comes when is up to the test."""
-    monkeypatch.setattr("sanpath.views.live.look.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
 
 
 def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources_and_blind_spots() -> None:

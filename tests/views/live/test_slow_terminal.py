@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
-from sanpath.recording.read import Recording
+from sanpath.cli.sessions.child_process import environment
+from sanpath.recording.reading.recording import Recording
 from tests.views.live.terminal import PATIENCE_SECONDS
 
 SECONDS = 12

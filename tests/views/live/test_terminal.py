@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.child import environment
-from sanpath.cli.lab_process import served
+from sanpath.cli.sessions.child_process import environment
+from sanpath.cli.sessions.lab_process import served
 from sanpath.diagnose import diagnose
-from sanpath.recording.read import Recording
+from sanpath.recording.reading.recording import Recording
 from tests.support.san import San
 from tests.support.stories import published
 from tests.views.live.terminal import PATIENCE_SECONDS, SANPATH, Terminal, readers_of

@@ -1,0 +1,73 @@
+"""`sanpath check`: reach every source before a run, and say what would be missing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sanpath.cli.source_blocks import source_blocks
+
+if TYPE_CHECKING:
+    from sanpath.recorder.check import SourceCheck
+
+SCHEMA = "sanpath.check/1"
+
+
+class CheckFormat(StrEnum):
+    """How the result is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def check(
+    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
+) -> None:
+    """Ask every source who it is, what it hides from this account and what a poll costs; exit 1 if one is silent."""
+    import asyncio
+
+    from sanpath.config import load_config
+    from sanpath.errors import UsageError
+    from sanpath.recorder.check import check_all
+
+    configuration = load_config(config)
+    if not configuration.sources:
+        raise UsageError("no source to check: name some in sanpath.yaml; `sanpath init` writes an example")
+    checks = asyncio.run(check_all(configuration.sources))
+    typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
+    for warning in configuration.warnings:
+        typer.echo(f"sanpath: {warning}", err=True)
+    raise typer.Exit(0 if all(found.answers for found in checks) else 1)
+
+
+def as_json(checks: list[SourceCheck]) -> str:
+    """One document: the sources, and where a recording would lie."""
+    import json
+    from dataclasses import asdict
+
+    folder, free_bytes = _recordings()
+    document = {
+        "schema": SCHEMA,
+        "sources": [{**asdict(found), "answers": found.answers, "fits": found.fits} for found in checks],
+        "recording": {"folder": str(folder), "free_bytes": free_bytes},
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def as_text(checks: list[SourceCheck]) -> str:
+    """For a terminal: a block a source, and where a recording would lie."""
+    folder, free_bytes = _recordings()
+    free = f"{free_bytes / 1e9:,.1f} GB"
+    return f"{source_blocks(checks)}A recording would lie in {folder}, where {free} are free.\n"
+
+
+def _recordings() -> tuple[Path, int]:
+    """The folder that `sanpath run` would make its recording in, and the free bytes there."""
+    import shutil
+
+    folder = Path.cwd()
+    return folder, shutil.disk_usage(folder).free

@@ -1,0 +1,83 @@
+"""`sanpath compare`: two recordings at equal I/Os in flight and equal latency, or several systems side by side."""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import ClusterOption, ConfigOption, PolicyOption, RulesOption, choice
+from sanpath.errors import UsageError
+from sanpath.recording.storage.store import location
+
+
+class Form(StrEnum):
+    """How the comparison is printed."""
+
+    text = "text"
+    json = "json"
+
+
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+
+
+def compare(
+    recordings: Annotated[
+        list[Path],
+        typer.Argument(
+            parser=location, metavar="BEFORE AFTER", help="Before and after a change; or three systems or more."
+        ),
+    ],
+    latency: Annotated[
+        str | None,
+        typer.Option(
+            "--latency", metavar="TIME", help="At which latency to compare throughput: 5ms; never extrapolated."
+        ),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+    config: ConfigOption = None,
+    cluster: ClusterOption = None,
+) -> None:
+    """Say what changed between two runs: throughput and latency of steps with as many I/Os in flight, throughput at
+    the same latency, settings that differ, what became of each finding, and whether what was predicted came.
+
+    Three recordings or more are laid side by side."""
+    if len(recordings) < 2:
+        raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
+    from sanpath.cli.output import diagnosis_of
+
+    seconds = _seconds(latency)
+    width = None if sys.stdout.isatty() else 120
+    judging = choice(rules, config, policy)
+    runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
+    if len(runs) > 2:
+        from sanpath.verdict.comparison.side_by_side import side_by_side
+        from sanpath.views import systems
+
+        several = side_by_side([str(folder) for folder in recordings], runs, seconds)
+        typer.echo(systems.as_json(several) if form is Form.json else systems.as_text(several, width), nl=False)
+        return
+    from sanpath.diagnose import judged
+    from sanpath.recording.reading.recording import Recording
+    from sanpath.verdict.comparison.compare import compare as compared
+    from sanpath.verdict.comparison.compare import with_checks
+    from sanpath.views.compare import as_json, as_text
+
+    found = with_checks(compared(runs[0], runs[1], seconds), *judged(Recording(recordings[0])))
+    typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)
+
+
+def _seconds(text: str | None) -> float | None:
+    """5ms, 0.5 ms, 200us, 1s."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs)", text.strip())
+    if found is None or not float(found[1]):
+        raise UsageError(f"--latency {text}: write a time, as in 5ms or 200us")
+    return float(found[1]) * _SECONDS[found[2]]

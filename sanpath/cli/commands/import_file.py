@@ -1,0 +1,121 @@
+"""`sanpath import`: put the result of a load generator, or a host's counter log, into a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from sanpath.cli.commands.import_prometheus import import_prometheus
+from sanpath.recording.storage.store import location
+
+_MOST_SECONDS = 100 * 366 * 86_400.0
+"""No clock is further behind: a century."""
+
+
+class _FileFirst(TyperGroup):
+    """What is not the name of a command is a file: `sanpath import FILE` is `sanpath import file FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command before its arguments. `Any`: typer keeps its copy of click private."""
+        if args and args[0] not in self.commands:
+            args = ["file", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_FileFirst,
+    no_args_is_help=True,
+    help="Add results of other tools to a recording: result files, or a time range of a Prometheus server.",
+)
+
+
+@app.command("file")
+def import_file(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files; gzip, xz and zip are read.")],
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            parser=location,
+            metavar="PATH",
+            help="Recording, finished or still running; default: a new one, named after the first file.",
+        ),
+    ] = None,
+    mark: Annotated[
+        list[str] | None,
+        typer.Option("--mark", help="Step of the recording that the file's load is; one for each load in the file."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="When the first load in a file without times began, as 2026-01-31T14:00:00+01:00."),
+    ] = None,
+    utc_offset: Annotated[
+        str | None,
+        typer.Option(
+            "--utc-offset", metavar="ZONE", help="Time zone of a file that does not tell it: +02:00 or Europe/Berlin."
+        ),
+    ] = None,
+    behind: Annotated[
+        float, typer.Option("--clock-behind", metavar="SECONDS", help="By how much the file's clock was behind ours.")
+    ] = 0.0,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The machine it is from; default: the only one of the recording.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What to call the load; default: as its reader.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A sanpath.yaml, for what it knows of the topology.")
+    ] = None,
+    reader: Annotated[
+        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not tell.")
+    ] = None,
+) -> None:
+    """Put what a load generator or a host left in a file into a recording, at the time it belongs to."""
+    from sanpath.cli.sessions.import_progress import Progress
+    from sanpath.config import Config, load_config
+    from sanpath.errors import UsageError
+    from sanpath.model import Thing, Tie
+    from sanpath.recorder.importing.importer import ImportRequest, import_file
+    from sanpath.recorder.importing.place import Placement, zone
+
+    for file in files:
+        if not file.is_file():
+            raise UsageError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
+    if not abs(behind) <= _MOST_SECONDS:
+        raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MOST_SECONDS:,.0f}")
+    folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
+    if isinstance(folder, Path) and folder.is_file():
+        raise UsageError(f"{folder}: is a file, not a recording")
+    told = load_config(config) if config is not None else Config(None)
+    known: list[Thing | Tie] = [*told.things, *told.ties]
+    for file in files:
+        placement = Placement(
+            zone=zone(utc_offset) if utc_offset is not None else None,
+            begins=_moment(at, utc_offset) if at is not None else None,
+            behind_us=round(behind * 1e6),
+        )
+        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), known, placement)
+        with Progress(file) as progress:
+            done = import_file(request, progress.read)
+        typer.echo(progress.summary(done))
+    typer.echo(f"sanpath diagnose {folder}", err=True)
+
+
+def _moment(text: str, utc_offset: str | None) -> int:
+    from datetime import datetime
+
+    from sanpath.errors import UsageError
+    from sanpath.recorder.importing.place import zone
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--at {text}: write a time as 2026-01-31T14:00:00+01:00") from error
+    if moment.tzinfo is None and utc_offset is not None:
+        moment = moment.replace(tzinfo=zone(utc_offset))
+    return round(moment.timestamp() * 1e6)
+
+
+app.command("prometheus")(import_prometheus)

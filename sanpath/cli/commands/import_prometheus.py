@@ -1,0 +1,115 @@
+"""`sanpath import prometheus`: what a Prometheus-compatible server has collected during a test that is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sanpath.recording.storage.store import location
+
+if TYPE_CHECKING:
+    from sanpath.recorder.importing.remote import Remembered, Span
+
+_NAMED_NOTES = 20
+
+
+def import_prometheus(
+    url: Annotated[str, typer.Option("--url", help="Address of the server, as https://prometheus.example.com.")],
+    into: Annotated[
+        Path,
+        typer.Option("--into", parser=location, metavar="PATH", help="Recording; it is made when it is not there."),
+    ],
+    began: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="As 2026-01-31T14:00:00+01:00; default: where the recording begins."
+        ),
+    ] = None,
+    ended: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Likewise; default: where the recording ends.")
+    ] = None,
+    profile: Annotated[
+        list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that there are.")
+    ] = None,
+    match: Annotated[
+        str | None, typer.Option("--match", help="Label matchers that narrow it down, as 'instance=~\"db7:.*\"'.")
+    ] = None,
+    bearer_token: Annotated[
+        str | None, typer.Option("--bearer-token", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Account for basic authentication.")] = None,
+    password: Annotated[
+        str | None, typer.Option("--password", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of a shared server (Mimir).")] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", help="PEM of the authority that signed the server's certificate.")
+    ] = None,
+    client_certificate: Annotated[
+        Path | None, typer.Option("--client-certificate", help="PEM to show to a server that asks for one.")
+    ] = None,
+    client_key: Annotated[Path | None, typer.Option("--client-key", help="PEM of its key.")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
+) -> None:
+    """Put what a Prometheus server has collected during a test that is over into a recording."""
+    from sanpath.config import source_of
+    from sanpath.errors import UsageError
+    from sanpath.recorder.importing.remote import Span, import_history, recording_at, span_of
+
+    recording = recording_at(into)
+    known = span_of(recording) if recording is not None else None
+    span = Span(
+        _moment("--from", began) if began is not None or known is None else known.began_us,
+        _moment("--to", ended) if ended is not None or known is None else known.ended_us,
+        known.shortest_step_seconds if known is not None else None,
+    )
+    if span.began_us >= span.ended_us:
+        raise UsageError("--to has to be later than --from")
+    body: dict[str, Any] = {
+        "name": "prometheus",
+        "collector": "prometheus",
+        "url": url,
+        "profiles": profile or None,
+        "match": match,
+        "bearer_token": bearer_token,
+        "user": user,
+        "password": password,
+        "tenant": tenant,
+        "ca_file": ca_file and str(ca_file),
+        "client_certificate": client_certificate and str(client_certificate),
+        "client_key": client_key and str(client_key),
+        "timeout_seconds": timeout,
+        "step_seconds": span.shortest_step_seconds or (span.ended_us - span.began_us) / 1e6,
+    }
+    config = source_of({key: value for key, value in body.items() if value is not None})
+    for done in import_history(config, into, span, url):
+        typer.echo(_summary(done, span))
+    typer.echo(f"sanpath diagnose {into}", err=True)
+
+
+def _summary(done: Remembered, span: Span) -> str:
+    """What was imported of one source, and what to know of it."""
+    from sanpath.cli.sessions.import_progress import moment
+
+    lines = [f"{done.source}: {done.rows:,} samples"]
+    if done.first is not None and done.last is not None:
+        lines[0] += f", {moment(done.first)} to {moment(done.last)} UTC"
+        if done.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
+            lines.append("  note: it has nothing of the first half of that time")
+    lines += [f"  note: {text}" for text in list(dict.fromkeys(done.said))[:_NAMED_NOTES]]
+    return "\n".join(lines)
+
+
+def _moment(option: str, text: str | None) -> int:
+    from datetime import datetime
+
+    from sanpath.errors import UsageError
+
+    if text is None:
+        raise UsageError(f"{option} is needed: the recording does not tell when the test was")
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1e6)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: write a time as 2026-01-31T14:00:00+01:00") from error

@@ -1,0 +1,119 @@
+"""`sanpath lab`: the simulated SAN and its test bed, processes of their own: judge and judged share nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import ClusterOption
+
+app = typer.Typer(
+    name="lab", help="A simulated SAN that speaks the real protocols on loopback.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_scenarios(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="[SCENARIO]", help="One alone; draw:SEED is one of the generator.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
+) -> None:
+    """List the scenarios, and what a correct diagnosis says of each."""
+    raise typer.Exit(_lab("list", *([scenario] if scenario else []), *(["--json"] if as_json else [])))
+
+
+@app.command("serve")
+def serve(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
+    address: Annotated[
+        str, typer.Option("--address", help="Of this machine, where others can reach it.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
+    raise typer.Exit(_lab("serve", scenario, "--folder", str(folder), "--address", address))
+
+
+@app.command("record")
+def record(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario or a family by name, draw:SEED, or a file.")
+    ],
+    into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Which case of a family; of a scenario, its random numbers.")
+    ] = None,
+) -> None:
+    """Record a scenario in simulated time: no sockets and no waiting, the same facts as a run against `serve`."""
+    seeded = ["--seed", str(seed)] if seed is not None else []
+    raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
+
+
+@app.command("score")
+def score(
+    families: Annotated[
+        str | None, typer.Option("--families", help="Names with commas between, or all; all without --draws.")
+    ] = None,
+    draws: Annotated[int | None, typer.Option("--draws", min=1, help="How many draws of the generator.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each family.")] = 20,
+    first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest of them.")] = 1,
+    defects: Annotated[
+        str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
+    ] = "none",
+    defect_seeds: Annotated[
+        int | None, typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; all.")
+    ] = None,
+    relations: Annotated[
+        str, typer.Option("--relations", help="Changes of draws that leave the truth: names, all or none.")
+    ] = "none",
+    relation_draws: Annotated[
+        int | None, typer.Option("--relation-draws", min=1, help="How many of the draws are changed so; all.")
+    ] = None,
+    experiments: Annotated[
+        int | None, typer.Option("--experiments", min=1, help="Of how many draws what is proposed is done; none.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
+    cluster: ClusterOption = None,
+    keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
+        "score.jsonl"
+    ),
+    into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
+) -> None:
+    """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
+    asked: dict[str, object] = {
+        "--families": families,
+        "--draws": draws,
+        "--seeds": seeds,
+        "--first-seed": first_seed,
+        "--defects": defects,
+    }
+    asked |= {
+        "--defect-seeds": defect_seeds,
+        "--relations": relations,
+        "--relation-draws": relation_draws,
+        "--experiments": experiments,
+        "--keep": keep,
+        "--workers": workers,
+        "--into": into,
+        "--cluster": cluster,
+    }
+    words = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
+    raise typer.Exit(_process("sanpath_testbed", "score", *words))
+
+
+def _lab(*arguments: str) -> int:
+    return _process("sanpath_lab", *arguments)
+
+
+def _process(module: str, *arguments: str) -> int:
+    import subprocess
+
+    from sanpath.cli.sessions.child_process import environment, python
+
+    try:
+        return subprocess.run(python(module, *arguments), env=environment(), check=False).returncode  # noqa: S603
+    except KeyboardInterrupt:
+        return 0

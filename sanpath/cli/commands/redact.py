@@ -1,0 +1,66 @@
+"""`sanpath redact`: a copy of a recording that can be sent to others."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sanpath.cli.options import Recording
+from sanpath.recording.storage.store import location
+
+if TYPE_CHECKING:
+    from sanpath.recording.redaction.redact import Redacted
+    from sanpath.verdict.model import Verdict
+
+
+def redact(
+    recording: Recording,
+    out: Annotated[Path, typer.Argument(parser=location, metavar="OUT", help="The copy; it must not be there.")],
+    key: Annotated[
+        Path | None, typer.Option("--key", help="Write here what each pseudonym stands for; keep it to yourself.")
+    ] = None,
+) -> None:
+    """Copy a recording with its names, addresses and serial numbers replaced, to be sent to others."""
+    from sanpath.cli.output import diagnosis_of
+    from sanpath.errors import SanpathError
+    from sanpath.recording.redaction.redact import redact as written
+
+    before = diagnosis_of(recording)
+    found = written(recording, out)
+    if key is not None:
+        _write(key, found.pseudonyms.key())
+    after = diagnosis_of(out)
+    for name in found.left_out:
+        typer.echo(f"left out: {name}")
+    for name in found.altered:
+        typer.echo(f"was changed after it was written, as the copy says too: {name}")
+    if _limits(before.verdict, found) != _limits(after.verdict, None):
+        raise SanpathError(f"{out}: the copy has another verdict than {recording}: please report this")
+    number = len(found.pseudonyms.key())
+    typer.echo(f"{out}: {number} names and addresses replaced; the same verdict, {after.verdict.kind}")
+
+
+def _limits(verdict: Verdict, redacted: Redacted | None) -> tuple[object, ...]:
+    """What the verdict comes to, with pseudonyms for the names."""
+
+    def called(entity: str) -> str:
+        kind, _, name = entity.partition(":")
+        return f"{kind}:{redacted.pseudonyms.of(name)}" if redacted else entity
+
+    limits = [(called(b.entity), b.layer, b.direction, b.utilisation) for b in verdict.bottlenecks]
+    step = redacted.pseudonyms.of(verdict.from_step) if redacted else verdict.from_step
+    return verdict.kind, verdict.grade, step, limits
+
+
+def _write(file: Path, key: dict[str, str]) -> None:
+    from sanpath.errors import UsageError
+
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
+            json.dump(key, opened, indent=1, ensure_ascii=False)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror}") from error

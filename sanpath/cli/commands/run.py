@@ -1,0 +1,98 @@
+"""`sanpath run`: record a load test, judge it, and say what limits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.options import (
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PlainOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+    names,
+)
+from sanpath.cli.sessions.exporter import MetricsOption
+from sanpath.recording.storage.store import location
+
+
+def run(
+    load: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND]", help="The load generator to start, with its options."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            parser=location,
+            metavar="PATH",
+            help="Recording folder, or its URL in a store; one under way is joined, with one load in all; "
+            "default: named after the time.",
+        ),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
+    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    reader: Annotated[
+        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if its name does not tell.")
+    ] = None,
+    on: Annotated[
+        str,
+        typer.Option("--on", help="Hosts of the configuration that run COMMAND in lock-step, separated by commas."),
+    ] = "",
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="TIME",
+            help="Drop samples that are older than 90m, 24h or 7d. Default: none is dropped.",
+        ),
+    ] = "",
+    writer: Annotated[
+        str,
+        typer.Option(
+            "--writer",
+            metavar="NAME",
+            help="What this recorder is called beside others of one recording, and again when it is started anew; "
+            "default: as its host.",
+        ),
+    ] = "",
+    form: FormatOption = Format.text,
+    fail_on: FailOnOption = FailOn.never,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+    plain: PlainOption = False,
+    metrics: MetricsOption = "",
+) -> None:
+    """Poll every source while a load test runs, then say where its bottleneck is, why, and what to do."""
+    import time
+
+    from sanpath.cli.sessions.run import Session
+    from sanpath.config import kept_seconds
+    from sanpath.errors import UsageError
+    from sanpath.recorder.request import RunRequest
+
+    if not load and reader is not None:
+        raise UsageError("--load names the reader of a load command; add the command after --")
+    if not load and on:
+        raise UsageError("--on names the hosts of a load command; add the command after --")
+    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    request = RunRequest(
+        folder=folder.absolute() if isinstance(folder, Path) else folder,
+        config=config,
+        load=tuple(load or ()),
+        load_reader=reader,
+        for_seconds=seconds,
+        only_sources=names(only_sources),
+        on=names(on),
+        keep_seconds=kept_seconds(keep) if keep else None,
+        writer=writer,
+    )
+    raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())

@@ -1,0 +1,85 @@
+"""`sanpath sweep`: run a matrix of load steps, judge each, and show where the knee is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sanpath.cli.options import (
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PlainOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+    names,
+)
+from sanpath.cli.sessions.exporter import MetricsOption
+from sanpath.recording.storage.store import location
+
+if TYPE_CHECKING:
+    from sanpath.sweep.plan import Plan
+
+
+def sweep(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="What to vary, on which target, for how long.")],
+    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            parser=location,
+            metavar="PATH",
+            help="Recording; that of an interrupted sweep is resumed. Default: named after the time.",
+        ),
+    ] = None,
+    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Only print the command lines, to be run by hand and imported.")
+    ] = False,
+    form: FormatOption = Format.text,
+    fail_on: FailOnOption = FailOn.never,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+    plain: PlainOption = False,
+    metrics: MetricsOption = "",
+) -> None:
+    """Run every combination of a matrix, one step after the other, and say what bound each and where the knee is."""
+    import time
+
+    from sanpath.cli.sessions.sweep import SweepSession, recorded, refuse_what_cannot_be_started
+    from sanpath.recorder.request import RunRequest, SweepRequest
+    from sanpath.sweep.plan import load_plan
+
+    plan = load_plan(plan_file)
+    if print_only:
+        typer.echo("\n".join(_command_lines(plan)))
+        return
+    refuse_what_cannot_be_started(plan, plan_file)
+    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    folder = folder.absolute() if isinstance(folder, Path) else folder
+    before = recorded(folder, plan)
+    request = RunRequest(
+        folder=folder,
+        config=config,
+        only_sources=names(only_sources),
+        sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(before.done), cut=tuple(before.cut)),
+    )
+    raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
+
+
+def _command_lines(plan: Plan) -> Iterator[str]:
+    from sanpath.sweep.commands import printed
+    from sanpath.sweep.matrix import steps
+
+    for step in steps(plan):
+        yield f"# {step.name}"
+        for host in plan.hosts:
+            if len(plan.hosts) > 1:
+                yield f"# on {host}"
+            yield printed(plan, step)

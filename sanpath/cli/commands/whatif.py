@@ -1,0 +1,63 @@
+"""`sanpath whatif`: what a recorded test would reach with another configuration."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sanpath.cli.commands.compare import Form
+from sanpath.cli.options import Recording
+from sanpath.recording.storage.store import location
+
+
+def whatif(
+    recording: Recording,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="ENTITY.SETTING=VALUE", help="What would be otherwise; may be repeated."),
+    ] = None,
+    relieve: Annotated[
+        bool, typer.Option("--relieve", help="Relieve what binds each step, all that bind together with it.")
+    ] = False,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            "--before",
+            parser=location,
+            metavar="EARLIER",
+            help="A run before this: how far off the model was.",
+        ),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How to print it.")] = Form.text,
+) -> None:
+    """Say what each step of a recorded test would reach with another configuration, and what would limit it then.
+
+    Settings: speed of a switch_port, hba or array_port; queue_depth of a lun or vdisk;
+    controller_type and limit_ops_per_second of a vdisk; path_policy and path_switch_operations of a lun;
+    qos_ops_per_second and qos_bytes_per_second of a volume; in_flight of a load."""
+    from sanpath.diagnose import judged
+    from sanpath.errors import UsageError
+    from sanpath.recording.reading.recording import Recording as Recorded
+    from sanpath.verdict.whatif import what_if
+    from sanpath.views.whatif import as_json, as_text
+
+    if not settings and not relieve:
+        raise UsageError(
+            "whatif: say what would be otherwise: --relieve, or --set ENTITY.SETTING=VALUE as in "
+            "--set switch_port:sw1/fc1/7.speed=8GFC"
+        )
+    facts, judgements = judged(Recorded(recording))
+    found = what_if(facts, judgements, settings or (), relieve)
+    if before is not None:
+        from sanpath.cli.output import diagnosis_of
+        from sanpath.verdict.comparison.compare import compare as compared
+        from sanpath.verdict.comparison.compare import with_checks
+
+        comparison = compared(diagnosis_of(before), diagnosis_of(recording))
+        found = replace(found, checks=with_checks(comparison, *judged(Recorded(before))).checks)
+    width = None if sys.stdout.isatty() else 160
+    typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)

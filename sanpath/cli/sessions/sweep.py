@@ -1,0 +1,146 @@
+"""A sweep from the screen's side: what is to be done, its progress and remaining time, the curve at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanpath.cli.options import FailOn, Format
+from sanpath.cli.output import exit_code
+from sanpath.cli.sessions.recorder_process import PROGRESS_SECONDS, Screen
+from sanpath.cli.sessions.run import Session
+from sanpath.errors import ExitCode, RecordingError, UsageError
+from sanpath.recorder.request import RunRequest
+from sanpath.recording.format import layout
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import Location, store_at
+from sanpath.sweep.matrix import steps
+from sanpath.sweep.plan import Plan
+from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
+    from sanpath.verdict.model import Diagnosis
+
+LOOK_SECONDS = 1.0
+
+
+def recorded(folder: Location, plan: Plan) -> Progress:
+    """How far this plan has come in a recording, from the start where there is none. Raises UsageError when all is
+    done, or something else is in the way."""
+    layout.check(folder, plan.digest)
+    found = _so_far(folder, plan)
+    if len(found.done) == len(steps(plan)):
+        raise UsageError(f"{folder}: every step of this plan is recorded; sanpath diagnose {folder} judges them")
+    return found
+
+
+def refuse_what_cannot_be_started(plan: Plan, file: Path) -> None:
+    """Raises UsageError for other engines than fio."""
+    if plan.engine != "fio":
+        raise UsageError(f"{file}: engine: sanpath starts only fio; --print shows what to run with {plan.engine}")
+
+
+class SweepSession(Session):
+    """Records and reports a sweep; the report ends with the curve of throughput and latency, and the knee."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        form: Format,
+        fail_on: FailOn,
+        choice: Choice,
+        plain: bool = False,
+        metrics: str = "",
+    ) -> None:
+        super().__init__(request, form, fail_on, choice, plain, metrics)
+        if request.sweep is None:
+            raise ValueError("a request without a sweep")
+        self._plan, self._file = request.sweep.plan, request.sweep.file
+        self._steps = steps(self._plan)
+        self._said = ""
+
+    def run(self) -> int:
+        """Record and report."""
+        now = _so_far(self._request.folder, self._plan)
+        begun = f"resumed: {len(now.done)} of {len(self._steps)} steps are recorded" if now.done else "a sweep"
+        print(f"sanpath: {begun}, {len(self._steps) - len(now.done)} to do, about {self._left(now)}", file=sys.stderr)
+        return super().run()
+
+    def _rendered(self, found: Diagnosis, form: Format) -> str:
+        from sanpath.views import curve
+
+        whole = super()._rendered(found, form)
+        if not form.for_people:
+            return whole
+        if form is Format.markdown:
+            return whole + curve.markdown(found)
+        terminal = sys.stdout.isatty()
+        return whole + curve.text(found, None if terminal else 160, colour=terminal)
+
+    def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
+        now = _so_far(self._request.folder, self._plan)
+        names = {step.key: step.name for step in self._steps}
+        for key, code in () if interrupted else now.failed:
+            errors = f"{self._request.folder}/load/*.{key}/errors"
+            print(f"sanpath: step {names[key]}: the load ended with exit code {code}: see {errors}", file=sys.stderr)
+        if left := len(self._steps) - len(now.done):
+            command = f"sanpath sweep {self._file} --into {self._request.folder}"
+            print(f"sanpath: {left} of {len(self._steps)} steps are left; resume: {command}", file=sys.stderr)
+        if left and not interrupted:
+            return ExitCode.LOAD
+        return exit_code(found, self._fail_on, interrupted)
+
+    def _screen(self) -> Screen | None:
+        if self._plain or not sys.stderr.isatty():
+            return None
+        return self._show
+
+    def _progress(self) -> None:
+        """A plain line when something has changed."""
+        now = _so_far(self._request.folder, self._plan)
+        line = f"{len(now.done)} of {len(self._steps)} steps done"
+        if running := next((step.name for step in self._steps if step.key == now.running), None):
+            line += f"; now {running}"
+        if line != self._said:
+            self._said = line
+            print(f"sanpath: {line}; about {self._left(now)} left", file=sys.stderr)
+
+    def _progress_seconds(self) -> float:
+        return PROGRESS_SECONDS
+
+    def _show(self, ended: Callable[[], bool], _interrupt: Callable[[], None]) -> None:
+        """A bar with the remaining time, until the run has ended. Ctrl-C reaches the run by its signal."""
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        with Bar(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+            task = bar.add_task("starting", total=len(self._steps), left="")
+            while not ended():
+                now = _so_far(self._request.folder, self._plan)
+                idle = "between steps" if now.took else "starting"
+                running = next((step.name for step in self._steps if step.key == now.running), idle)
+                left = f"{self._left(now)} left"
+                bar.update(task, completed=len(now.done), description=running, left=left)
+                time.sleep(LOOK_SECONDS)
+
+    def _left(self, now: Progress) -> str:
+        return span(remaining_seconds(self._plan, self._steps, now, time.time_ns() // 1000))
+
+
+def _so_far(folder: Location, plan: Plan) -> Progress:
+    try:
+        events = Recording(folder).events() if store_at(folder).exists() else []
+    except RecordingError:
+        events = []  # Nothing has been written yet.
+    return progress(events, plan.digest)

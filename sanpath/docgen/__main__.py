@@ -1,0 +1,45 @@
+"""`python -m sanpath.docgen` writes every generated paper; with --check it names the stale ones and ends with 1."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sanpath.docgen import catalogue_pages, cli_page, collector_readme, prometheus_page, schema_page
+from sanpath.rulebook import pages
+from sanpath.rulebook.load import load_rulebook
+
+ROOT = Path(__file__).parents[2]
+
+
+def generated() -> dict[str, str]:
+    """Path below the root of the checkout → content, for the papers that are generated as a whole."""
+    return {
+        **catalogue_pages.documents(),
+        **cli_page.documents(),
+        **prometheus_page.documents(),
+        **schema_page.documents(),
+        **pages.documents(load_rulebook()),
+    }
+
+
+def write(check_only: bool) -> list[str]:
+    """Bring every paper up to date. Returns those that were stale; with `check_only` they are left as they are."""
+    stale = [str(path.relative_to(ROOT)) for path in collector_readme.write(check_only)]
+    for name, content in generated().items():
+        path = ROOT / name
+        if path.exists() and path.read_text(encoding="utf-8") == content:
+            continue
+        stale.append(name)
+        if not check_only:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+    return stale
+
+
+if __name__ == "__main__":
+    check = "--check" in sys.argv[1:]
+    found = write(check)
+    for name in found:
+        print(f"{name} {'is stale: run `make papers`' if check else 'written'}")
+    sys.exit(bool(check and found))

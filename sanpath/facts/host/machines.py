@@ -1,0 +1,104 @@
+"""Facts of the hosts under test and of their initiator ports: processors, ports that are down, queues and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.host.port_utilisation import port_use
+from sanpath.facts.host.under_test import UnderTest, always, figure, gauge, platform, rate, text, truth
+from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
+from sanpath.facts.table import FactRow
+from sanpath.topology.identity import Topology
+
+_ERRORS = ("invalid_crc_total", "invalid_words_total", "errors_rx_total", "errors_tx_total")
+_LINK_LOSSES = ("link_failures_total", "loss_of_sync_total", "loss_of_signal_total")
+_UP = ("online", "up", "link up")
+
+
+def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
+    """One row a machine that the load runs on and a step; none of which nothing is known."""
+    for step in steps:
+        for machine in step.machines:
+            samples, about = step.of(machine), topology.entities[machine].attributes
+            ports = _fibre_channel(topology, machine)
+            verified = truth(about.get("mpio_path_verification"))
+            if verified is None and (said := text(about.get("mpio_path_verification"))) is not None:
+                verified = said.lower() == "enabled"
+            if not samples and not ports and verified is None:
+                continue
+            up = [_up(topology, step, port) for port in ports]
+            yield {
+                "entity": machine,
+                "step": step.load.step,
+                "direction": step.load.direction,
+                "windows": min((sample.windows for sample in samples), default=0),
+                "platform": platform(topology, machine),
+                "cpu_ratio": _cpu(samples),
+                "tcp_retransmit_ratio": next(
+                    (told for sample in samples if (told := tcp_retransmit_ratio(sample)) is not None), None
+                ),
+                "busiest_core_ratio": gauge(samples, "cpu_busiest_core_ratio"),
+                "fc_ports": float(len(ports)) if ports else None,
+                "fc_ports_down": float(up.count(False)) if ports and None not in up else None,
+                "fc_port_down": next(
+                    (topology.entities[p].label for p, works in zip(ports, up, strict=True) if works is False), None
+                ),
+                "path_verification": verified,
+                "iscsi_sessions": figure(about.get("iscsi_sessions")),
+                "busiest_utilisation": step.busiest_utilisation,
+            }
+
+
+def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
+    """One row an initiator port of the hosts under test and a step, of those that a source counts."""
+    for step in steps:
+        for host in step.hosts:
+            for port in topology.related(host, "attached_to", "hba"):
+                samples, entity = step.of(port), topology.entities[port]
+                if not samples:
+                    continue
+                depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
+                yield {
+                    "entity": port,
+                    "step": step.load.step,
+                    "direction": step.load.direction,
+                    "windows": min(sample.windows for sample in samples),
+                    "platform": platform(topology, port) or platform(topology, host),
+                    "adapter": entity.label.rpartition("/")[2] or None,
+                    "technology": text(entity.attributes.get("technology")),
+                    "queue_depth": depth,
+                    "in_flight": flying,
+                    "queue_filled_ratio": flying / depth if flying is not None and depth else None,
+                    "queued": gauge(samples, "queued"),
+                    "errors_per_second": _sum(samples, _ERRORS),
+                    "link_losses_per_second": _sum(samples, _LINK_LOSSES),
+                    "aborts_per_second": rate(samples, "aborts_total"),
+                    "resets_per_second": rate(samples, "resets_total"),
+                    **port_use(topology, port, samples, step.load.operation_bytes, at_host=True),
+                    "busiest_utilisation": step.busiest_utilisation,
+                }
+
+
+def _cpu(samples: Sequence[StepSamples]) -> float | None:
+    busy, whole = rate(samples, "cpu_busy_seconds_total"), rate(samples, "cpu_seconds_total")
+    return busy / whole if busy is not None and whole else gauge(samples, "cpu_busy_ratio")
+
+
+def _fibre_channel(topology: Topology, machine: str) -> list[str]:
+    ports = topology.related(machine, "attached_to", "hba")
+    return [port for port in ports if topology.entities[port].attributes.get("technology") == "fibre_channel"]
+
+
+def _up(topology: Topology, step: UnderTest, port: str) -> bool | None:
+    """Whether a port was up all the time. None: not known."""
+    if (share := gauge(step.of(port), "link_up")) is not None:
+        return always(share)
+    state, speed = (topology.entities[port].attributes.get(name) for name in ("port_state", "speed_bits_per_second"))
+    if figure(speed):
+        return True
+    return str(state).lower() in _UP if state is not None else None
+
+
+def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
+    told = [found for counter in counters if (found := rate(samples, counter)) is not None]
+    return sum(told) if told else None

@@ -1,0 +1,1 @@
+"""Facts of the storage: arrays, volumes, controllers, target ports, and clusters."""

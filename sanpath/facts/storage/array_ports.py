@@ -1,0 +1,107 @@
+"""Facts of an array's front end: what its target ports count, how many the test uses, and how many are full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.fabric.links import FULL
+from sanpath.facts.host.port_utilisation import port_use
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.step_samples import StepSamples, told
+from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.model import Step
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import IoPath, io_paths
+
+_GAUGES = (
+    "crc_errors_per_second",
+    "link_failures_per_second",
+    "sync_losses_per_second",
+    "signal_losses_per_second",
+    "invalid_words_per_second",
+    "pause_frames_per_second_rx",
+    "pause_frames_per_second_tx",
+)
+
+
+def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:
+    """One row a target port and step, of both directions, as the array counts them."""
+    blocks = {step.name: step.block_bytes for step in steps}
+    for sample in samples:
+        port = topology.known_as.get((sample.source, "array_port", sample.entity))
+        if port is None:
+            continue
+        technology = topology.entities[port].attributes.get("technology")
+        yield {
+            "entity": port,
+            "step": sample.step,
+            "direction": "both",
+            "windows": sample.windows,
+            "technology": technology if isinstance(technology, str) else None,
+            "bytes_per_second_read": told(sample, "bytes_per_second_tx", "bytes_tx_total"),
+            "bytes_per_second_write": told(sample, "bytes_per_second_rx", "bytes_rx_total"),
+            "errors_per_second": told(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
+            "discards_per_second_rx": told(sample, "discards_per_second_rx", "discards_rx_total"),
+            "discards_per_second_tx": told(sample, "discards_per_second_tx", "discards_tx_total"),
+            **{name: sample.means.get(name) for name in _GAUGES},
+            **port_use(topology, port, [sample], blocks.get(sample.step), at_host=False),
+        }
+
+
+def front_end_rows(
+    topology: Topology, steps: Sequence[Step], loads: Sequence[LoadFacts], links: FactTable
+) -> Iterator[FactRow]:
+    """One row an array that the test can reach, step and direction with I/O: its target ports as the switches see
+    them."""
+    paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    order = {step.name: number for number, step in enumerate(steps)}
+    tested = sorted({(f.step, str(f.direction)) for f in loads}, key=lambda key: (order.get(key[0], len(order)), key))
+    by_side: dict[tuple[str, str, str], list[FactRow]] = {}
+    for row in links:
+        by_side.setdefault((str(row["step"]), str(row["direction"]), str(row["side"])), []).append(row)
+    for array in sorted({path.array for path in paths if path.array}):
+        ports = _last_cables(paths, array)
+        for step, direction in tested:
+            here = by_side.get((step, direction, "array"), [])
+            rows = [row for row in here if row["entity"] in ports and row["negotiated_bits_per_second"]]
+            if rows:
+                yield {
+                    "entity": array,
+                    "step": step,
+                    "direction": direction,
+                    **_front_end(rows),
+                    "hosts_utilisation": _busiest(by_side.get((step, direction, "host"), [])),
+                }
+
+
+def _last_cables(paths: Sequence[IoPath], array: str) -> set[str]:
+    return {cable.id for path in paths if path.array == array for cable in path.cables if cable.side == "array"}
+
+
+def _front_end(rows: Sequence[FactRow]) -> FactRow:
+    used = [row for row in rows if row["on_loaded_path"]]
+    known = all(row["on_loaded_path"] is not None for row in rows)
+    filled = [_filled(row) for row in rows]
+    sizes = [number(row, "bytes_per_second") for row in rows]
+    whole = all(row["bytes_per_second"] is not None for row in rows) and sum(sizes) > 0
+    return {
+        "windows": min(number(row, "windows") for row in rows),
+        "ports": float(len(rows)),
+        "used_ports": float(len(used)) if known else None,
+        "full_ports": float(sum(f >= FULL for f in filled if f is not None)) if None not in filled else None,
+        "busiest_port_share": max(sizes) / sum(sizes) if whole else None,
+        "bytes_per_second": sum(sizes) if whole else None,
+    }
+
+
+def _filled(row: FactRow) -> float | None:
+    if row["utilisation"] is None or not row["full_ratio"]:
+        return None
+    return number(row, "utilisation") / number(row, "full_ratio")
+
+
+def _busiest(rows: Sequence[FactRow]) -> float | None:
+    mine = [row for row in rows if row["on_loaded_path"]]
+    if not mine or any(row["utilisation"] is None for row in mine):
+        return None
+    return max(number(row, "utilisation") for row in mine)

@@ -1,0 +1,85 @@
+"""Facts of hyper-converged clusters: how much stays local, what the caches answer, and what a rebuild takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.host.under_test import UnderTest, gauge, rate, text
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.table import FactRow, FactValue
+from sanpath.topology.identity import Topology
+
+_REMOTE = ("bytes_remote_read_total", "bytes_remote_write_total")
+_RDMA = tuple(f"smb_direct_bytes_{way}_total" for way in ("sent", "received", "rdma_read", "rdma_written"))
+
+
+def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
+    """One row a node that does I/O, or copies data again, and a step."""
+    for step, node, samples in _sampled(topology, steps, "cluster_node"):
+        local, remote = rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total")
+        resync = gauge(samples, "resync_bytes_per_second_read")
+        congestion = gauge(samples, "congestion")
+        yield {
+            "entity": node,
+            "step": step.load.step,
+            "direction": step.load.direction,
+            "windows": min(sample.windows for sample in samples),
+            "local_read_share": _share(local, remote),
+            "local_read_seconds": _mean(samples, "local_read"),
+            "remote_read_seconds": _mean(samples, "remote_read"),
+            "resync_bytes_per_second": resync,
+            "resync_ratio": resync / step.load.bytes_per_second
+            if resync is not None and step.load.bytes_per_second
+            else None,
+            "congestion": congestion,
+            "remote_bytes_per_second": _sum(samples, _REMOTE),
+            "rdma_bytes_per_second": _sum(samples, _RDMA),
+        }
+
+
+def media_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
+    """One row a disk group, cache or device of a cluster and a step, of those whose caches a source reads."""
+    for step, media, samples in _sampled(topology, steps, "media"):
+        hits, misses = (rate(samples, f"cache_{what}_ops_read_total") for what in ("hit", "miss"))
+        pages, dirty = gauge(samples, "cache_pages"), gauge(samples, "cache_dirty_pages")
+        hit_ratio = gauge(samples, "read_cache_hit_ratio")
+        told: dict[str, FactValue] = {
+            "read_cache_hit_ratio": _share(hits, misses) if hit_ratio is None else hit_ratio,
+            "write_buffer_free_ratio": gauge(samples, "write_buffer_free_ratio"),
+            "dirty_ratio": dirty / pages if dirty is not None and pages else None,
+            "congestion": gauge(samples, "congestion"),
+        }
+        if all(value is None for value in told.values()):
+            continue
+        yield {
+            "entity": media,
+            "step": step.load.step,
+            "direction": step.load.direction,
+            "windows": min(sample.windows for sample in samples),
+            "type": text(topology.entities[media].attributes.get("type")) or "storage-spaces",
+            **told,
+        }
+
+
+def _sampled(
+    topology: Topology, steps: Sequence[UnderTest], kind: str
+) -> Iterator[tuple[UnderTest, str, Sequence[StepSamples]]]:
+    for step in steps:
+        for entity in topology.of_kind(kind):
+            if samples := step.of(entity.id):
+                yield step, entity.id, samples
+
+
+def _share(part: float | None, rest: float | None) -> float | None:
+    return part / (part + rest) if part is not None and rest is not None and part + rest else None
+
+
+def _mean(samples: Sequence[StepSamples], place: str) -> float | None:
+    operations, waited = rate(samples, f"ops_{place}_total"), rate(samples, f"latency_seconds_{place}_total")
+    return waited / operations if operations and waited is not None else None
+
+
+def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
+    """The rates of counters together. None: one of them is not told."""
+    told = [rate(samples, counter) for counter in counters]
+    return None if None in told else sum(value or 0.0 for value in told)

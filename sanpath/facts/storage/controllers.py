@@ -1,0 +1,78 @@
+"""Facts of array controllers: their state, whether one took over from another, and how busy they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from sanpath.facts.load.load_events import Told
+from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
+from sanpath.facts.table import FactRow
+from sanpath.topology.identity import Topology
+
+_SOUND = ("ready", "ok", "healthy")
+"""States of a controller that can take I/O, as arrays call them."""
+
+
+_USE: Mapping[str, Callable[[Iterable[float]], float]] = {
+    "controller_busy_ratio": max,
+    "cache_hit_ratio": min,
+    "write_cache_used_ratio": max,
+    "media_busy_ratio": max,
+    "tcp_retransmit_ratio": max,
+}
+"""Fact of an array → which of its controllers it is that of: the one that limits first."""
+
+NOT_READ: Mapping[str, None] = dict.fromkeys(_USE)
+"""What is known of an array whose controllers nobody reads."""
+
+
+def controller_use(
+    topology: Topology, samples: Sequence[StepSamples]
+) -> dict[tuple[str, str], Mapping[str, float | None]]:
+    """(array, step) → how far its controllers, caches and media are used; None: no controller tells."""
+    told: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for sample in samples:
+        controller = topology.known_as.get((sample.source, "controller", sample.entity))
+        arrays = topology.related(controller, "member_of", "array") if controller is not None else ()
+        for array in arrays:
+            of = told.setdefault((array, sample.step), {})
+            for fact in _USE:
+                value = _COUNTED[fact](sample) if fact in _COUNTED else sample.means.get(fact)
+                if value is not None:
+                    of.setdefault(fact, []).append(value)
+    return {
+        key: {fact: least_room(of[fact]) if fact in of else None for fact, least_room in _USE.items()}
+        for key, of in told.items()
+    }
+
+
+def _busy(sample: StepSamples) -> float | None:
+    busy = counter_ratio(sample, "cpu_busy_seconds_total", "cpu_seconds_total")
+    return busy if busy is not None else sample.means.get("cpu_busy_ratio")
+
+
+_COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
+    "controller_busy_ratio": _busy,
+    "tcp_retransmit_ratio": tcp_retransmit_ratio,
+}
+
+
+def controller_rows(topology: Topology, events: Told) -> Iterator[FactRow]:
+    """One row a controller, of the whole run."""
+    for controller in topology.of_kind("controller"):
+        status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))
+        known = set(controller.known_as)
+        taken = sum(
+            event.name == "controller-failover" and (source, str(event.detail.get("primary"))) in known
+            for source, event in events
+        )
+        yield {
+            "entity": controller.id,
+            "step": "whole run",
+            "direction": "both",
+            "windows": 1,
+            "status": status,
+            "mode": mode,
+            "sound": None if status is None else status in _SOUND,
+            "took_over": float(taken),
+        }

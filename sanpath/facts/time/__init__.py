@@ -1,0 +1,1 @@
+"""Where things belong in time: load steps, the clock of each source, imported files, recorders that came and went."""

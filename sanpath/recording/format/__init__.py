@@ -1,0 +1,1 @@
+"""The format of a recording: its layout, tables, documents, checksums and limits."""

@@ -1,0 +1,122 @@
+"""The JSON documents of a recording: its manifest, and what each writer says at its start and end."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic.json_schema import models_json_schema
+
+from sanpath.model import Table
+from sanpath.recording.format.rows import moment
+from sanpath.recording.storage import checksum
+
+
+class Document(BaseModel):
+    """Base: keys that are not known here are a newer tool's, and are passed over."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class File(Document):
+    """A document that is a file of its own, with a digest of its content in it."""
+
+    sha256: str = Field(
+        default="",
+        description="of the file's bytes with 64 times the digit 0 in this place; empty: it was written without one",
+    )
+    _intact: bool | None = PrivateAttr(default=None)
+
+    @property
+    def intact(self) -> bool | None:
+        """Whether the file that it was read from is as it was written, by its digest. None: it has none."""
+        return self._intact
+
+    @classmethod
+    def decoded(cls, content: bytes) -> Self:
+        """What a file holds. Raises ValueError when it is no such document."""
+        found = cls.model_validate_json(content)
+        found._intact = checksum.document_holds(content)
+        return found
+
+    def encoded(self, fits: bool = True) -> bytes:
+        """The file to write. `fits` False: with a digest that does not, as what it says was altered before."""
+        document = self.model_copy(update={"sha256": checksum.UNSEALED})
+        content = (document.model_dump_json(indent=1) + "\n").encode()
+        return checksum.sealed_document(content) if fits else content
+
+
+class Manifest(File):
+    """manifest.json: written once, when the recording begins."""
+
+    run_id: str = Field(description="32 hex digits")
+    format: int = Field(description="a reader refuses a higher number than it knows")
+    tool_version: str = Field(description="the sanpath that began the recording")
+    started: str = Field(description="ISO 8601, UTC")
+
+
+def _finite(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    if not all(math.isfinite(c.scale) and math.isfinite(c.resolution) for table in tables for c in table.columns):
+        raise ValueError("a scale is no number")
+    return tables
+
+
+Moment = Annotated[int, AfterValidator(moment)]
+
+
+class Declaration(Document):
+    """A source, and what may be asked of it."""
+
+    name: str = Field(description="as in the column `source`")
+    collector: str
+    every_seconds: float = Field(description="time between polls")
+    tables: Annotated[tuple[Table, ...], AfterValidator(_finite)]
+
+
+class Header(File):
+    """writers/<writer>.json: written once, when a writer begins."""
+
+    writer: str = Field(default="", description="as in the names of its segments")
+    run_id: str = Field(default="", description="of the manifest")
+    tool_version: str = ""
+    host: str = Field(default="", description="where the writer runs")
+    recorder: str = Field(
+        default="", description="whose writer it is: the same name when it is started anew; empty: no recorder's"
+    )
+    started_us: Moment = Field(
+        description="wall clock when the recorder's clock was made, microseconds since the epoch"
+    )
+    load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
+    sources: tuple[Declaration, ...] = ()
+    plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
+
+
+class Ending(File):
+    """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
+
+    ended_us: Moment = Field(description="recorder's clock, microseconds since the epoch")
+    load_exit_code: int | None = Field(description="null: no load, or it was ended by sanpath")
+    recorder_cpu_seconds: float
+    written: dict[str, int] = Field(default={}, description="table → how many flushes of it were written")
+    keep_seconds: float | None = Field(default=None, description="older segments were deleted; null: none was")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of a recording's JSON files: an object of their contents by their names."""
+    models = {model: {"$ref": f"#/$defs/{model.__name__}"} for model in (Manifest, Header, Ending)}
+    _, definitions = models_json_schema([(model, "validation") for model in models])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://sanpath.dev/recording-1.schema.json",
+        "title": "The JSON files of a sanpath recording, by name",
+        "type": "object",
+        "properties": {"manifest.json": models[Manifest]},
+        "patternProperties": {
+            r"^writers/[A-Za-z0-9_.]+(?<!\.end)\.json$": models[Header],
+            r"^writers/[A-Za-z0-9_.]+\.end\.json$": models[Ending],
+        },
+        "required": ["manifest.json"],
+        "additionalProperties": False,
+        **definitions,
+    }

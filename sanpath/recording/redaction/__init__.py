@@ -1,0 +1,1 @@
+"""A copy of a recording that is safe to send."""

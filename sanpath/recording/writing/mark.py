@@ -1,0 +1,57 @@
+"""A mark of a person in a recording that grows: "changed to round robin"."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+import duckdb
+
+from sanpath import __version__
+from sanpath.errors import RecordingError
+from sanpath.model import Event
+from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.format.layout import RECORDER
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.store_clock import StoreClock
+from sanpath.recording.writing.writer import Writer
+
+MARK = "mark"
+SOURCE = "person"
+"""The source of marks."""
+_LONGEST = 200
+"""Characters of a mark that are kept: it is a remark, no report."""
+
+
+def add_mark(folder: Location, seen_us: int, text: str) -> None:
+    """Write a mark as one more writer that begins and ends at once: who records notices nothing.
+
+    `seen_us`: when it was made, microseconds since the epoch. Raises RecordingError when the recording has ended, as
+    nothing that was marked then would belong to it, or cannot be written.
+    """
+    recording = Recording(folder)
+    if recording.ended:
+        raise RecordingError(f"{folder}: has ended; a mark belongs to a test under way")
+    writer = Writer(folder, f"{SOURCE}.{seen_us:x}.{os.getpid():x}")
+    try:
+        writer.header(
+            Header(
+                writer=writer.name,
+                run_id=recording.manifest.run_id,
+                tool_version=__version__,
+                host=platform.node(),
+                started_us=seen_us,
+            )
+        )
+        writer.event(SOURCE, Event(seen_us, MARK, {"text": text[:_LONGEST]}))
+        clock = StoreClock(store_at(folder), writer.name, RecorderClock())
+        if (compared := clock.compare()) is not None:
+            writer.event(RECORDER, compared)
+        writer.end(Ending(ended_us=seen_us, load_exit_code=None, recorder_cpu_seconds=0.0))
+    except (OSError, duckdb.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]
+        raise RecordingError(f"{folder}: the mark cannot be written: {reason}") from error
+    finally:
+        writer.close()

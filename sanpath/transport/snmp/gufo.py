@@ -1,0 +1,161 @@
+"""GET and GETBULK by gufo-snmp, which codes messages in Rust: a fortieth of the CPU time a value that pysnmp takes.
+
+It is asked only where its answer is sure to be pysnmp's. It hides the error status of an answer, does not tell an
+IpAddress from an OBJECT IDENTIFIER, and panics over some damaged messages: all of that is `UnclearError` here. It
+believes SNMPv3 answers without checking their digest (RFC 3414, section 3.2, step 6), and so has no SNMPv3 here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import re
+import struct
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar, cast
+
+from gufo.snmp import SnmpVersion, ValueType
+from gufo.snmp.aio import SnmpSession
+
+from sanpath.plugin import Cost, SnmpValue
+from sanpath.transport.snmp.known_rows import SilentError, UnclearError
+
+T = TypeVar("T")
+
+_AMBIGUOUS = re.compile(r"\d+\.\d+\.\d+\.\d+|(?:[3-9]|\d\d).*")
+"""Four numbers may be an IpAddress; a first number above 2 is 2.48 and on, taken apart wrongly by gufo-snmp 0.13."""
+
+_PANIC = "PanicException"  # pyo3's, a BaseException that no module exports
+
+
+class GufoClient:
+    """One agent by SNMP v2c, one request at a time. Raises UnclearError and SilentError.
+
+    `answered`: whether the agent ever has.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
+    ) -> None:
+        with _understood():
+            self._session = _Session(address, community, timeout_seconds, retries, cost)
+        self.answered = False
+
+    async def get(self, oids: list[str]) -> dict[str, SnmpValue]:
+        """Those of these objects that there are."""
+        with _understood():
+            answer = await self._session.get_many(oids)
+            self.answered = True
+            if not answer:  # no such objects, or an error
+                raise UnclearError
+        return _unambiguous(answer)
+
+    async def indexes(self, column: str, limit: int, max_repetitions: int) -> list[str]:
+        """Index suffixes of a column in the agent's order until it ends or repeats itself, at most `limit`."""
+        found, _ = await self._bulk(column, limit, max_repetitions)
+        return list(found)
+
+    async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
+        """Values by index, else as `indexes`; False: perhaps not all, for an error looks like the end of the view."""
+        found, sure = await self._bulk(column, limit, max_repetitions)
+        return _unambiguous(found), sure
+
+    async def _bulk(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, ValueType], bool]:
+        found: dict[str, ValueType] = {}
+        start, sure = len(column) + 1, True
+        with _understood():
+            async for oid, value in self._session.getbulk(column, max_repetitions):
+                index = oid[start:]
+                if index in found:
+                    break
+                found[index] = value
+                if len(found) == limit:
+                    break
+            else:
+                sure = self._session.ran_into_another
+            self.answered = True
+        return found, sure
+
+
+def _unambiguous(values: dict[str, ValueType]) -> dict[str, SnmpValue]:
+    for kind in {type(value) for value in values.values()} - {int, bytes}:
+        if kind is not str or any(_AMBIGUOUS.fullmatch(v) for v in values.values() if isinstance(v, str)):
+            raise UnclearError  # BOOLEAN and REAL have no place in SNMP
+    return cast("dict[str, SnmpValue]", values)
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    try:
+        yield
+    except (SilentError, UnclearError):
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == _PANIC:
+            raise UnclearError from error
+        raise
+
+
+class _Session(SnmpSession):
+    """gufo-snmp's session with its cost counted, its requests repeated, and one deadline for whatever arrives.
+
+    `ran_into_another`: whether the last answer to a GETBULK ended with an object behind the column.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
+    ) -> None:
+        super().__init__(*address, community=community, version=SnmpVersion.v2c, timeout=timeout_seconds)
+        self._retries, self._cost = retries, cost
+        self.ran_into_another = False
+        self._request: Callable[[], None] = lambda: None
+
+    async def _send(self, sender: Callable[[], None]) -> None:
+        self._request = sender
+        self._cost.requests += 1
+        with suppress(OSError):  # a port that is closed or a network that is down answers as little as silence
+            sender()
+
+    async def _recv(self, receiver: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        for attempt in range(1 + self._retries):
+            if attempt:
+                await self._send(self._request)
+            deadline = loop.time() + self._timeout
+            with suppress(OSError):  # TimeoutError is one; a refusal is told again by the next attempt, if it lasts
+                return await self._answer(receiver, deadline)
+            await asyncio.sleep(deadline - loop.time())
+        raise SilentError
+
+    async def _answer(self, receiver: Callable[[], T], deadline: float) -> T:
+        loop = asyncio.get_running_loop()
+        while True:
+            ready = loop.create_future()
+            loop.add_reader(self._fd, _wake, ready)
+            timer = loop.call_at(deadline, _wake, ready)
+            try:
+                await ready
+            finally:
+                loop.remove_reader(self._fd)
+                timer.cancel()
+            (waiting_bytes,) = struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, b"\0\0\0\0"))
+            self.ran_into_another = False
+            try:
+                answer = receiver()
+            except BlockingIOError:  # nothing, or answers to earlier requests only
+                if loop.time() >= deadline:
+                    raise
+                continue
+            except StopAsyncIteration:
+                self._cost.bytes_in += waiting_bytes
+                raise
+            self._cost.bytes_in += waiting_bytes
+            self.ran_into_another = isinstance(answer, list) and answer[-1] is None
+            return answer
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)

@@ -1,0 +1,130 @@
+"""A Linux machine over SSH: one connection, and one /bin/sh on it that answers all requests."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import asyncssh
+
+from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
+from sanpath.transport.machine import checked
+from sanpath.transport.ssh import script
+from sanpath.transport.ssh.login import log_in, place_of, reason_of
+
+MAX_ANSWER_BYTES = 64 << 20
+_PART_BYTES = 64 << 10
+_CLOSE_SECONDS = 1.0
+_EXCERPT_BYTES = 200
+
+
+@dataclass(slots=True)
+class _Session:
+    connection: asyncssh.SSHClientConnection
+    shell: asyncssh.SSHClientProcess[bytes]
+    word: str
+    has_answered: bool = False
+
+
+class SshMachine:
+    """`plugin.Machine` over SSH. The first request logs in; a later one logs in again when the connection is gone.
+
+    A request costs one round trip, and on the machine nothing but the `cat` or the command itself.
+    """
+
+    def __init__(self, target: SshTarget, cost: Cost) -> None:
+        self._target, self._cost = target, cost
+        self._where = place_of(target)
+        self._session: _Session | None = None
+
+    async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
+        """Every file that a pattern names and that has something to read. Raises CollectorError."""
+        word, answer, _ = await self._ask(script.read_script(patterns))
+        try:
+            files = script.files_of(answer, word)
+        except ValueError as error:
+            raise CollectorError(Failure.UNREADABLE, f"{self._where}: {error}: no Linux with /proc?") from error
+        return {path: checked(path, content) for path, content in files.items() if content}
+
+    async def names(self, patterns: Sequence[str]) -> list[str]:
+        """The paths that there are. Raises CollectorError."""
+        word, answer, _ = await self._ask(script.names_script(patterns))
+        return script.names_of(answer, word)
+
+    async def run(self, command: Sequence[str]) -> CommandReply:
+        """Run a command. Raises CollectorError when the account cannot run any."""
+        word, answer, errors = await self._ask(script.run_script(command), with_errors=True)
+        return script.reply_of(answer, errors, word)
+
+    async def close(self) -> None:
+        """Log out; a machine that does not answer is left without."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        session.connection.close()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await session.connection.wait_closed()
+        except (TimeoutError, OSError, asyncssh.Error):
+            session.connection.abort()
+
+    async def _ask(self, script: bytes, with_errors: bool = False) -> tuple[str, bytes, bytes]:
+        """The word of the session, and what a script wrote to standard output and, where it says so, to errors."""
+        if self._session is not None and self._session.connection.is_closed():
+            self._session = None
+        connection = self._session.connection if self._session is not None else await log_in(self._target)
+        self._cost.requests += 1
+        try:
+            async with asyncio.timeout(self._target.timeout_seconds):
+                session = self._session = self._session or await _shell_on(connection)
+                session.shell.stdin.write(script)
+                answer = await self._answer(session, session.shell.stdout)
+                errors = await self._answer(session, session.shell.stderr) if with_errors else b""
+        except TimeoutError as error:
+            self._leave(connection)
+            why = f"{self._where}: gave no answer in {self._target.timeout_seconds:g} s"
+            raise CollectorError(Failure.UNREACHABLE, why) from error
+        except (asyncssh.Error, OSError) as error:
+            self._leave(connection)
+            raise self._broken(reason_of(error)) from error
+        except BaseException:
+            self._leave(connection)
+            raise
+        session.has_answered = True
+        self._cost.bytes_in += len(answer) + len(errors)
+        return session.word, answer, errors
+
+    def _leave(self, connection: asyncssh.SSHClientConnection) -> None:
+        """Give up a connection of which the rest of an answer may still come."""
+        self._session = None
+        connection.abort()
+
+    async def _answer(self, session: _Session, stream: asyncssh.SSHReader[bytes]) -> bytes:
+        held, end = bytearray(), script.end_of(session.word)
+        while not held.endswith(end):
+            part = await stream.read(_PART_BYTES)
+            if not part:
+                raise await self._ended(session, bytes(held))
+            held += part
+            if len(held) > MAX_ANSWER_BYTES:
+                why = f"{self._where}: answers with more than {MAX_ANSWER_BYTES >> 20} MiB"
+                raise CollectorError(Failure.UNREADABLE, why)
+        return bytes(held)
+
+    async def _ended(self, session: _Session, written: bytes) -> CollectorError:
+        """Why there is no shell any longer: the connection broke, or the account has none."""
+        if not session.has_answered and not session.connection.is_closed():
+            said = (written or await session.shell.stderr.read(_EXCERPT_BYTES))[:_EXCERPT_BYTES]
+            why = f"{self._where}: this account cannot run {script.SHELL}"
+            return CollectorError(Failure.REFUSED, why, said.decode("utf-8", "replace").strip())
+        return self._broken("the shell has ended")
+
+    def _broken(self, why: str) -> CollectorError:
+        return CollectorError(Failure.UNREACHABLE, f"{self._where}: the connection broke: {why}")
+
+
+async def _shell_on(connection: asyncssh.SSHClientConnection) -> _Session:
+    word = secrets.token_hex(16)
+    return _Session(connection, await connection.create_process(f"{script.SHELL} {word}", encoding=None), word)

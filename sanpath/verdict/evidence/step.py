@@ -1,0 +1,123 @@
+"""What the facts of one step prove: a full link, flat throughput, an array that has slowed down, what nobody saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import FULL
+from sanpath.facts.load import loads
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED, response_time
+from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import io_paths
+from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.units import percent
+
+FULL_WINDOWS = 0.9
+"""Share of the windows in which a saturated link is full."""
+BUSY = 0.8
+"""Below it an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
+_CARRIED = 0.9
+"""Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
+_COLLAPSED = 1.5
+"""Throughput before over after from which on more load has made it fall: runs of one test differ by far less."""
+
+
+def is_full(row: FactRow) -> bool:
+    """Whether a link row shows a saturated link: in the mean and in nearly every window."""
+    if row["utilisation"] is None or row["full_windows_ratio"] is None:
+        return False
+    limit = FULL * number(row, "full_ratio")
+    return number(row, "utilisation") >= limit and number(row, "full_windows_ratio") >= FULL_WINDOWS
+
+
+def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
+    """See `facts.loads.flat_over_load`."""
+    return loads.flat_over_load(facts.loads, load)
+
+
+def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
+    """See `facts.loads.flat_beyond`."""
+    return loads.flat_beyond(facts.loads, load)
+
+
+def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
+    """Parts of the loaded path that nothing was read of."""
+    found: list[str] = []
+    here = {"step": load.step, "direction": load.direction}
+    for side in ("host", "array"):
+        carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
+        if not carried and facts.tables["link"].select(**here, side=side, on_loaded_path=None):
+            found.append(f"which links at the {side} carry the test (others use them too)")
+        elif not carried:
+            found.append(f"the links at the {side}")
+        elif carried < _CARRIED * load.bytes_per_second:
+            share = percent(1 - carried / load.bytes_per_second)
+            found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
+    if not links and not facts.tables["link"].select(**here, on_loaded_path=None):
+        found = ["the links of the loaded path"]
+    found += unseen_between(facts, load.roots)
+    if array is None or array["array_seconds"] is None:
+        response = response_time(load, array)
+        if response is None:
+            found.append("the latency of the array")
+        elif not response_small(facts, load, response):
+            found.append("the array's own part of its response time")
+    return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
+
+
+def unseen_between(facts: Facts, loads: Iterable[str]) -> list[str]:
+    """Links between switches that the loads' I/O may cross, and whose bytes nobody counts."""
+    counted = {row["entity"] for row in facts.tables["link"].rows}
+    crossed = {cable.id for path in io_paths(facts.topology, *loads) for cable in path.cables}
+    return sorted(crossed - counted) if counted else []
+
+
+def slowed_within(array: FactRow) -> bool:
+    """Whether the array took clearly longer at the end of the step than at its beginning, and completed clearly less
+    of the load: it has become saturated in between, as when a write cache has filled."""
+    held = number(array, "held_throughput")
+    return 0 < held <= 1 / _COLLAPSED and number(array, "growth_within") >= _COLLAPSED
+
+
+def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
+    """Whether the array as a whole completed no more than at half the load or less: what this load gained by more
+    I/Os in flight, others lost."""
+    entity = str(array["entity"])
+    whole = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
+    mine = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+    done: defaultdict[str, float] = defaultdict(float)
+    for row in facts.tables["array"].select(entity=whole):
+        done[str(row["step"])] += number(row, "ops_per_second")
+    calmer = [
+        done[other.step]
+        for other in facts.loads
+        if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
+    ]
+    here = done[load.step]
+    return here > mine * (1 + SHARED) and any(here <= (1 + loads.FLAT) * then for then in calmer if then)
+
+
+def queues_inside(array: FactRow, times: float = 1.0) -> bool:
+    """Whether I/Os wait in the array at least `times` as long as they are served."""
+    queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
+    return bool(service) and queue >= times * service
+
+
+def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
+    """Whether half or twice as many of the same I/Os in flight made no difference to throughput."""
+    return flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
+
+
+def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
+    """Whether an array that tells its own part and the transfer as one can have little to do with the latency: both
+    together are less than half of what is below the queue of the operating system."""
+    return number(response, "response_seconds") < below_queues(facts, load) / 2
+
+
+def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
+    """Whether the array's own time is at least half of the latency below the queue of the operating system. What is
+    less is no proof against it: most of the time passes where nobody looked."""
+    return number(array, "array_seconds") >= below_queues(facts, load) / 2

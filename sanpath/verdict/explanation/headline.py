@@ -1,0 +1,119 @@
+"""The verdict in one sentence that a person can say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import FLAT, LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.explanation.littles_law import little, throughput
+from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
+from sanpath.verdict.model import Bottleneck, Cleared
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import bandwidth, count, iops, percent
+
+
+def headline(
+    facts: Facts,
+    judged: Judgement,
+    same: Sequence[Judgement],
+    beside: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+) -> str:
+    """One sentence that a person can say. `same`: judgements of the same I/O in every step; `beside`: the other
+    direction of this step, where it is full as well."""
+    load = judged.load
+    rate, law = throughput(facts, load), little(facts, load)
+    match judged.kind:
+        case "bottleneck":
+            return _bottleneck_headline(facts, judged, same, beside, cleared, law)
+        case "concurrency_limited":
+            return f"Nothing is full; the test keeps too little in flight: {law}; {_first(judged)}."
+        case "demand_limited":
+            return f"The load asked for no more than {rate}: {_first(judged)}."
+        case "healthy":
+            return f"The rate is met with room to spare: {_first(judged)}; nothing is near its limit."
+        case "configured_cap":
+            return f"A configured limit holds {rate}: {_first(judged)}."
+        case "generator_limited":
+            return f"The load generator is the limit: {_first(judged)}."
+        case _:
+            return f"What limits {rate} cannot be told: {_first(judged)}."
+
+
+def _bottleneck_headline(
+    facts: Facts,
+    judged: Judgement,
+    same: Sequence[Judgement],
+    beside: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+    law: str,
+) -> str:
+    load, bottleneck = judged.load, judged.bottlenecks[0]
+    calm = min(same, key=lambda j: j.load.in_flight_measured).load
+    latency = f"your latency is your own queue, {law}"
+    if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
+        latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
+    if bottleneck.kind == "lun":
+        return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "path_policy":
+        return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "credit_stall":
+        return (
+            f"{bottleneck.culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
+        )
+    if bottleneck.kind == "data_sheet":
+        return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind != "link":
+        ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
+        if ceiling < (1 - FLAT) * load.ops_per_second:
+            held = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
+            return f"{bottleneck.entity} {held}: {bottleneck.because[0]}."
+        at = f"{load.direction} direction at {throughput(facts, load)}"
+        return f"{bottleneck.entity} is saturated in the {at}; {latency}."
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
+    said = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
+    for other in beside:
+        where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
+        said += f"; in the {other.load.direction} direction {where} is full as well"
+    if rows and (others := others_share(rows[0])) > MOSTLY_OTHERS:
+        return f"{said}; {percent(others)} of its bytes are not the test's: other hosts fill it; {law}."
+    if rows and (others := others_share(rows[0])) > SHARED:
+        left = bottleneck.ceiling_bytes_per_second
+        said += f"; {percent(others)} of its bytes are not the test's"
+        said += f" and leave it {bandwidth(left)} of payload" if left else ""
+    array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
+    up_to = array.up_to.get("bytes_per_second") if array is not None else None
+    last = f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""
+    return f"{said}; {latency}{last}."
+
+
+def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
+    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
+    said = (
+        f"The {row['speed']} link {port} is full in the {load.direction} direction: "
+        f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
+        f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
+    )
+    return said + _coincident(bottleneck)
+
+
+def _uncounted(bottleneck: Bottleneck) -> str:
+    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
+    said = f"The link {port} is full in the {bottleneck.direction} direction, told by its speed"
+    return f"{said}{_coincident(bottleneck)}: {bottleneck.because[0]}"
+
+
+def _coincident(bottleneck: Bottleneck) -> str:
+    others = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
+    if not others:
+        return ""
+    are = "is" if len(others) == 1 else "are"
+    listed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+    return f", and so {are} {listed}"
+
+
+def _first(judged: Judgement) -> str:
+    return judged.because[0] if judged.because else "no evidence"

@@ -1,0 +1,244 @@
+"""The experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
+
+Each experiment has, for each suspect, how probable it is that what it watches for is seen: the one whose outcomes
+differ most between suspects, weighed by their probabilities, is proposed. What only needs another reading or step
+comes before a changed setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sanpath.topology.paths import initiators_of
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.unread_host import host_is_unread
+from sanpath.verdict.judgement.next_command import repeated
+from sanpath.verdict.judgement.posterior import Suspicion
+from sanpath.verdict.model import Action, Experiment, Meaning
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import count
+
+_FABRIC = ("link", "path_policy", "credit_stall", "retries")
+_SUSPECTS = 4
+"""The most probable ones are what an experiment has to tell apart."""
+_HARDLY = 0.001
+"""Of what is less probable nobody is told."""
+_MORE = "more throughput"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An experiment that could be made. `seen`: how probable what it watches for is if a claim holds. `effort`: taken
+    off its worth, 0 to 1. The rest as in Experiment."""
+
+    action: Action
+    text: str
+    watch: str
+    effort: float
+    seen: Callable[[Claim], float]
+    in_flight: int | None = None
+    entity: str | None = None
+    command: str | None = None
+
+    def expected(self, group: Sequence[Suspicion]) -> float:
+        """How probable what it watches for is if one of a group of suspects is at fault."""
+        return sum(one.probability * self.seen(one.claim) for one in group) / _share(group)
+
+
+def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> Experiment | None:
+    """The best experiment; None: there is one suspect, or no experiment tells them apart."""
+    leading = groups[:_SUSPECTS]
+    if len(leading) < 2:
+        return None
+    best = max(_proposals(table, leading[0][0].claim), key=lambda proposal: _worth(proposal, leading))
+    if _worth(best, leading) <= 0:
+        return None
+    meanings = _meanings(best, [group for group in leading if _share(group) >= _HARDLY])
+    return Experiment(best.action, best.text, best.watch, meanings, best.in_flight, best.entity, best.command)
+
+
+def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tuple[Meaning, ...]:
+    """By Bayes' rule."""
+    seen = [_share(group) * proposal.expected(group) for group in groups]
+    unseen = [_share(group) * (1 - proposal.expected(group)) for group in groups]
+    return tuple(
+        Meaning(
+            group[0].claim.verdict,
+            group[0].claim.entity,
+            name_of(group[0].claim),
+            _share(group),
+            yes / max(sum(seen), _HARDLY),
+            no / max(sum(unseen), _HARDLY),
+        )
+        for group, yes, no in zip(groups, seen, unseen, strict=True)
+    )
+
+
+def _share(group: Sequence[Suspicion]) -> float:
+    return sum(one.probability for one in group)
+
+
+def name_of(claim: Claim) -> str:
+    """What a person calls a suspect."""
+    if claim.kind == "path_policy":
+        return "paths used one after the other"
+    if claim.entity is not None:
+        return claim.entity
+    return {
+        "concurrency_limited": "too few outstanding I/Os",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(claim.verdict, "something not measured")
+
+
+def initiators(table: PlaceTable) -> list[str]:
+    """The initiators of the load's hosts."""
+    return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+
+
+def _worth(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
+    apart = sum(
+        _share(one) * _share(other) * abs(proposal.expected(one) - proposal.expected(other))
+        for one, other in combinations(leading, 2)
+    )
+    return apart * (1 - proposal.effort)
+
+
+def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether it is a queue of the host, or something unseen that holds I/Os before they are in the fabric."""
+    above = table.indices("host_queue", "array_door")
+    return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
+
+
+def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether it is what the array's own clock contains: its cache is behind what waits before that."""
+    inside = table.indices("array_queue", "array_service", "below")
+    return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
+
+
+def _proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    yield from _steps(table)
+    yield from _readings(table)
+    yield from _settings(table, first)
+
+
+def _steps(table: PlaceTable) -> Iterator[Proposal]:
+    """Another step of the load."""
+    facts, load = table.facts, table.load
+    total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
+    more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
+    yield Proposal(
+        "more_in_flight",
+        f"repeat it with {count(more)} outstanding I/Os",
+        _MORE,
+        0.1,
+        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
+        more,
+        command=repeated(facts, load, more),
+    )
+    if total >= 2:
+        yield Proposal(
+            "fewer_in_flight",
+            f"repeat it with {count(fewer)} outstanding I/Os",
+            "the same throughput",
+            0.15,
+            lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+            fewer,
+            command=repeated(facts, load, fewer),
+        )
+    yield Proposal(
+        "smaller_blocks",
+        "repeat it with blocks of half the size",
+        "twice the IOPS",
+        0.2,
+        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+        command=repeated(facts, load, times_size=0.5),
+    )
+    yield Proposal(
+        "more_jobs",
+        "spread the same outstanding I/Os over twice as many jobs",
+        _MORE,
+        0.2,
+        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
+    )
+    yield Proposal(
+        "cached_range",
+        "repeat it on a range so small that the array's cache answers it",
+        _MORE,
+        0.3,
+        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+    )
+
+
+def _readings(table: PlaceTable) -> Iterator[Proposal]:
+    """What was not read, and could be."""
+    if not table.paths and not initiators(table):
+        yield Proposal(
+            "read_below",
+            "read how busy each device, link and processor below was, and what its caches answered and wrote back",
+            "one that is full",
+            0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
+        )
+    elif any(row["utilisation"] is None for row in table.links) or not table.links:
+        yield Proposal(
+            "read_switches",
+            "read the switch ports (sanpath init adds them)",
+            "a full, waiting or damaged port",
+            0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
+        )
+    elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
+        yield Proposal(
+            "read_switches",
+            "read the time without transmit credit on the switch ports",
+            "a port that waits",
+            0.0,
+            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
+        )
+    if table.array is None:
+        name = table.arrays[0] if table.arrays else "the array"
+        yield Proposal(
+            "read_array",
+            f"read {name} (sanpath init adds it)",
+            "time spent inside",
+            0.0,
+            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
+            entity=next(iter(table.arrays), None),
+        )
+    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
+        yield Proposal(
+            "read_host",
+            "read the host (sanpath init adds it)",
+            "time spent there, or a full queue",
+            0.0,
+            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+        )
+
+
+def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    """What a person would have to change, or to keep others from."""
+    for segment in table.segments:
+        if segment.queue is not None:
+            entity = segment.queue.entity
+            yield Proposal(
+                "deeper_queue",
+                f"give {entity} a deeper queue",
+                _MORE,
+                0.4,
+                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
+                entity=entity,
+            )
+    yield Proposal(
+        "quiet_neighbours",
+        "repeat it while other hosts on these ports and volumes are quiet",
+        _MORE,
+        0.4,
+        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
+    )
+    if first.verdict == "configured_cap":
+        yield Proposal(
+            "lift_limit", "lift the limit", _MORE, 0.4, lambda claim: float(claim is first), entity=first.entity
+        )

@@ -1,0 +1,44 @@
+"""The judgement of one step and direction, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.model import Bottleneck, Experiment, Grade, Kind, Next, Suspect
+
+WINDOWS = 4
+"""Whole windows that a grade better than C needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What limits one direction of one step.
+
+    `following`: what would limit next; None: nothing says. `experiment`: the measurement that would tell the
+    suspects apart. `windows`: whole windows of the slowest source.
+    `probability` and `suspects`: as those of a verdict.
+    """
+
+    load: LoadFacts
+    kind: Kind
+    grade: Grade
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    because: tuple[str, ...] = ()
+    experiment: Experiment | None = None
+    windows: int = 0
+    following: Next | None = None
+    probability: float = 0.0
+    suspects: tuple[Suspect, ...] = ()
+
+    @property
+    def held(self) -> float:
+        """Probability that something was at its limit, whatever it was."""
+        return sum(
+            s.probability for s in self.suspects if s.verdict in ("bottleneck", "configured_cap", "cannot_tell")
+        )
+
+    @property
+    def limiter(self) -> str | None:
+        """The saturated element, None when there is none."""
+        return self.bottlenecks[0].entity if self.kind == "bottleneck" and self.bottlenecks else None

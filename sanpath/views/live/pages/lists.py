@@ -1,0 +1,107 @@
+"""The pages besides the overview: every step, finding and source, and the help; only lines in sight are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from rich.text import Text
+
+from sanpath.rulebook.model import Finding
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import words
+from sanpath.views.live.cursor import Cursor, Tab
+from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
+from sanpath.views.live.pages.overview import sources, steps
+from sanpath.views.live.pages.path import path
+from sanpath.views.live.reading.shown_verdict import Told
+from sanpath.views.live.reading.snapshot import Look
+
+HELP = (
+    ("q", "leave the view; a run that it shows goes on, with plain lines"),
+    ("Ctrl-C", "end the run, twice: at once; `sanpath watch` only leaves"),
+    ("p", "hold the screen still; the recording goes on"),
+    ("m", 'note in the recording what you just did, "changed to RR"'),
+    ("t", "the path from load to media; up and down go along it"),
+    ("s f o", "every step, finding, source; the same key again: back"),
+    ("n b", "the verdict of the next step, of the step before"),
+    ("d", "both directions, read only, write only"),
+    ("x", "sort: busiest first, along the path, by name"),
+    ("/", "only rows with a word in them; an empty word: all"),
+    ("up down", "scroll; choose a step on the page of steps, a stop on the path"),
+    ("Esc", "back to the overview of the newest step, without a filter"),
+    ("mouse", "click a key below, turn the wheel; with Shift the terminal selects"),
+    ("", ""),
+    ("grade", "of 100 such verdicts are right, A: 97 or more, B: 85 or more, C: fewer"),
+    ("windows", "whole intervals of the slowest source that lie in the step"),
+    ("R", "the law that holds in any test: latency = I/Os in flight / IOPS"),
+    ("colours", "red limits or is full, yellow is busy or in doubt, green free or cleared"),
+    ("now", "by the newest samples; percentiles since the step began"),
+    ("judged", "of when the verdict is; CHANGED, and a bell: it is another one"),
+    ("caused by", "a queue that is full because of an element below it"),
+    ("cleared", "what did not limit, as far as it was tried"),
+    ("LATE", "a source whose answer is overdue: what it shows may be old"),
+)
+
+
+def page(look: Look, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """The rows of a page that are in sight."""
+    if look.diagnosis is not None and cursor.tab is Tab.path:
+        return path(look, look.diagnosis, told, cursor, width, height)
+    if look.diagnosis is not None and cursor.tab is Tab.steps:
+        return _steps(look.diagnosis, told, cursor, width, height)
+    if look.diagnosis is not None and cursor.tab is Tab.findings:
+        body = _findings(look.diagnosis, cursor, width)
+    elif look.diagnosis is not None and cursor.tab is Tab.sources:
+        body = _sources(look.diagnosis, look, width)
+    else:
+        body = _help(width)
+    shown = list(islice(body, cursor.offset, cursor.offset + max(0, height - 1)))
+    more = f", from row {cursor.offset + 1}" if cursor.offset else ""
+    more += f", only {cursor.filter!r}" if cursor.filter and cursor.tab is Tab.findings else ""
+    return [title(f"{cursor.tab}{more}", width), *(shown or [line("nothing more here")])]
+
+
+def _steps(diagnosis: Diagnosis, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """A window of the steps around the one that is chosen, and what it is not good for."""
+    notes = [text for note in told.step.valid for text in wrapped("not for", note, width)] if told is not None else []
+    names = [step.name for step in diagnosis.steps]
+    here = names.index(told.step.name) if told is not None and told.step.name in names else len(names) - 1
+    room = max(1, height - 2 - len(notes))
+    first = max(0, min(here - room // 2, len(names) - room))
+    rows = steps(diagnosis.steps[first : first + room], told, cursor, width).lines
+    return [title(f"{len(names)} steps: up and down choose one", width), *rows, *notes][:height]
+
+
+def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text]:
+    def wanted(finding: Finding) -> bool:
+        return cursor.wants(finding.rule, finding.summary, finding.role, words.short(finding.entity))
+
+    for finding in filter(wanted, words.hits(diagnosis)):
+        yield from wrapped(finding.role.upper()[: LABEL - 1], f"{finding.rule}: {finding.summary}", width, "bold")
+        yield from wrapped("why", finding.why, width)
+        if finding.gain:
+            yield from wrapped("gain", finding.gain, width)
+        for fix in finding.fix:
+            yield from wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {fix.scope}", width)
+            for command in fix.commands:
+                yield from wrapped("  $", command, width)
+    for finding in filter(wanted, words.not_judged(diagnosis)):
+        yield from wrapped("unknown", f"{finding.rule}: {finding.summary}", width)
+
+
+def _sources(diagnosis: Diagnosis, look: Look, width: int) -> Iterator[Text]:
+    yield from sources(look, diagnosis, width).lines
+    for mark in diagnosis.marks:
+        yield from wrapped("marked", f"{mark.at}: {mark.text}", width)
+    for source in diagnosis.sources:
+        yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
+    for u in diagnosis.unobserved:
+        yield from wrapped("unseen", f"{u.what}: {u.why} - {u.consequence}", width)
+    for c in diagnosis.cleared:
+        yield from wrapped("cleared", words.cleared_text(c), width)
+
+
+def _help(width: int) -> Iterator[Text]:
+    for word, meaning in HELP:
+        yield cut(line((f"{word:<9}", "bold"), meaning), width)

@@ -1,0 +1,100 @@
+"""What happens now, on the screen: the clock, the step, what the load gets, and the busiest links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.pulse.model import LinkNow, Pulse
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.views import words
+from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
+
+OLD_SECONDS = 3.0
+"""Figures of the load that are older are not now: their age stands beside them."""
+CHANGED_SECONDS = 15.0
+"""How long it is marked that the verdict is another one."""
+BUSY, FULL = 0.8, 0.95
+"""From where on a link is yellow, and red: fibre that is read as full counts about 0.95 (the rule link-full)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """`pulse` None: the recording has ended, or is not there yet. `judged_ago_seconds`: since the look that the
+    verdict is of, None: not known; `changed_ago_seconds`: since another verdict was first shown, None: it never
+    was. `hint`: what whoever tries it out may want to know, "" nothing."""
+
+    pulse: Pulse | None = None
+    judged_ago_seconds: float | None = None
+    changed_ago_seconds: float | None = None
+    hint: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the verdict became another one a moment ago."""
+        return self.changed_ago_seconds is not None and self.changed_ago_seconds < CHANGED_SECONDS
+
+
+def step_now(pulse: Pulse) -> Text:
+    """The step under way, for how long already, and of how long."""
+    if not pulse.step:
+        return Text()
+    planned = pulse.step_planned_seconds
+    of = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
+    return line(f"  step {pulse.step}  {words.elapsed(pulse.step_seconds)}{of}")
+
+
+_ALL_PERCENTILES = 100
+"""From so many columns on all percentiles are told, and not only the 99th."""
+
+
+def now_lines(pulse: Pulse, width: int) -> list[Text]:
+    """What the load gets, and what carries it, in a line each."""
+    indent = LABEL if width >= NARROW else 0
+    rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
+    return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(rest), width) for head, rest in rows]
+
+
+def load_text(pulse: Pulse, all_percentiles: bool) -> Text:
+    """Throughput, latency and I/Os in flight of each direction. Percentiles are those since the step began."""
+    if not pulse.loads:
+        why = "the first I/Os of the step are on their way" if pulse.step else "no step is under way"
+        return line((why, "dim"))
+    text = line()
+    for number, load in enumerate(pulse.loads):
+        text.append_text(line("   " if number else "", *_direction(load, all_percentiles)))
+    if pulse.loads_age_seconds > OLD_SECONDS:
+        text.append_text(line((f"   {pulse.loads_age_seconds:.0f} s ago", "yellow")))
+    return text
+
+
+def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
+    yield f"{load.direction} ", "dim"
+    yield iops(load.ops_per_second), "bold"
+    yield f"  {bandwidth(load.bytes_per_second)}  {duration(load.latency_seconds)}"
+    told = (("p50", load.p50), ("p95", load.p95), ("p99", load.p99), ("max", load.max))
+    for name, seconds in told if all_percentiles else told[2:3]:
+        if seconds is not None:
+            yield f" {name} ", "dim"
+            yield duration(seconds)
+    yield f"  {count(load.in_flight_measured)} in flight"
+
+
+def links_text(pulse: Pulse, width: int) -> Text:
+    """The busiest links, as many as there is room for."""
+    text = line()
+    for number, link in enumerate(pulse.links):
+        part = line("  " if number else "", *_link(link))
+        if number and text.cell_len + part.cell_len > width:
+            break
+        text.append_text(part)
+    return text if pulse.links else line(("not known yet" if pulse.step else "idle", "dim"))
+
+
+def _link(link: LinkNow) -> Iterator[Part]:
+    yield f"{words.short(link.entity)} {link.direction} "
+    style = "bold red" if link.utilisation >= FULL else "yellow" if link.utilisation >= BUSY else "green"
+    yield percent(link.utilisation), style
