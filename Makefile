@@ -21,6 +21,7 @@ check: .venv/ready ## Style, types, and generated papers that are stale
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	.venv/bin/lint-imports --no-cache
 	$(RUN) -m sanpath.docgen --check
 
 papers: .venv/ready ## Write the generated papers: README tables, docs/, rule pages
