@@ -21,7 +21,7 @@ from sanpath import registry
 from sanpath.catalogue import load as catalogue
 from sanpath.document import Document, near, read_document, unknown_key
 from sanpath.errors import ConfigError, ConfigMistakesError, UsageError
-from sanpath.model import Scalar, Thing, Tie
+from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.plugin import SourceConfig, SshTarget
 
 DEFAULT_NAME = "sanpath.yaml"
@@ -46,8 +46,8 @@ class Config:
 
     path: Path | None
     sources: tuple[SourceConfig, ...] = ()
-    things: tuple[Thing, ...] = ()
-    ties: tuple[Tie, ...] = ()
+    entities: tuple[SourceEntity, ...] = ()
+    links: tuple[SourceLink, ...] = ()
     hosts: Mapping[str, SshTarget] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     keep_seconds: float | None = None
@@ -324,7 +324,7 @@ def _from_keyring(document: Document, where: tuple[str | int, ...], service: str
     return str(found)
 
 
-def _things(document: Document, raw: Any) -> tuple[Thing, ...]:
+def _things(document: Document, raw: Any) -> tuple[SourceEntity, ...]:
     if not isinstance(raw, dict):
         raise document.error(("topology", "things"), 'expected a mapping, "kind:name" to what is known of it')
     things = []
@@ -342,7 +342,7 @@ def _things(document: Document, raw: Any) -> tuple[Thing, ...]:
                 attributes[str(key)] = value
             else:
                 raise document.error((*where, str(key)), "expected a text, a number, true or false")
-        things.append(Thing(kind, local_id, local_id, ids, attributes))
+        things.append(SourceEntity(kind, local_id, local_id, ids, attributes))
     return tuple(things)
 
 
@@ -355,7 +355,7 @@ def _join_values(document: Document, where: tuple[str | int, ...], value: Any) -
     return tuple(values)
 
 
-def _ties(document: Document, raw: Any) -> tuple[Tie, ...]:
+def _ties(document: Document, raw: Any) -> tuple[SourceLink, ...]:
     if not isinstance(raw, list):
         raise document.error(("topology", "links"), 'expected a list of "kind:name relation kind:name"')
     ties = []
@@ -369,7 +369,7 @@ def _ties(document: Document, raw: Any) -> tuple[Tie, ...]:
                 where, f"no relation is called {words[1]!r}; accepted: {', '.join(catalogue.relations())}"
             )
         ends = _entity(document, where, words[0]), _entity(document, where, words[2])
-        ties.append(Tie(words[1], ends[0], ends[1], f"{document.path.name}: {sentence}"))
+        ties.append(SourceLink(words[1], ends[0], ends[1], f"{document.path.name}: {sentence}"))
     return tuple(ties)
 
 

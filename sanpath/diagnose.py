@@ -193,7 +193,7 @@ def _marks(facts: Facts) -> list[Event]:
 
 def _moved(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
     """Where the load's virtual machine ran, once it has moved."""
-    for move in moves_in(facts.stays, load):
+    for move in moves_in(facts.vm_placements, load):
         vm, before, after = (facts.topology.entities[e].label for e in (move.vm, move.from_host, move.to_host))
         if move.seen >= step.start:
             here = host_of(facts.at(step.name).topology, load.roots[0])

@@ -1,6 +1,6 @@
 """The typed objects that pass between the parts. Imports the standard library only.
 
-Recorded (what one source said):      Rows, Thing, Tie, Event, Poll
+Recorded (what one source said):      Rows, SourceEntity, SourceLink, Event, Poll
 Resolved (what sanpath made of it):   Entity, Link, Step
 Judged:                               see verdict/model.py (Diagnosis and its parts)
 """
@@ -69,7 +69,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SourceEntity:
     """One thing as one source knows it. `ids` are join keys, e.g. {"wwpn": ("21000024ff000001",)}.
 
     Key kinds: wwpn, switch_wwn, naa, nqn, iqn, lldp, mac, ip, serial, name (order of trust: topology/keys.py).
@@ -83,7 +83,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class SourceLink:
     """A link as one source sees it.
 
     Each end is (kind, local id) of this source's own things, or ("wwpn", ...), ("ip", ...) and the like: a join

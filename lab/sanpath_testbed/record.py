@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sanpath import __version__, registry
 from sanpath.config import Config, load_config
 from sanpath.errors import CollectorError
-from sanpath.model import Event, Poll, Rows, Thing, Tie
+from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Collector, Item, LoadReader, SourceConfig
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -123,7 +123,7 @@ class _Recorder:
                 ),
             )
         )
-        known: tuple[Thing | Tie, ...] = (*config.things, *config.ties)
+        known: tuple[SourceEntity | SourceLink, ...] = (*config.entities, *config.links)
         for item in known:
             self._writer.inventory("config", self._clock.now_us(), item)
 
@@ -201,7 +201,7 @@ class _Recorder:
                 case Rows():
                     self._writer.samples(source, item)
                     rows += len(item.entity)
-                case Thing() | Tie():
+                case SourceEntity() | SourceLink():
                     self._writer.inventory(source, seen, item)
                 case Event():
                     self._writer.event(source, item)

@@ -17,9 +17,9 @@ from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.planes import plane_rows
 from sanpath.facts.host.under_test import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
-from sanpath.facts.host.vm_placement import Stay, stays
+from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
-from sanpath.facts.load.load_events import Histogram, Told, histograms
+from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ByHand, figures_by_hand
 from sanpath.facts.load_table import load_rows
@@ -55,7 +55,7 @@ class Facts:
     `loads` are the totals of each step, both directions; `clocks`: source → its offset, where one is known;
     `unplaced`: imported files whose time could not be checked.
     `histograms`: (step, direction) → latency distribution. `events`: everything that sources said has happened.
-    `by_hand`: figures that a person read. `stays`: where the virtual machines ran, steps of one place together;
+    `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one row a place;
     `topology` is that of the end. `recorders`: who recorded, and `absences` when they did not. `over_time`: what was
     sampled over the whole recording, for charts; without the kinds of which there is very much, and {} where it was
     not asked for.
@@ -68,9 +68,9 @@ class Facts:
     clocks: Mapping[str, ClockOffset]
     unplaced: Sequence[Unplaced]
     histograms: Mapping[tuple[str, str], Histogram]
-    events: Told
+    events: SourceEvents
     by_hand: ByHand
-    stays: Sequence[Stay] = ()
+    vm_placements: Sequence[VmPlacement] = ()
     recorders: Sequence[Presence] = ()
     absences: Sequence[Absence] = ()
     over_time: Samples = field(default_factory=dict)
@@ -78,8 +78,10 @@ class Facts:
     def at(self, step: str) -> Facts:
         """The facts as they are in a step, where virtual machines have moved between hosts: its topology, and the
         loads of the steps in which they ran in the same place. What ran elsewhere is not compared."""
-        here = next((stay for stay in self.stays if any(own.name == step for own in stay.steps)), None)
-        if here is None or len(self.stays) == 1:
+        here = next(
+            (placement for placement in self.vm_placements if any(own.name == step for own in placement.steps)), None
+        )
+        if here is None or len(self.vm_placements) == 1:
             return self
         names = {own.name for own in here.steps}
         return replace(self, topology=here.topology, loads=[load for load in self.loads if load.step in names])
@@ -122,7 +124,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     by_hand = figures_by_hand(topology, steps, loads, samples, events)
     samples = {**samples, **by_hand.samples}
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
-    where = stays(told, topology, steps)
+    where = vm_placements(told, topology, steps)
     tables = _joined([_tables(stay, loads, samples, clocks, events) for stay in where])
     tables |= {
         "controller": FactTable("controller", tuple(controller_rows(topology, events))),
@@ -147,14 +149,14 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
 
 
 def _tables(
-    stay: Stay,
+    placement: VmPlacement,
     all_loads: Sequence[LoadFacts],
     all_samples: Samples,
     clocks: Mapping[str, Mapping[str, str | None]],
-    events: Told,
+    events: SourceEvents,
 ) -> dict[str, FactTable]:
     """The tables of the steps in which every virtual machine ran in the same place."""
-    topology, steps, names = stay.topology, stay.steps, {step.name for step in stay.steps}
+    topology, steps, names = placement.topology, placement.steps, {step.name for step in placement.steps}
     loads = [load for load in all_loads if load.step in names]
     samples = {kind: [one for one in told if one.step in names] for kind, told in all_samples.items()}
     tables = {

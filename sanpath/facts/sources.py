@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
@@ -27,7 +27,7 @@ def source_rows(
     steps: Sequence[Step],
     samples: Mapping[str, Sequence[StepSamples]],
     clocks: Mapping[str, ClockOffset],
-    events: Told,
+    events: SourceEvents,
 ) -> Iterator[FactRow]:
     """One row a source, of the whole run."""
     polls = recording.polls()

@@ -25,7 +25,7 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.model import Column, Event, Rows, Table, Thing, Tie
+from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.collector import API, Check, Collector, Item, Right, Spec
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import (
@@ -104,11 +104,11 @@ __all__ = [
     "SnmpUser",
     "SnmpValue",
     "SourceConfig",
+    "SourceEntity",
+    "SourceLink",
     "Spec",
     "SshTarget",
     "Table",
-    "Thing",
-    "Tie",
     "Totals",
     "WrappedCommand",
     "histogram",

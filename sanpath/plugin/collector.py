@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, TypeVar
 
-from sanpath.model import Event, Rows, Table, Thing, Tie
+from sanpath.model import Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
 
 API = 1
 
-Item = Rows | Thing | Tie | Event
+Item = Rows | SourceEntity | SourceLink | Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Collector(ABC, Generic[C]):
         """Identity, clock and rights, after `open`. Raises CollectorError."""
 
     @abstractmethod
-    def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+    def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """What there is and how it hangs together. Called after `open` and every few minutes."""
 
     @abstractmethod

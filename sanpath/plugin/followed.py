@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.model import Event, Rows, Thing, Tie
+from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Check, Collector, Item
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
@@ -44,7 +44,7 @@ class FollowedFile(Collector[FollowedFileConfig]):
         super().__init__(config)
         self._reader = self._new_reader()
         self._offset = 0
-        self._things: dict[object, Thing | Tie] = {}
+        self._things: dict[object, SourceEntity | SourceLink] = {}
         self._lag_us: int | None = None
 
     def _new_reader(self) -> ResultReader:
@@ -68,16 +68,18 @@ class FollowedFile(Collector[FollowedFileConfig]):
             return Check(self.config.path.name, unreadable=(f"{gone}: nothing is known until it is",))
         return Check(f"{self.config.path.name}, {self._offset:,} bytes so far")
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002 - the base class' signature
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
         """What the file has told of so far, and the host it was written on."""
         for item in list(self._things.values()):
             yield item
         if self.config.host is not None:
-            yield Thing("host", self.config.host, self.config.host, {"name": (self.config.host,)})
+            yield SourceEntity("host", self.config.host, self.config.host, {"name": (self.config.host,)})
             for thing in list(self._things.values()):
-                if isinstance(thing, Thing) and thing.kind in ("load", "lun"):
+                if isinstance(thing, SourceEntity) and thing.kind in ("load", "lun"):
                     relation = "runs_on" if thing.kind == "load" else "attached_to"
-                    yield Tie(relation, (thing.kind, thing.local_id), ("host", self.config.host), "configuration")
+                    yield SourceLink(
+                        relation, (thing.kind, thing.local_id), ("host", self.config.host), "configuration"
+                    )
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """What was added."""
@@ -99,8 +101,8 @@ class FollowedFile(Collector[FollowedFileConfig]):
         while part := await ctx.files.read_from(str(self.config.path), self._offset, _PART):
             self._offset += len(part)
             for item in self._reader.feed(part):
-                if isinstance(item, Thing):
+                if isinstance(item, SourceEntity):
                     self._things[item.kind, item.local_id] = item
-                elif isinstance(item, Tie):
+                elif isinstance(item, SourceLink):
                     self._things[item] = item
                 yield item

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sanpath import registry
 from sanpath.errors import CollectorError, Failure
-from sanpath.model import Rows, Thing, Tie
+from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Clock, Collector, Cost, SourceConfig, Spec
 from sanpath.recorder.sources.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
 from sanpath.recording.writing.clock import RecorderClock
@@ -72,7 +72,7 @@ class SourceCheck:
         return math.ceil(self.poll.seconds / 0.8) if self.poll else 0
 
 
-Seen = list[tuple[str, int, Thing | Tie]]
+Seen = list[tuple[str, int, SourceEntity | SourceLink]]
 """(source, when, thing or link) as a recording holds it."""
 
 
@@ -179,7 +179,7 @@ class _Probe:
         number = 0
         async for item in items:
             number += len(item.entity) if isinstance(item, Rows) else 1
-            if isinstance(item, Thing | Tie):
+            if isinstance(item, SourceEntity | SourceLink):
                 self._seen.append((self._config.name, self._clock.now_us(), item))
         return number
 

@@ -24,7 +24,7 @@ import duckdb
 from sanpath import __version__, registry
 from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
-from sanpath.model import Poll, Thing, Tie
+from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
@@ -109,7 +109,7 @@ class Recorder:
             self._write_header()
         except OSError as error:
             raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
-        known: tuple[Thing | Tie, ...] = (*self._config.things, *self._config.ties)
+        known: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
         for item in known:
             self._sink.take("config", self._clock.now_us(), item)
         for source, item in self._load_runs():
@@ -158,17 +158,17 @@ class Recorder:
         clock = StoreClock(self._store, self._writer.name, self._clock)
         return Others(self._store, clock, take, load_ended if without_end else None)
 
-    def _load_runs(self) -> Iterator[tuple[str, Thing | Tie]]:
+    def _load_runs(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
         """(source, thing or link): a load that is started on this machine runs here, unless the configuration says
         where it does; one that is started on a host runs there."""
-        said = any(tie.relation == "runs_on" and tie.from_end[0] == "load" for tie in self._config.ties)
+        said = any(tie.relation == "runs_on" and tie.from_end[0] == "load" for tie in self._config.links)
         hosts: Sequence[str | None] = self._request.hosts or ([] if said or self._reader is None else [None])
         for host in hosts:
             load, machine = load_name(self._reader, host), platform.node() if host in (None, LOCAL) else host
-            yield load, Thing("load", load, load, {"name": (load,)})
-            yield load, Thing("host", machine, machine, {"name": (machine,)})
+            yield load, SourceEntity("load", load, load, {"name": (load,)})
+            yield load, SourceEntity("host", machine, machine, {"name": (machine,)})
             where = "this machine" if host in (None, LOCAL) else f"host {host}"
-            yield load, Tie("runs_on", ("load", load), ("host", machine), f"started by sanpath on {where}")
+            yield load, SourceLink("runs_on", ("load", load), ("host", machine), f"started by sanpath on {where}")
 
     async def _until_end(self, sources: list[Source]) -> int | None:
         """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""

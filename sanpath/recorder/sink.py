@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
 
-from sanpath.model import Event, Poll, Rows, Thing, Tie
+from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Item
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.writing.clock import CLOCK_JUMP, RecorderClock
@@ -148,7 +148,7 @@ class Sink:
         match item:
             case Rows():
                 self._writer.samples(source, item)
-            case Thing() | Tie():
+            case SourceEntity() | SourceLink():
                 self._writer.inventory(source, seen, item)
             case Event():
                 self._writer.event(source, item)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from sanpath.model import Entity, Link, Scalar, Thing, Tie
+from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
 from sanpath.topology.keys import TRUST, normalise
 from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
-from sanpath.topology.vm_moves import Told, ties_at
+from sanpath.topology.vm_moves import Sighting, ties_at
 
 if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath
@@ -71,11 +71,11 @@ class Topology:
         return graph
 
 
-def resolve(seen: Iterable[Told], at: int | None = None) -> Topology:
+def resolve(seen: Iterable[Sighting], at: int | None = None) -> Topology:
     """Join what all sources said. Later statements of a source replace its earlier ones; a virtual machine that has
     moved runs where it ran at the moment `at`, microseconds on the recorder's clock, None: at the end."""
     seen = list(seen)
-    things = {(source, item.kind, item.local_id): item for source, _, item in seen if isinstance(item, Thing)}
+    things = {(source, item.kind, item.local_id): item for source, _, item in seen if isinstance(item, SourceEntity)}
     ties = ties_at(seen, at)
     _add_implied(things, ties)
     things = without_guesses(things)
@@ -88,15 +88,15 @@ def resolve(seen: Iterable[Told], at: int | None = None) -> Topology:
     return topology
 
 
-def _add_implied(things: dict[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> None:
+def _add_implied(things: dict[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]) -> None:
     """What the configuration's links name is a thing, even when nothing else is said of it."""
     for source, tie in ties:
         for kind, name in (tie.from_end, tie.to_end):
             if source == CONFIG and kind in _GIVEN:
-                things.setdefault((CONFIG, kind, name), Thing(kind, name, name, {"name": (name,)}))
+                things.setdefault((CONFIG, kind, name), SourceEntity(kind, name, name, {"name": (name,)}))
 
 
-def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> dict[Local, str]:
+def _names(things: Mapping[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]) -> dict[Local, str]:
     """What people call each thing: ports and volumes after their device, disks after their machine.
 
     A switch or array is called as its source, unless the source tells of several. A port of which nothing but the
@@ -131,11 +131,13 @@ def _names(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> di
     return names
 
 
-def _label(things: Mapping[Local, Thing], local: Local) -> str:
+def _label(things: Mapping[Local, SourceEntity], local: Local) -> str:
     return things[local].label or local[2] if local in things else local[2]
 
 
-def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) -> list[tuple[Local, Local]]:
+def _same_ports(
+    things: Mapping[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]
+) -> list[tuple[Local, Local]]:
     """Ports that are one although two sources read them: a cable has one end, so where two sources see the same
     WWPN logged in at ports of one name they read one switch, under two names."""
     first: dict[tuple[str, str], Local] = {}
@@ -157,7 +159,7 @@ def _same_ports(things: Mapping[Local, Thing], ties: Iterable[tuple[str, Tie]]) 
     return pairs
 
 
-def _have_other_wwpns(one: Thing, other: Thing) -> bool:
+def _have_other_wwpns(one: SourceEntity, other: SourceEntity) -> bool:
     """Whether two ports are told apart by their own WWPNs: both ends of an uplink see the logins that pass it."""
     mine, its = ({normalise("wwpn", v) for v in thing.ids.get("wwpn", ())} for thing in (one, other))
     return bool(mine and its) and mine.isdisjoint(its)
@@ -165,7 +167,7 @@ def _have_other_wwpns(one: Thing, other: Thing) -> bool:
 
 def _make_entities(
     topology: Topology,
-    things: Mapping[Local, Thing],
+    things: Mapping[Local, SourceEntity],
     names: Mapping[Local, str],
     same: Iterable[tuple[Local, Local]],
 ) -> None:
@@ -198,7 +200,7 @@ def _scope(kind: str, name: str) -> str:
     return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 
-def _entity(members: list[tuple[Local, Thing]], name: str) -> Entity:
+def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
     kind = members[0][1].kind
     ids: dict[str, list[str]] = defaultdict(list)
     attributes: dict[str, Scalar] = {}
@@ -212,7 +214,7 @@ def _entity(members: list[tuple[Local, Thing]], name: str) -> Entity:
     return Entity(f"{kind}:{name}", kind, name, {k: tuple(v) for k, v in ids.items()}, attributes, known_as)
 
 
-def _make_links(topology: Topology, ties: Iterable[tuple[str, Tie]]) -> None:
+def _make_links(topology: Topology, ties: Iterable[tuple[str, SourceLink]]) -> None:
     by_key: dict[tuple[str, str], str] = {}
     # A host carries the WWPNs of its ports as well: the port itself is what is meant.
     for entity in sorted(topology.entities.values(), key=lambda e: e.kind in ("hba", "array_port")):
@@ -242,7 +244,7 @@ def _end(topology: Topology, by_key: Mapping[tuple[str, str], str], source: str,
     return by_key.get((kind, normal)) if normal else None
 
 
-def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: Tie) -> Unjoined:
+def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: SourceLink) -> Unjoined:
     kind, value = end
     what = f"{kind} {value} ({source}: {tie.evidence})"
     if kind in TRUST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from sanpath.model import Link, Thing
+from sanpath.model import Link, SourceEntity
 from sanpath.topology.keys import normalise
 
 _PORTS = ("hba", "array_port")
@@ -14,7 +14,7 @@ Local = tuple[str, str, str]
 """(source, kind, the source's own id)."""
 
 
-def bare_wwpn(thing: Thing) -> str | None:
+def bare_wwpn(thing: SourceEntity) -> str | None:
     """The WWPN of an initiator or target port that its source can name by nothing else. None: it has a name."""
     if thing.kind not in _PORTS:
         return None
@@ -22,7 +22,7 @@ def bare_wwpn(thing: Thing) -> str | None:
     return label if label in {normalise("wwpn", value) for value in thing.ids.get("wwpn", ())} else None
 
 
-def without_guesses(things: Mapping[Local, Thing]) -> dict[Local, Thing]:
+def without_guesses(things: Mapping[Local, SourceEntity]) -> dict[Local, SourceEntity]:
     """Without what a switch took for an initiator or a target where the port itself is known to be something else."""
     switches = {source for source, kind, _ in things if kind == "switch"}
     guessed = {local: wwpn for local, thing in things.items() if local[0] in switches and (wwpn := bare_wwpn(thing))}

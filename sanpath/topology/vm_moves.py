@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.model import Thing, Tie
+from sanpath.model import SourceEntity, SourceLink
 
-Told = tuple[str, int, Thing | Tie]
+Sighting = tuple[str, int, SourceEntity | SourceLink]
 """(source, when it was seen on the recorder's clock in microseconds, what)."""
 
 
@@ -23,12 +23,12 @@ class Move:
     to_host: str
 
 
-def moves(told: Iterable[Told]) -> list[Move]:
+def moves(told: Iterable[Sighting]) -> list[Move]:
     """Every move of a virtual machine, by time."""
     where: dict[tuple[str, str], str] = {}
     found = []
     for source, seen, item in sorted(told, key=lambda one: one[1]):
-        if isinstance(item, Tie) and _places(item):
+        if isinstance(item, SourceLink) and _places(item):
             vm, host = item.from_end[1], item.to_end[1]
             before = where.setdefault((source, vm), host)
             if before != host:
@@ -37,14 +37,14 @@ def moves(told: Iterable[Told]) -> list[Move]:
     return found
 
 
-def ties_at(told: Iterable[Told], moment: int | None) -> dict[tuple[str, Tie], None]:
+def ties_at(told: Iterable[Sighting], moment: int | None) -> dict[tuple[str, SourceLink], None]:
     """(source, link) of all links that were told, without those of a virtual machine to hosts that it does not run on
     at the moment, and to their LUNs. None: at the end.
 
     A person who wrote down a host of a machine that moves meant the host it was on.
     """
     told = list(told)
-    ties = dict.fromkeys((source, item) for source, _, item in told if isinstance(item, Tie))
+    ties = dict.fromkeys((source, item) for source, _, item in told if isinstance(item, SourceLink))
     moved = moves(told)
     if not moved:
         return ties
@@ -55,7 +55,7 @@ def ties_at(told: Iterable[Told], moment: int | None) -> dict[tuple[str, Tie], N
     disks = {(s, t.from_end): t.to_end[1] for s, t in ties if (t.relation, t.to_end[0]) == ("attached_to", "vm")}
     luns = {(s, t.from_end): t.to_end[1] for s, t in ties if (t.relation, t.to_end[0]) == ("attached_to", "host")}
 
-    def holds(source: str, tie: Tie) -> bool:
+    def holds(source: str, tie: SourceLink) -> bool:
         if _places(tie):
             vm, host = tie.from_end[1], tie.to_end[1]
             return (source, vm, host) not in left and (
@@ -80,6 +80,6 @@ def _left(moved: list[Move], moment: int | None) -> Iterator[tuple[str, str, str
             yield source, vm, host
 
 
-def _places(tie: Tie) -> bool:
+def _places(tie: SourceLink) -> bool:
     """Whether a link says on which host a virtual machine runs."""
     return (tie.relation, tie.from_end[0], tie.to_end[0]) == ("runs_on", "vm", "host")

@@ -22,7 +22,7 @@ GOALS_SECONDS = {200: 0.05, 5_000: 0.15}
 _LOOK = """
 import sys
 from pathlib import Path
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
 from sanpath.views.live.reading.snapshot import look
 held = Held(store_at(Path(sys.argv[1])))

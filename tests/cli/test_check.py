@@ -18,7 +18,19 @@ from sanpath.cli import app
 from sanpath.cli.commands.check import as_text
 from sanpath.cli.sessions.lab_process import served
 from sanpath.errors import CollectorError, ConfigError, Failure, UsageError
-from sanpath.plugin import Check, Clock, Collector, Context, Cost, Item, Right, SourceConfig, Spec, Thing, Tie
+from sanpath.plugin import (
+    Check,
+    Clock,
+    Collector,
+    Context,
+    Cost,
+    Item,
+    Right,
+    SourceConfig,
+    SourceEntity,
+    SourceLink,
+    Spec,
+)
 from sanpath.recorder import check as checking
 from sanpath.recorder.check import SourceCheck, check_source
 
@@ -147,8 +159,8 @@ class Device(Collector[SourceConfig]):
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002
         return Check("device", StillClock().now_us() + 2_500_000, ("ports: nobody knows",))
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002
-        yield Thing("switch", "device")
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002
+        yield SourceEntity("switch", "device")
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:  # noqa: ARG002
         for item in ():
@@ -185,7 +197,7 @@ def test_a_poll_that_fails_keeps_what_was_learned_before() -> None:
     class Nonsense(Device):
         async def poll(self, ctx: Context) -> AsyncIterator[Item]:  # noqa: ARG002
             raise CollectorError(Failure.UNREADABLE, "not JSON", "<html>\n<body>")
-            yield Thing("switch", "never")
+            yield SourceEntity("switch", "never")
 
     found = checked(Nonsense)
     assert (found.stage, found.failure, found.message) == ("poll", "unreadable", "not JSON <html> <body>")
@@ -247,9 +259,9 @@ def test_what_devices_say_reaches_the_terminal_without_control_characters() -> N
 
 def test_costs_are_those_of_each_stage() -> None:
     class Asking(Device):
-        async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002
+        async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002
             spent.requests, spent.bytes_in = spent.requests + 3, spent.bytes_in + 300
-            yield Thing("switch", "device")
+            yield SourceEntity("switch", "device")
 
     spent = Cost()
 

@@ -19,7 +19,7 @@ import yaml
 from pydantic import SecretStr
 
 from sanpath import registry
-from sanpath.plugin import Collector, CollectorError, Event, Item, Rows, SourceConfig, Thing, Tie
+from sanpath.plugin import Collector, CollectorError, Event, Item, Rows, SourceConfig, SourceEntity, SourceLink
 from sanpath.transport.replay import ReplayContext
 
 STARTED_US = 1_700_000_000_000_000
@@ -141,10 +141,10 @@ def as_data(item: Item) -> dict[str, Any]:
     match item:
         case Rows():
             return {item.table.kind: [_row(item, number) for number in range(len(item.entity))]}
-        case Thing():
+        case SourceEntity():
             parts = {"ids": {k: list(v) for k, v in item.ids.items()}, "attributes": dict(item.attributes)}
             return {"thing": f"{item.kind} {item.local_id}", "label": item.label, **parts}
-        case Tie():
+        case SourceLink():
             ends = f"{' '.join(item.from_end)} {item.relation} {' '.join(item.to_end)}"
             return {"tie": ends, "evidence": item.evidence}
         case Event():

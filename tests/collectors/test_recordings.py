@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.plugin import Rows, Thing, Tie
+from sanpath.plugin import Rows, SourceEntity, SourceLink
 from sanpath_collectors.flasharray import inventory, parse
 from sanpath_collectors.flasharray.tables import HOST, VOLUME
 
@@ -21,8 +21,8 @@ MISSING = "no recorded device answers: set SANPATH_RECORDINGS"
 with_flasharray = pytest.mark.skipif(not (RECORDINGS / "flasharray" / "rest2").is_dir(), reason=MISSING)
 
 
-def things(found: Iterable[object], kind: str) -> dict[str, Thing]:
-    return {t.local_id: t for t in found if isinstance(t, Thing) and t.kind == kind}
+def things(found: Iterable[object], kind: str) -> dict[str, SourceEntity]:
+    return {t.local_id: t for t in found if isinstance(t, SourceEntity) and t.kind == kind}
 
 
 def rest2(name: str) -> list[parse.Entry]:
@@ -55,12 +55,12 @@ def test_flasharray_performance_is_split_into_components() -> None:
 
 @with_flasharray
 def test_flasharray_records_volumes_and_hosts_in_use() -> None:
-    hosts = {t.local_id for t in inventory.hosts(rest2("hosts")) if isinstance(t, Thing) and t.kind == "host"}
+    hosts = {t.local_id for t in inventory.hosts(rest2("hosts")) if isinstance(t, SourceEntity) and t.kind == "host"}
     ties = list(inventory.connections(rest2("connections"), hosts))
     connected = {name for tie in ties for name in (tie.from_end[1], tie.to_end[1])}
     assert len(hosts) == 16  # of 31; the others belong to the replication peer
     assert (
-        Tie(
+        SourceLink(
             "presents",
             ("volume", "z-cisco-x70-a-datastore-VSI-FC-NVMe"),
             ("host", "z-c220-5-nvme"),

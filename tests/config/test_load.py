@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.config import Config, load_config
-from sanpath.model import Tie
+from sanpath.model import SourceLink
 
 TEXT = """
 sources:
@@ -53,13 +53,13 @@ def test_paths_are_relative_to_the_file(config: Config, tmp_path: Path) -> None:
 
 
 def test_what_people_know_of_the_topology(config: Config) -> None:
-    hba, lun = config.things
+    hba, lun = config.entities
     assert hba.ids == {"name": ("esx7/vmhba2",), "wwpn": ("21:00:00:24:ff:00:00:02",)}
     assert hba.attributes == {"capable_bits_per_second": 8e9}
     assert lun.ids == {"name": ("vm1/sda",), "naa": ("naa.1", "naa.2")}
     assert lun.attributes == {"queue_depth": 32, "thin": True, "note": None}
     evidence = "site.yaml: load:fio runs_on vm:vm1"
-    assert config.ties == (Tie("runs_on", ("load", "fio"), ("vm", "vm1"), evidence),)
+    assert config.links == (SourceLink("runs_on", ("load", "fio"), ("vm", "vm1"), evidence),)
 
 
 def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

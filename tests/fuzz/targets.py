@@ -157,7 +157,7 @@ def _row(given: bytes) -> None:
         "ids": text,
         "attributes": text,
     }
-    for read, row in ((rows.event, event), (rows.thing_or_tie, thing)):
+    for read, row in ((rows.event, event), (rows.entity_or_link, thing)):
         with contextlib.suppress(*rows.MALFORMED):
             read(row)
 

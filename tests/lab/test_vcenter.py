@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from pyVim import connect as pyvim_connect
 
-from sanpath.model import Thing
+from sanpath.model import SourceEntity
 from sanpath.plugin import CollectorError
 from sanpath_lab.certificate import server_context
 from sanpath_lab.scenario import Scenario, load_scenario
@@ -187,7 +187,7 @@ def test_the_collector_reads_the_machine_down_to_its_paths(said_of_mru: Asked) -
 
 
 def test_esxcli_tells_how_round_robin_takes_turns(said_of_round_robin: Asked) -> None:
-    said = [item for poll in said_of_round_robin.polls for item in poll if isinstance(item, Thing)]
+    said = [item for poll in said_of_round_robin.polls for item in poll if isinstance(item, SourceEntity)]
     (lun,) = [thing for thing in said if thing.kind == "lun"]
     assert (lun.attributes["path_policy"], lun.attributes["path_switch_operations"]) == ("round_robin", 1)
     assert lun.attributes["device_max_queue_depth"] == 128

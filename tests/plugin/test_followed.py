@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.model import Column, Event, Rows, Table, Thing, Tie
+from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin import CollectorError, Cost, FollowedFile, FollowedFileConfig, Item, ResultReader
 from sanpath.transport.context import LiveContext
 
@@ -37,7 +37,7 @@ class Lines(ResultReader):
         for line in lines:
             first, _, second = line.decode().partition(" ")
             if first == "device":
-                yield Thing("lun", second, second, {"device": (second,)})
+                yield SourceEntity("lun", second, second, {"device": (second,)})
             elif first == "MARK":
                 yield Event(self._at, "mark", {"name": "here"})
             else:
@@ -81,8 +81,8 @@ class Following:
     async def _poll(self) -> list[Item]:
         return [item async for item in self.source.poll(self.context)]
 
-    def inventory(self) -> list[Thing | Tie]:
-        async def items() -> list[Thing | Tie]:
+    def inventory(self) -> list[SourceEntity | SourceLink]:
+        async def items() -> list[SourceEntity | SourceLink]:
             return [item async for item in self.source.inventory(self.context)]
 
         return asyncio.run(items())
@@ -117,8 +117,8 @@ def samples(items: Iterable[Item]) -> list[tuple[float, int, int]]:
 def test_what_was_there_before_the_run_is_no_sample_but_its_things_are_known(following: Following) -> None:
     assert samples(following.added("", 1)) == []
     said = following.inventory()
-    assert [thing.local_id for thing in said if isinstance(thing, Thing)] == ["sda", "win1"]
-    assert [tie.relation for tie in said if isinstance(tie, Tie)] == ["attached_to"]
+    assert [thing.local_id for thing in said if isinstance(thing, SourceEntity)] == ["sda", "win1"]
+    assert [tie.relation for tie in said if isinstance(tie, SourceLink)] == ["attached_to"]
 
 
 def test_what_is_added_is_seen_now_and_keeps_the_time_of_its_own_clock(following: Following) -> None:

@@ -9,7 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sanpath.model import Event, Poll
-from sanpath.plugin import Check, Collector, Column, Context, Cost, Item, Rows, SourceConfig, Table, Thing, Tie
+from sanpath.plugin import (
+    Check,
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Item,
+    Rows,
+    SourceConfig,
+    SourceEntity,
+    SourceLink,
+    Table,
+)
 from sanpath.recorder.sink import Sink
 from sanpath.recorder.sources.source import Source
 from sanpath.recording.format import layout
@@ -70,11 +82,11 @@ class Scripted(Collector[SourceConfig]):
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002
         return Check("a test")
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         self.inventories += 1
         if self.look is not None:
             await self.look(ctx)
-        yield Thing("switch_port", "p1", "p1")
+        yield SourceEntity("switch_port", "p1", "p1")
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:  # noqa: ARG002
         self.polls += 1

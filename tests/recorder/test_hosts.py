@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.model import Tie
+from sanpath.model import SourceLink
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, command, is_alive, sanpath, wait_for
 from tests.transport.sshd import Server, running
@@ -78,7 +78,7 @@ def test_the_same_load_on_two_hosts_is_one_step(tmp_path: Path, fio: str) -> Non
     assert step["in_flight"]["configured"] == 6
     assert step["directions"]["read"]["ops_per_second"] == pytest.approx(600, rel=0.1)
     recording = Recording(tmp_path / "r.sanpath")
-    ties = [item for _, _, item in recording.inventory() if isinstance(item, Tie)]
+    ties = [item for _, _, item in recording.inventory() if isinstance(item, SourceLink)]
     assert {(tie.from_end, tie.to_end) for tie in ties if tie.relation == "runs_on"} == {
         (("load", "db1/fio"), ("host", "db1")),
         (("load", "db2/fio"), ("host", "db2")),

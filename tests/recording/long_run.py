@@ -9,7 +9,7 @@ import random
 import sys
 from pathlib import Path
 
-from sanpath.model import Event, Poll, Rows, Thing
+from sanpath.model import Event, Poll, Rows, SourceEntity
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
 from sanpath.recording.writing.writer import Writer
@@ -39,7 +39,7 @@ def main(folder: Path, flush_seconds: int, keep_seconds: int | None) -> None:
         writer.poll(Poll("s", now[0], now[0], now[0] + 1000, "ok", rows=ENTITIES))
         if second % INVENTORY_SECONDS < flush_seconds:
             for port in ports:
-                writer.inventory("s", now[0], Thing("switch_port", port))
+                writer.inventory("s", now[0], SourceEntity("switch_port", port))
         if second % 3600 < flush_seconds:
             writer.event("s", Event(now[0], "mark", {"text": str(second // 3600)}))
         writer.flush()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sanpath.model import Column, Event, Poll, Rows, Table, Thing
+from sanpath.model import Column, Event, Poll, Rows, SourceEntity, Table
 from sanpath.recording.format import compaction
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location
@@ -22,7 +22,7 @@ def flush(writer: Writer, number: int) -> None:
     writer.samples("s", Rows(PORT, ["p"], [number], {"link_up": [number]}))
     writer.event("s", Event(number, "e"))
     writer.poll(Poll("s", number, number, number, "ok"))
-    writer.inventory("s", number, Thing("switch_port", str(number)))
+    writer.inventory("s", number, SourceEntity("switch_port", str(number)))
     writer.flush()
 
 

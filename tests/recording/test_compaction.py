@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from sanpath.model import Column, Event, Rows, Table, Thing, Tie
+from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, Retention
 from sanpath.recording.reading.recording import Recording
@@ -212,19 +212,19 @@ def test_another_writers_segments_are_left_alone(folder: Path, writer: Writer) -
 
 @pytest.mark.usefixtures("small")
 def test_inventory_that_is_told_again_takes_no_more_room(folder: Path, writer: Writer) -> None:
-    def told(number: int, thing: Thing, host: str) -> None:
+    def told(number: int, thing: SourceEntity, host: str) -> None:
         writer.inventory("s", number, thing)
-        writer.inventory("s", number, Tie("runs_on", ("vm", "v"), ("host", host), "said"))
+        writer.inventory("s", number, SourceLink("runs_on", ("vm", "v"), ("host", host), "said"))
         for port in "ab":
-            writer.inventory("s", number, Tie("connects", ("host", "h"), ("switch_port", port), "said"))
+            writer.inventory("s", number, SourceLink("connects", ("host", "h"), ("switch_port", port), "said"))
         writer.flush()
 
-    one, other = Thing("vm", "v", "one"), Thing("vm", "v", "other")
+    one, other = SourceEntity("vm", "v", "one"), SourceEntity("vm", "v", "other")
     for number in range(1, 21):
         told(number, other if number == 7 else one, "away" if 3 <= number <= 12 else "home")
     found = Recording(folder).inventory()
-    assert [(seen, i) for _, seen, i in found if isinstance(i, Thing)] == [(1, one), (7, other), (8, one)]
-    ties = [(seen, i.relation, i.to_end[1]) for _, seen, i in found if isinstance(i, Tie)]
+    assert [(seen, i) for _, seen, i in found if isinstance(i, SourceEntity)] == [(1, one), (7, other), (8, one)]
+    ties = [(seen, i.relation, i.to_end[1]) for _, seen, i in found if isinstance(i, SourceLink)]
     assert [(seen, host) for seen, relation, host in ties if relation == "runs_on"] == [
         (1, "home"),
         (3, "away"),

@@ -13,7 +13,7 @@ from sanpath.diagnose import diagnose
 from sanpath.model import Event, Poll, Rows
 from sanpath.recording.reading import sample_cache as holding
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 from sanpath.views.json import render
@@ -60,7 +60,7 @@ class Growing:
 @pytest.mark.parametrize("story", ["published", "mixed", "neighbour"])
 def test_the_same_digits_at_random_moments(story: str, tmp_path: Path) -> None:
     growing = Growing(story, tmp_path / "r.sanpath")
-    held = Held(store_at(growing.folder))
+    held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(8, seed=3):
         growing.until(moment)
         assert render(diagnose(Recording(growing.folder, held=held))) == render(diagnose(Recording(growing.folder)))
@@ -76,7 +76,7 @@ def rows_of(recording: Recording, kind: str = "switch_port") -> int:
 
 def test_what_was_compacted_is_not_read_again_and_every_row_is_there_once(tmp_path: Path) -> None:
     growing = Growing("published", tmp_path / "r.sanpath")
-    held = Held(store_at(growing.folder))
+    held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(150, seed=5):  # Sixty flushes are compacted into one.
         growing.until(moment)
         assert rows_of(Recording(growing.folder, held=held)) == rows_of(Recording(growing.folder))
@@ -86,7 +86,7 @@ def test_what_was_compacted_is_not_read_again_and_every_row_is_there_once(tmp_pa
 
 def test_what_is_gone_from_the_folder_is_gone_from_what_is_held(tmp_path: Path) -> None:
     growing = Growing("published", tmp_path / "r.sanpath")
-    held = Held(store_at(growing.folder))
+    held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(6, seed=9):
         growing.until(moment)
     before = rows_of(Recording(growing.folder, held=held))
@@ -98,7 +98,7 @@ def test_what_is_gone_from_the_folder_is_gone_from_what_is_held(tmp_path: Path) 
 
 def test_a_damaged_segment_is_left_out_and_the_others_are_held(tmp_path: Path) -> None:
     growing = Growing("published", tmp_path / "r.sanpath")
-    held = Held(store_at(growing.folder))
+    held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(6, seed=9):
         growing.until(moment)
     broken = sorted((growing.folder / "samples" / "switch_port").iterdir())[1]
@@ -112,7 +112,7 @@ def test_a_damaged_segment_is_left_out_and_the_others_are_held(tmp_path: Path) -
 def test_too_much_is_read_from_its_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "MOST_VALUES", 100)
     growing = Growing("published", tmp_path / "r.sanpath")
-    held = Held(store_at(growing.folder))
+    held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(3, seed=1):
         growing.until(moment)
         assert rows_of(Recording(growing.folder, held=held)) == rows_of(Recording(growing.folder))

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, SanpathError, UsageError
-from sanpath.model import Table, Thing, Tie
+from sanpath.model import SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.redaction.redact import Redacted, redact
@@ -73,7 +73,7 @@ def identifiers(recording: Recording) -> set[str]:
     found: set[str] = set()
     for source, _, item in recording.inventory():
         found.add(source)
-        if isinstance(item, Thing):
+        if isinstance(item, SourceEntity):
             found |= {item.label, item.local_id, *(v for values in item.ids.values() for v in values)}
         else:
             found |= {item.from_end[1], item.to_end[1]}
@@ -124,7 +124,11 @@ def of_devices(folder: Path) -> Recording:
     for source, walk in (("ds5100b", DS5100B), ("sns2124", SNS2124), ("ucs-a", INTERCONNECT)):
         answers = switch(walk)
         _add(made, source, answers.found)
-        rows = [item for item in answers.items if not isinstance(item, Thing | Tie) and hasattr(item, "table")]
+        rows = [
+            item
+            for item in answers.items
+            if not isinstance(item, SourceEntity | SourceLink) and hasattr(item, "table")
+        ]
         made.source(source, "snmp_switch", *(item.table for item in rows))
         for item in rows:
             for number, entity in enumerate(item.entity):
@@ -134,9 +138,9 @@ def of_devices(folder: Path) -> Recording:
 
 def _add(made: RecordingBuilder, source: str, items: Any) -> None:
     for item in items:
-        if isinstance(item, Thing):
+        if isinstance(item, SourceEntity):
             made.thing(source, item.kind, item.local_id, item.label, item.ids, item.attributes)
-        elif isinstance(item, Tie):
+        elif isinstance(item, SourceLink):
             made.tie(source, item.relation, (item.from_end, item.to_end), item.evidence)
 
 
@@ -174,10 +178,10 @@ def test_the_joins_of_a_real_array_stay_and_its_names_go(tmp_path: Path) -> None
     made.source("purefa9", "flasharray", Table("array", ()))
     hosts = list(inventory.hosts(rest2("hosts")))
     volumes = list(inventory.volumes(rest2("volumes"), "z-x70-a"))
-    known = {t.local_id for t in hosts if isinstance(t, Thing) and t.kind == "host"}
+    known = {t.local_id for t in hosts if isinstance(t, SourceEntity) and t.kind == "host"}
     ports = inventory.ports(rest2("ports"), rest2("network_interfaces"), "z-x70-a")
     _add(made, "purefa9", [*hosts, *volumes, *ports, *inventory.connections(rest2("connections"), known)])
-    serials = [v.ids["naa"][0] for v in volumes if isinstance(v, Thing) and "naa" in v.ids]
+    serials = [v.ids["naa"][0] for v in volumes if isinstance(v, SourceEntity) and "naa" in v.ids]
     for number, naa in enumerate(serials):
         device = {"naa": (f"3{naa.removeprefix('naa.')}",), "device": (f"sd{number}",)}
         made.thing("linux", "lun", f"db1/{number}", ids=device)

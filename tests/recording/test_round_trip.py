@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from duckdb import connect
 
-from sanpath.model import Column, Event, Poll, Rows, Table, Thing, Tie
+from sanpath.model import Column, Event, Poll, Rows, SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
@@ -82,8 +82,10 @@ def test_a_gauge_that_is_no_number_was_not_answered(writer: Writer) -> None:
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_texts_come_back_as_they_were(writer: Writer, text: str) -> None:
-    thing = Thing("switch_port", text, text, {"wwpn": (text,)}, {"description": text, "up": True, "speed": None})
-    tie = Tie("member_of", ("switch_port", text), ("switch", text), text)
+    thing = SourceEntity(
+        "switch_port", text, text, {"wwpn": (text,)}, {"description": text, "up": True, "speed": None}
+    )
+    tie = SourceLink("member_of", ("switch_port", text), ("switch", text), text)
     event = Event(3, text, {"step": text, "offered": 8})
     poll = Poll(text, 1, 2, 3, "failed", "refused", text)
     writer.samples(text, rows({"link_up": [1]}, entity=[text]))
@@ -102,13 +104,13 @@ def test_texts_come_back_as_they_were(writer: Writer, text: str) -> None:
 
 def test_half_a_surrogate_pair_costs_one_character(writer: Writer) -> None:
     writer.samples("\ud800s", rows({"link_up": [1]}, entity=["p\udc80"]))
-    writer.inventory("s", 1, Thing("volume", "v\ud83d", "v", {}, {"tag": "\ud800"}))
+    writer.inventory("s", 1, SourceEntity("volume", "v\ud83d", "v", {}, {"tag": "\ud800"}))
     writer.event("s", Event(1, "e", {"step": "\ud800"}))
     writer.flush()
     (row,) = samples(writer.folder)
     assert (row["source"], row["entity"]) == ("?s", "p?")
     ((_, _, thing),) = Recording(writer.folder).inventory()
-    assert thing == Thing("volume", "v?", "v", {}, {"tag": "?"})
+    assert thing == SourceEntity("volume", "v?", "v", {}, {"tag": "?"})
     assert Recording(writer.folder).events() == [("s", Event(1, "e", {"step": "?"}))]
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.model import Event, Poll, Rows, Thing
+from sanpath.model import Event, Poll, Rows, SourceEntity
 from sanpath.recording.format import compaction, layout
 from sanpath.recording.format.row_budget import FEW_ROWS
 from sanpath.recording.reading.recording import Recording
@@ -103,7 +103,7 @@ def idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         writer.event("recorder", Event(seen, "clock", {"offset_seconds": 0.0}))
         if number % 60 == 0:
             for port in ports:
-                writer.inventory("s", seen, Thing("switch_port", port))
+                writer.inventory("s", seen, SourceEntity("switch_port", port))
         writer.flush()
     writer.close()
     return tmp_path / "idle.sanpath"

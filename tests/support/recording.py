@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from sanpath.model import Event, Poll, Rows, Scalar, Table, Thing, Tie
+from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
@@ -51,7 +51,7 @@ class RecordingBuilder:
         attributes: Mapping[str, Scalar] | None = None,
     ) -> None:
         """A thing as a source knows it, seen at the start."""
-        thing = Thing(kind, local_id, label or local_id, ids or {}, attributes or {})
+        thing = SourceEntity(kind, local_id, label or local_id, ids or {}, attributes or {})
         self._writer.inventory(source, START_US, thing)
 
     def tie(
@@ -63,7 +63,7 @@ class RecordingBuilder:
         at: float = 0.0,
     ) -> None:
         """A link as a source knows it. `at`: when it was seen, seconds."""
-        self._writer.inventory(source, microseconds(at), Tie(relation, *ends, evidence))
+        self._writer.inventory(source, microseconds(at), SourceLink(relation, *ends, evidence))
 
     def say(self, sentence: str) -> None:
         """A link of the configuration: "kind:name relation kind:name"."""

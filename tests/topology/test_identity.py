@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath.model import Scalar, Thing, Tie
+from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 
-Said = tuple[str, Thing | Tie]
+Said = tuple[str, SourceEntity | SourceLink]
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
 
 
@@ -16,16 +16,18 @@ def topology(*said: Said) -> Topology:
 
 
 def thing(source: str, kind: str, local_id: str, label: str = "", **ids: str) -> Said:
-    return source, Thing(kind, local_id, label or local_id, {key: (value,) for key, value in ids.items()})
+    return source, SourceEntity(kind, local_id, label or local_id, {key: (value,) for key, value in ids.items()})
 
 
 def about(source: str, kind: str, local_id: str, attributes: Mapping[str, Scalar], **ids: str) -> Said:
-    return source, Thing(kind, local_id, local_id, {key: (value,) for key, value in ids.items()}, attributes)
+    return source, SourceEntity(kind, local_id, local_id, {key: (value,) for key, value in ids.items()}, attributes)
 
 
 def tie(source: str, first: str, relation: str, second: str) -> Said:
     ends = [tuple(end.split(":", 1)) for end in (first, second)]
-    return source, Tie(relation, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), f"{first} {relation} {second}")
+    return source, SourceLink(
+        relation, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), f"{first} {relation} {second}"
+    )
 
 
 def said(source: str, sentence: str) -> Said:
@@ -80,7 +82,7 @@ def test_a_lun_is_named_after_the_machine_its_load_runs_on() -> None:
         said("config", "load:fio runs_on vm:sqlvm1"),
         thing("config", "lun", "sqlvm1/sda", naa=NAA),
         thing("fio", "load", "fio"),
-        ("fio", Thing("lun", "sda", "sda", {"device": ("sda",)})),
+        ("fio", SourceEntity("lun", "sda", "sda", {"device": ("sda",)})),
         said("fio", "load:fio targets lun:sda"),
     )
     assert [lun.id for lun in found.of_kind("lun")] == ["lun:sqlvm1/sda"]
@@ -90,7 +92,7 @@ def test_a_lun_is_named_after_the_machine_its_load_runs_on() -> None:
 def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written() -> None:
     found = topology(
         thing("config", "lun", "db1/sdb", naa="3624a93706c1b16ce1c034d1c00013918"),
-        ("fa1", Thing("volume", "vol01", "vol01", {"naa": (NAA,), "serial": ("6C1B16CE1C034D1C00013918",)})),
+        ("fa1", SourceEntity("volume", "vol01", "vol01", {"naa": (NAA,), "serial": ("6C1B16CE1C034D1C00013918",)})),
     )
     (link,) = [link for link in found.links if link.relation == "backed_by"]
     assert (link.from_entity, link.to_entity) == ("lun:db1/sdb", "volume:fa1/vol01")

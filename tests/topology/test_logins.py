@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sanpath.model import Thing, Tie
+from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 
 HOST, TARGET, UPLINK, OTHER_UPLINK = "20000025b5100001", "524a9371af4e8200", "201f002a6a000000", "2020002a6a000000"
 
-Said = tuple[str, Thing | Tie]
+Said = tuple[str, SourceEntity | SourceLink]
 
 
 def resolved(*said: Said) -> Topology:
@@ -16,20 +16,20 @@ def resolved(*said: Said) -> Topology:
 
 def switch(name: str, **ports: str) -> list[Said]:
     """A switch with ports by label, each with its own WWPN ("": not told)."""
-    said: list[Said] = [(name, Thing("switch", name, name, {"name": (name,)}))]
+    said: list[Said] = [(name, SourceEntity("switch", name, name, {"name": (name,)}))]
     for label, wwpn in ports.items():
         ids = {"wwpn": (wwpn,)} if wwpn else {}
-        said.append((name, Thing("switch_port", label, label, ids)))
-        said.append((name, Tie("member_of", ("switch_port", label), ("switch", name), "ifTable")))
+        said.append((name, SourceEntity("switch_port", label, label, ids)))
+        said.append((name, SourceLink("member_of", ("switch_port", label), ("switch", name), "ifTable")))
     return said
 
 
 def login(source: str, wwpn: str, port: str, evidence: str = "name server") -> Said:
-    return source, Tie("logged_in", ("wwpn", wwpn), ("switch_port", port), evidence)
+    return source, SourceLink("logged_in", ("wwpn", wwpn), ("switch_port", port), evidence)
 
 
 def device(source: str, kind: str, wwpn: str, label: str = "") -> Said:
-    return source, Thing(kind, label or wwpn, label or wwpn, {"wwpn": (wwpn,)})
+    return source, SourceEntity(kind, label or wwpn, label or wwpn, {"wwpn": (wwpn,)})
 
 
 def links(topology: Topology) -> set[tuple[str, str, str]]:
@@ -101,8 +101,8 @@ def test_both_ends_of_an_inter_switch_link_are_one_cable() -> None:
     found = resolved(
         *switch("sw1", e1="2001000000000001"),
         *switch("sw2", e9="2009000000000002"),
-        ("sw1", Tie("cabled_to", ("switch_port", "e1"), ("wwpn", "20:09:00:00:00:00:00:02"), "link table")),
-        ("sw2", Tie("cabled_to", ("switch_port", "e9"), ("wwpn", "2001000000000001"), "link table")),
+        ("sw1", SourceLink("cabled_to", ("switch_port", "e1"), ("wwpn", "20:09:00:00:00:00:00:02"), "link table")),
+        ("sw2", SourceLink("cabled_to", ("switch_port", "e9"), ("wwpn", "2001000000000001"), "link table")),
     )
     (cable,) = [link for link in found.links if link.relation == "cabled_to"]
     assert cable.evidence == ("sw1: link table", "sw2: link table")
@@ -113,12 +113,18 @@ def test_an_address_behind_an_ethernet_uplink_is_known_there_and_logged_in_at_it
     found = resolved(
         *switch("sw1", Ethernet49=""),
         *switch("sw2", Ethernet1="", Ethernet49=""),
-        ("fa1", Thing("array_port", "CT0.ETH4", "CT0.ETH4", {"mac": (mac,)})),
-        ("sw1", Thing("switch_port", "Ethernet49", "Ethernet49", {"lldp": ("02:00:0a:00:00:fe/Ethernet49",)})),
-        ("sw2", Tie("cabled_to", ("switch_port", "Ethernet49"), ("lldp", "02:00:0A:00:00:FE/Ethernet49"), "LLDP")),
-        ("sw1", Tie("logged_in", ("mac", mac), ("switch_port", "Ethernet49"), "forwarding table")),
-        ("sw2", Tie("logged_in", ("mac", mac), ("switch_port", "Ethernet1"), "forwarding table")),
-        ("sw2", Tie("logged_in", ("mac", "02:00:00:00:00:99"), ("switch_port", "Ethernet1"), "forwarding table")),
+        ("fa1", SourceEntity("array_port", "CT0.ETH4", "CT0.ETH4", {"mac": (mac,)})),
+        ("sw1", SourceEntity("switch_port", "Ethernet49", "Ethernet49", {"lldp": ("02:00:0a:00:00:fe/Ethernet49",)})),
+        (
+            "sw2",
+            SourceLink("cabled_to", ("switch_port", "Ethernet49"), ("lldp", "02:00:0A:00:00:FE/Ethernet49"), "LLDP"),
+        ),
+        ("sw1", SourceLink("logged_in", ("mac", mac), ("switch_port", "Ethernet49"), "forwarding table")),
+        ("sw2", SourceLink("logged_in", ("mac", mac), ("switch_port", "Ethernet1"), "forwarding table")),
+        (
+            "sw2",
+            SourceLink("logged_in", ("mac", "02:00:00:00:00:99"), ("switch_port", "Ethernet1"), "forwarding table"),
+        ),
     )
     assert links(found) == {
         ("cabled_to", "sw2/Ethernet49", "sw1/Ethernet49"),
@@ -141,7 +147,7 @@ def test_ports_of_one_name_that_see_the_same_logins_are_two_where_their_own_wwpn
 
 def test_one_switch_read_under_two_names_is_one_by_its_own_wwn() -> None:
     said = [
-        (name, Thing("switch", name, name, {"switch_wwn": (wwn,)}))
+        (name, SourceEntity("switch", name, name, {"switch_wwn": (wwn,)}))
         for name, wwn in (("sw1", "10:00:00:05:33:00:00:01"), ("sw1-again", "1000000533000001"))
     ]
     assert [entity.id for entity in resolved(*said).of_kind("switch")] == ["switch:sw1"]

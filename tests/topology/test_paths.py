@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sanpath.model import Thing, Tie
+from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import cables, host_of, io_paths, machine_of, targets_of
 from sanpath.views.topology import as_json, as_tree
@@ -19,30 +19,30 @@ def end(text: str) -> tuple[str, str]:
     return kind, name
 
 
-def sentence(source: str, text: str) -> tuple[str, int, Tie]:
+def sentence(source: str, text: str) -> tuple[str, int, SourceLink]:
     first, relation, second = text.split()
-    return source, 0, Tie(relation, end(first), end(second), text)
+    return source, 0, SourceLink(relation, end(first), end(second), text)
 
 
-def san(*more: tuple[str, int, Thing | Tie], switches: int = 1) -> Topology:
+def san(*more: tuple[str, int, SourceEntity | SourceLink], switches: int = 1) -> Topology:
     """Two initiators and two target ports on one switch, or on a switch each."""
-    said: list[tuple[str, int, Thing | Tie]] = [
+    said: list[tuple[str, int, SourceEntity | SourceLink]] = [
         sentence("config", "load:fio runs_on vm:sqlvm1"),
         sentence("config", "vm:sqlvm1 runs_on host:esx7"),
-        ("fa1", 0, Thing("array", "fa1", "fa1")),
-        ("fa1", 0, Thing("volume", "vol01", "vol01", {"naa": (NAA,)})),
+        ("fa1", 0, SourceEntity("array", "fa1", "fa1")),
+        ("fa1", 0, SourceEntity("volume", "vol01", "vol01", {"naa": (NAA,)})),
         sentence("fa1", "volume:vol01 member_of array:fa1"),
     ]
     for number, ((hba, initiator), (port, target)) in enumerate(zip(HBAS.items(), TARGETS.items(), strict=True)):
         switch = f"sw{min(number, switches - 1) + 1}"
         host_port, array_port = f"{number + 1}", f"{number + 11}"
         said += [
-            ("config", 0, Thing("hba", f"esx7/{hba}", "", {"wwpn": (initiator,)})),
+            ("config", 0, SourceEntity("hba", f"esx7/{hba}", "", {"wwpn": (initiator,)})),
             sentence("config", f"hba:esx7/{hba} attached_to host:esx7"),
-            ("fa1", 0, Thing("array_port", port, port, {"wwpn": (target,)})),
+            ("fa1", 0, SourceEntity("array_port", port, port, {"wwpn": (target,)})),
             sentence("fa1", f"array_port:{port} member_of array:fa1"),
-            (switch, 0, Thing("switch", switch, switch)),
-            *((switch, 0, Thing("switch_port", p, f"fc1/{p}")) for p in (host_port, array_port)),
+            (switch, 0, SourceEntity("switch", switch, switch)),
+            *((switch, 0, SourceEntity("switch_port", p, f"fc1/{p}")) for p in (host_port, array_port)),
             *(sentence(switch, f"switch_port:{p} member_of switch:{switch}") for p in (host_port, array_port)),
             sentence(switch, f"wwpn:{initiator} logged_in switch_port:{host_port}"),
             sentence(switch, f"wwpn:{target} logged_in switch_port:{array_port}"),
@@ -92,8 +92,8 @@ def test_two_fabrics_do_not_mix() -> None:
 
 def test_an_inter_switch_link_joins_them() -> None:
     found = san(
-        ("sw1", 0, Thing("switch_port", "31", "fc1/31")),
-        ("sw2", 0, Thing("switch_port", "31", "fc1/31")),
+        ("sw1", 0, SourceEntity("switch_port", "31", "fc1/31")),
+        ("sw2", 0, SourceEntity("switch_port", "31", "fc1/31")),
         sentence("sw1", "switch_port:31 member_of switch:sw1"),
         sentence("sw2", "switch_port:31 member_of switch:sw2"),
         sentence("config", "switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31"),
@@ -104,7 +104,7 @@ def test_an_inter_switch_link_joins_them() -> None:
 
 def test_a_load_that_names_its_target_port_uses_that_port_only() -> None:
     found = san(
-        ("fio", 0, Thing("load", "fio", "fio")), sentence("fio", f"load:fio targets wwpn:{TARGETS['CT1.FC0']}")
+        ("fio", 0, SourceEntity("load", "fio", "fio")), sentence("fio", f"load:fio targets wwpn:{TARGETS['CT1.FC0']}")
     )
     assert {port for _, port in ends(found)} == {"array_port:fa1/CT1.FC0"}
 
@@ -112,13 +112,13 @@ def test_a_load_that_names_its_target_port_uses_that_port_only() -> None:
 def test_paths_lead_to_the_array_of_the_volume_only() -> None:
     other = "524a9370000000ff"
     found = san(
-        ("fa2", 0, Thing("array", "fa2", "fa2")),
-        ("fa2", 0, Thing("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": (other,)})),
+        ("fa2", 0, SourceEntity("array", "fa2", "fa2")),
+        ("fa2", 0, SourceEntity("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": (other,)})),
         sentence("fa2", "array_port:CT0.FC0 member_of array:fa2"),
-        ("sw1", 0, Thing("switch_port", "21", "fc1/21")),
+        ("sw1", 0, SourceEntity("switch_port", "21", "fc1/21")),
         sentence("sw1", "switch_port:21 member_of switch:sw1"),
         sentence("sw1", f"wwpn:{other} logged_in switch_port:21"),
-        ("config", 0, Thing("lun", "sqlvm1/sda", "", {"naa": (NAA,)})),
+        ("config", 0, SourceEntity("lun", "sqlvm1/sda", "", {"naa": (NAA,)})),
         sentence("config", "load:fio targets lun:sqlvm1/sda"),
     )
     assert {port for _, port in ends(found)} == {f"array_port:fa1/{t}" for t in TARGETS}
@@ -160,8 +160,11 @@ def test_names_from_devices_cannot_steer_the_terminal_or_forge_lines() -> None:
     nasty = "esx9\x1b[2J\nnot joined\n  all is well\u202e"
     found = resolve(
         [
-            *((s, 0, t) for s, t in (("fa1", Thing("host", nasty, nasty)), ("fa1", Thing("volume", "v", "v")))),
-            ("fa1", 0, Tie("presents", ("volume", "v"), ("host", nasty), "connections")),
+            *(
+                (s, 0, t)
+                for s, t in (("fa1", SourceEntity("host", nasty, nasty)), ("fa1", SourceEntity("volume", "v", "v")))
+            ),
+            ("fa1", 0, SourceLink("presents", ("volume", "v"), ("host", nasty), "connections")),
         ]
     )
     text = as_tree(found)

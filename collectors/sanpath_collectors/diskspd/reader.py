@@ -13,8 +13,8 @@ from sanpath.plugin import (
     LoadStep,
     ResultReader,
     Rows,
-    Thing,
-    Tie,
+    SourceEntity,
+    SourceLink,
     Totals,
     histogram,
     text_of,
@@ -107,9 +107,9 @@ class DiskSpdResult(ResultReader):
         for load in loads:
             if load.path != WHOLE and (new := list(self._thing(load.local_id, dict(load.profile.attributes)))):
                 yield from new
-                yield Tie("member_of", ("load", load.local_id), ("load", self.load), "target of the timespan")
+                yield SourceLink("member_of", ("load", load.local_id), ("load", self.load), "target of the timespan")
 
-    def _thing(self, local_id: str, told: dict[str, Scalar]) -> Iterator[Thing]:
+    def _thing(self, local_id: str, told: dict[str, Scalar]) -> Iterator[SourceEntity]:
         """With what is the same in all timespans so far; nothing when that has been said."""
         before = self._attributes.get(local_id, told)
         agreed: dict[str, Scalar] = {
@@ -117,7 +117,7 @@ class DiskSpdResult(ResultReader):
         }
         if self._attributes.get(local_id) != agreed:
             self._attributes[local_id] = agreed
-            yield Thing("load", local_id, local_id, {"name": (local_id,)}, agreed)
+            yield SourceEntity("load", local_id, local_id, {"name": (local_id,)}, agreed)
 
     def _step(self, span: SpanOutcome, loads: Sequence[Load], begin: int, anew: bool) -> Iterator[Item]:
         whole, done = span.profile(), timeline([load.outcome for load in loads], span.seconds or 0.0)

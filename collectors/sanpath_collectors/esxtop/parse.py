@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.esxtop import tables
 from sanpath_collectors.esxtop.tables import NANOSECONDS, PARTS
 from sanpath_collectors.perfmon.pdh import CounterPath
@@ -98,7 +98,7 @@ def plan(names: Sequence[str], host: str, called: str | None = None) -> Plan:
     if called is not None and len(machines) == 1:
         machines = {called: machines.popitem()[1]}
     for machine, found in machines.items():
-        made.items.append(Thing("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
+        made.items.append(SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
         _devices(made, machine, found.get("physical disk scsi device", {}))
         _adapters(made, machine, found.get("physical disk adapter", {}))
         _paths(made, machine, found.get("physical disk path", {}))
@@ -125,8 +125,8 @@ def _devices(made: Plan, machine: str, instances: Instances) -> None:
             if device.startswith(("naa.", "eui.")):
                 ids[device[:3]] = (device,)
             made.items += [
-                Thing("lun", entity, entity, ids),
-                Tie("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
+                SourceEntity("lun", entity, entity, ids),
+                SourceLink("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
             ]
     made.tell(tables.LUN, LUN, devices)
 
@@ -135,8 +135,8 @@ def _adapters(made: Plan, machine: str, instances: Instances) -> None:
     adapters = {f"{machine}/{name}": counters for name, counters in instances.items() if _ADAPTER.fullmatch(name)}
     for entity in adapters:
         made.items += [
-            Thing("hba", entity, entity, {"name": (entity,)}),
-            Tie("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
+            SourceEntity("hba", entity, entity, {"name": (entity,)}),
+            SourceLink("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
         ]
     made.tell(tables.HBA, HBA, adapters)
 
@@ -151,11 +151,11 @@ def _paths(made: Plan, machine: str, instances: Instances) -> None:
     made.tell(tables.PATH, PATH, paths)
 
 
-def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[Thing | Tie]:
-    yield Thing("path", path, path)
-    yield Tie("attached_to", ("path", path), ("hba", f"{machine}/{adapter}"), "esxtop path")
+def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[SourceEntity | SourceLink]:
+    yield SourceEntity("path", path, path)
+    yield SourceLink("attached_to", ("path", path), ("hba", f"{machine}/{adapter}"), "esxtop path")
     if device is not None:
-        yield Tie("member_of", ("path", path), ("lun", f"{machine}/{device.lower()}"), "esxtop path")
+        yield SourceLink("member_of", ("path", path), ("lun", f"{machine}/{device.lower()}"), "esxtop path")
 
 
 def _virtual_disks(made: Plan, machine: str, instances: Instances) -> None:
@@ -166,10 +166,10 @@ def _virtual_disks(made: Plan, machine: str, instances: Instances) -> None:
             vm, disk = match[1], f"{match[1]}/{match[2]}"
             disks[disk] = counters
             made.items += [
-                Thing("vm", vm, vm, {"name": (vm,)}),
-                Tie("runs_on", ("vm", vm), ("host", machine), "esxtop"),
-                Thing("vdisk", disk, disk, {"name": (disk,)}),
-                Tie("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
+                SourceEntity("vm", vm, vm, {"name": (vm,)}),
+                SourceLink("runs_on", ("vm", vm), ("host", machine), "esxtop"),
+                SourceEntity("vdisk", disk, disk, {"name": (disk,)}),
+                SourceLink("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
             ]
     made.tell(tables.VDISK, VDISK, disks)
 

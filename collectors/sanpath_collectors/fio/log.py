@@ -25,8 +25,8 @@ from sanpath.plugin import (
     LoadStep,
     ResultClock,
     ResultFile,
-    Thing,
-    Tie,
+    SourceEntity,
+    SourceLink,
     warning,
 )
 
@@ -118,14 +118,14 @@ class Log(ABC):
     def last(self) -> Iterator[Item]:
         """What is left when the last line has come."""
 
-    def begin(self, at_ms: int) -> Iterator[Thing | Tie | Event]:
+    def begin(self, at_ms: int) -> Iterator[SourceEntity | SourceLink | Event]:
         """The log's first time is known."""
         self._begun = True
         self.clock = "utc" if at_ms > _EPOCH_MS else "elapsed"
         attributes = LoadProfile(engine="fio").attributes
-        yield Thing("load", self._root, self._root, {"name": (self._root,)}, attributes)
-        yield Thing("load", self.load, self.load, {"name": (self.load,)}, attributes)
-        yield Tie("member_of", ("load", self.load), ("load", self._root), "fio job")
+        yield SourceEntity("load", self._root, self._root, {"name": (self._root,)}, attributes)
+        yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, attributes)
+        yield SourceLink("member_of", ("load", self.load), ("load", self._root), "fio job")
         yield self._step.event("step-begin", self.us(at_ms))
 
     def until(self, at_ms: int) -> int:

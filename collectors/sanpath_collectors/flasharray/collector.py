@@ -17,9 +17,9 @@ from sanpath.plugin import (
     Item,
     Rows,
     ServerClock,
+    SourceEntity,
+    SourceLink,
     Table,
-    Thing,
-    Tie,
     warning,
 )
 from sanpath_collectors.flasharray import inventory, parse
@@ -110,7 +110,7 @@ class FlashArray(Collector[FlashArrayConfig]):
             return ()
         return ("arrays/performance: the service time is not told apart: it is taken from the array's total",)
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """The array, its controllers and ports, hosts with their initiators, volumes, and what is presented."""
         array = _first(await self._items(ctx, "arrays"))
         self._array = parse.name(array) or self.config.name
@@ -128,7 +128,7 @@ class FlashArray(Collector[FlashArrayConfig]):
             yield item
         hosts = set()
         for item in inventory.hosts(await self._items(ctx, "hosts")):
-            if isinstance(item, Thing) and item.kind == "host":
+            if isinstance(item, SourceEntity) and item.kind == "host":
                 hosts.add(item.local_id)
             yield item
         volumes = await self._items(ctx, "volumes")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.flasharray.parse import Entry, name, number, sub, text, texts, wwpn
 
-Item = Thing | Tie
+Item = SourceEntity | SourceLink
 
 _NAA_PREFIX = "naa.624a9370"  # NAA 6, Pure's IEEE company id 24a937, then the volume's serial
 _NVME_COMPANY_ID = "24a937"
 _BITS_FLOOR = 1_000  # the documents say Gb/s, arrays give bit/s; no port is slower than 1,000 bit/s
 
 
-def array(item: Entry, model: str) -> Thing:
+def array(item: Entry, model: str) -> SourceEntity:
     """The array itself."""
-    return Thing(
+    return SourceEntity(
         "array",
         name(item),
         label=name(item),
@@ -36,8 +36,8 @@ def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
     for item in items:
         if controller := name(item):
             attributes = {key: text(item, key) or None for key in ("mode", "status", "model", "version")}
-            yield Thing("controller", controller, label=controller, attributes=attributes)
-            yield Tie("member_of", ("controller", controller), ("array", array_name), "controllers")
+            yield SourceEntity("controller", controller, label=controller, attributes=attributes)
+            yield SourceLink("member_of", ("controller", controller), ("array", array_name), "controllers")
 
 
 def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) -> Iterator[Item]:
@@ -52,14 +52,14 @@ def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) 
             rows.setdefault(name(item).upper(), []).append(item)
     for port, entries in rows.items():
         yield _port(port, entries, by_name.get(port, {}))
-        yield Tie("member_of", ("array_port", port), ("array", array_name), "ports")
+        yield SourceLink("member_of", ("array_port", port), ("array", array_name), "ports")
 
 
-def _port(port: str, entries: list[Entry], interface: Entry) -> Thing:
+def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
     eth = sub(interface, "eth")
     wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(sub(interface, "fc"), "wwn"))]
     addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0] for entry in entries)]
-    return Thing(
+    return SourceEntity(
         "array_port",
         port,
         label=port,
@@ -92,7 +92,7 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
             continue
         wwpns = [w for w in map(wwpn, texts(item, "wwns")) if w]
         connectivity = sub(item, "port_connectivity")
-        yield Thing(
+        yield SourceEntity(
             "host",
             host,
             label=host,
@@ -106,8 +106,8 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
         for initiator in wwpns:
             if initiator not in initiators:
                 initiators.add(initiator)
-                yield Thing("hba", initiator, label=initiator, ids={"wwpn": (initiator,)})
-            yield Tie("attached_to", ("hba", initiator), ("host", host), "hosts: wwns")
+                yield SourceEntity("hba", initiator, label=initiator, ids={"wwpn": (initiator,)})
+            yield SourceLink("attached_to", ("hba", initiator), ("host", host), "hosts: wwns")
 
 
 def in_groups(volumes: Iterable[Entry]) -> bool:
@@ -123,7 +123,7 @@ def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = (
         if not volume or item.get("destroyed") is True:
             continue
         group = name(sub(item, "volume_group"))
-        yield Thing(
+        yield SourceEntity(
             "volume",
             volume,
             label=volume,
@@ -136,7 +136,7 @@ def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = (
                 **{f"group_{limit}": value for limit, value in limits.get(group, {}).items()},
             },
         )
-        yield Tie("member_of", ("volume", volume), ("array", array_name), "volumes")
+        yield SourceLink("member_of", ("volume", volume), ("array", array_name), "volumes")
 
 
 def _limits(item: Entry) -> dict[str, int | float | None]:
@@ -162,7 +162,7 @@ def volume_ids(serial: str) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterator[Tie]:
+def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterator[SourceLink]:
     """Which volume is presented to which host, each pair once; connections to a whole host group carry its hosts."""
     seen: set[tuple[str, str]] = set()
     for item in items:
@@ -172,7 +172,7 @@ def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterato
         seen.add(pair)
         lun = item.get("lun")
         evidence = "connections" if lun is None else f"connections: LUN {lun}"
-        yield Tie("presents", ("volume", pair[0]), ("host", pair[1]), evidence)
+        yield SourceLink("presents", ("volume", pair[0]), ("host", pair[1]), evidence)
 
 
 def _ids(**keys: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import LoadProfile, Thing, Tie
+from sanpath.plugin import LoadProfile, SourceEntity, SourceLink
 from sanpath_collectors.iometer.specification import Specification
 
 ENGINE = "iometer"
@@ -60,7 +60,7 @@ class Inventory:
         self._load = load
         self._known: dict[str, Mapping[str, Scalar]] = {}
 
-    def tell(self, load: str, attributes: Mapping[str, Scalar]) -> Iterator[Thing | Tie]:
+    def tell(self, load: str, attributes: Mapping[str, Scalar]) -> Iterator[SourceEntity | SourceLink]:
         """The load, unless what is known of it stays the same; before its first target the whole it is a part of."""
         if not self._known and load != self._load:
             yield _thing(self._load, {})
@@ -71,8 +71,8 @@ class Inventory:
         self._known[load] = now
         yield _thing(load, now)
         if before is None and load != self._load:
-            yield Tie("member_of", ("load", load), ("load", self._load), "Iometer target")
+            yield SourceLink("member_of", ("load", load), ("load", self._load), "Iometer target")
 
 
-def _thing(load: str, attributes: Mapping[str, Scalar]) -> Thing:
-    return Thing("load", load, load, {"name": (load,)}, attributes)
+def _thing(load: str, attributes: Mapping[str, Scalar]) -> SourceEntity:
+    return SourceEntity("load", load, load, {"name": (load,)}, attributes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import CollectorError, Decoder, Failure, Item, ResultReader, Thing, text_of, warning
+from sanpath.plugin import CollectorError, Decoder, Failure, Item, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.iostat.counters import Counters, plan
 from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
@@ -94,11 +94,11 @@ class IostatResult(ResultReader):
             yield from self._warn("since-boot", text)
         yield from self._interval(report)
 
-    def _things(self, report: Report) -> Iterator[Thing]:
+    def _things(self, report: Report) -> Iterator[SourceEntity]:
         for name in [name for name in report.whole_devices if name not in self._known]:
             self._known.add(name)
             label = f"{report.node}/{name}" if report.node else name
-            yield Thing("lun", name, label, {"device": (name,)})
+            yield SourceEntity("lun", name, label, {"device": (name,)})
 
     def _alone(self, report: Report) -> Iterator[Item]:
         self._first = None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import CollectorError, Failure, Item, LoadProfile, ResultReader, Thing, text_of, warning
+from sanpath.plugin import CollectorError, Failure, Item, LoadProfile, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.jetstress.parse import duration_seconds, number
 from sanpath_collectors.jetstress.xml_form import XmlForm
 
@@ -42,7 +42,7 @@ class ConfigurationReader(ResultReader):
         attributes = _attributes(self._form.document.values, self._form.elements.get("eseinstance"))
         if set(attributes) <= {"engine", "rate_limited"}:
             raise CollectorError(Failure.UNREADABLE, "says nothing of the test: it is cut, or no JetstressConfig.xml")
-        yield Thing("load", self.load, self.load, {"name": (self.load,)}, attributes)
+        yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, attributes)
         if self._form.cut:
             yield warning(0, "cut", "the XML ends too early, or is damaged: what could be read is used")
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sanpath.plugin import CollectorError, Decoder, Failure, Item, LoadStep, ResultReader, Thing, text_of, warning
+from sanpath.plugin import (
+    CollectorError,
+    Decoder,
+    Failure,
+    Item,
+    LoadStep,
+    ResultReader,
+    SourceEntity,
+    text_of,
+    warning,
+)
 from sanpath_collectors.jetstress.dates import moment
 from sanpath_collectors.jetstress.document import Document
 from sanpath_collectors.jetstress.phases import LINE
@@ -45,7 +55,7 @@ class LogReader(ResultReader):
         if first is None:
             raise CollectorError(Failure.UNREADABLE, "has no line of a log of Jetstress with a date")
         self.clock = "local"
-        yield Thing("load", self.load, self.load, {"name": (self.load,)}, {"engine": "Jetstress"})
+        yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, {"engine": "Jetstress"})
         if not certain:
             text = f"the date {phases.first} may be read in two ways: it is taken for month/day/year"
             yield warning(first, "date-order-assumed", text)

@@ -13,8 +13,8 @@ from sanpath.plugin import (
     LoadStep,
     ResultClock,
     Rows,
-    Thing,
-    Tie,
+    SourceEntity,
+    SourceLink,
     Totals,
     warning,
 )
@@ -77,15 +77,15 @@ class Outcome:
             yield from self._samples()
 
     def _things(self) -> Iterator[Item]:
-        yield Thing("load", self._load, self._load, {"name": (self._load,)}, self._attributes())
+        yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, self._attributes())
         machine = self._values.get("machinename", "").strip()
         if machine:
-            yield Thing("host", machine, machine, {"name": (machine,)})
-            yield Tie("runs_on", ("load", self._load), ("host", machine), "Machine Name of the report")
+            yield SourceEntity("host", machine, machine, {"name": (machine,)})
+            yield SourceLink("runs_on", ("load", self._load), ("host", machine), "Machine Name of the report")
         for part in self._parts:
             local_id = f"{self._load}/{part.local_id}"
-            yield Thing("load", local_id, local_id, {"name": (local_id,)}, {"engine": "Jetstress"})
-            yield Tie("member_of", ("load", local_id), ("load", self._load), "row of the report")
+            yield SourceEntity("load", local_id, local_id, {"name": (local_id,)}, {"engine": "Jetstress"})
+            yield SourceLink("member_of", ("load", local_id), ("load", self._load), "row of the report")
 
     def _attributes(self) -> dict[str, str | int | float | bool | None]:
         values, seconds = self._values, (self.times.ended - self.times.measured) / 1e6

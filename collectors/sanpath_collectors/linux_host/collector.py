@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from sanpath.plugin import Check, Collector, CollectorError, Context, Event, Failure, Item, Thing, Tie
+from sanpath.plugin import Check, Collector, CollectorError, Context, Event, Failure, Item, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse, samples
 from sanpath_collectors.linux_host.config import LinuxHostConfig
 from sanpath_collectors.linux_host.devices import wwid
@@ -76,7 +76,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         system = f"Linux {found.host.text(_OSRELEASE)}".strip()
         return Check(f"{self._name}: {', '.join([system, *counts])}", now, tuple(unreadable))
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002 - the base class' signature
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
         """The host, its initiator ports, its block devices and the paths to them."""
         self._found = await self._look()
         # A path that has gone stays known: it carries nothing.

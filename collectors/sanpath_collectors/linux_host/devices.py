@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import Thing
+from sanpath.plugin import SourceEntity
 from sanpath_collectors.linux_host import multipath, parse
 from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import HIDDEN_NVME, HostPath, is_map, lun_of, usable
@@ -23,14 +23,16 @@ def below(host: Snapshot, device: str, known: Collection[str]) -> list[str]:
     return [disk for disk in dict.fromkeys(disks) if disk in known]
 
 
-def lun(host: Snapshot, owner: str, name: str, states: Mapping[HostPath, str], groups: Sequence[Group]) -> Thing:
+def lun(
+    host: Snapshot, owner: str, name: str, states: Mapping[HostPath, str], groups: Sequence[Group]
+) -> SourceEntity:
     """A block device. `states`: its paths; `groups`: those of a multipath map, none where they are not known."""
     place = f"/sys/block/{name}"
     map_name, identifier = host.text(f"{place}/dm/name"), wwid(host, name)
     sectors, rotational = host.number(f"{place}/size"), host.number(f"{place}/queue/rotational")
     # A path has the identifier of the LUN that it leads to: as a join key it would make the two one.
     ids = {} if lun_of(host, name) != name else parse.identifiers(identifier)
-    return Thing(
+    return SourceEntity(
         "lun",
         name,
         label=f"{owner}/{name}",

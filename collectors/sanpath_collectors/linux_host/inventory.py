@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import devices, multipath, parse, ports
 from sanpath_collectors.linux_host.multipath import Maps
 from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
@@ -88,23 +88,25 @@ class Inventory:
         mapped = multipath.path_states(self.maps)
         return {path: path.state(self.host, self.devices, mapped) for path in self.paths}
 
-    def items(self) -> Iterator[Thing | Tie]:
+    def items(self) -> Iterator[SourceEntity | SourceLink]:
         """Ports, the host with the names that arrays know it by, devices, paths, and what lies on what."""
-        found: list[Thing | Tie] = [*ports.fibre_channel(self.host, self.owner)]
+        found: list[SourceEntity | SourceLink] = [*ports.fibre_channel(self.host, self.owner)]
         found += ports.network(self.host, self.owner, self.interfaces, self.addresses)
-        yield self._host([wwpn for item in found if isinstance(item, Thing) for wwpn in item.ids.get("wwpn", ())])
+        yield self._host(
+            [wwpn for item in found if isinstance(item, SourceEntity) for wwpn in item.ids.get("wwpn", ())]
+        )
         for item in found:
             yield item
-            if isinstance(item, Thing):
+            if isinstance(item, SourceEntity):
                 place = "fc_host" if item.local_id in self.fc_hosts else "net"
-                yield Tie("attached_to", ("hba", item.local_id), ("host", self.owner), f"/sys/class/{place}")
+                yield SourceLink("attached_to", ("hba", item.local_id), ("host", self.owner), f"/sys/class/{place}")
         states = self.states()
         for device in self.read:
             yield from self._device(device, {path: state for path, state in states.items() if path.lun == device})
         for path, state in states.items():
             yield from self._path(path, state)
 
-    def _host(self, wwpns: Iterable[str]) -> Thing:
+    def _host(self, wwpns: Iterable[str]) -> SourceEntity:
         text = self.host.text
         sessions = self.host.children("/sys/class/iscsi_session")
         initiators = [text(f"/sys/class/iscsi_session/{session}/initiatorname") for session in sessions]
@@ -116,7 +118,7 @@ class Inventory:
         }
         said = {key: tuple(dict.fromkeys(filter(None, values))) for key, values in ids.items()}
         release = text("/proc/sys/kernel/osrelease")
-        return Thing(
+        return SourceEntity(
             "host",
             self.owner,
             self.owner,
@@ -129,28 +131,28 @@ class Inventory:
             },
         )
 
-    def _device(self, name: str, states: Mapping[HostPath, str]) -> Iterator[Thing | Tie]:
+    def _device(self, name: str, states: Mapping[HostPath, str]) -> Iterator[SourceEntity | SourceLink]:
         groups = self.maps.get(self.host.text(f"/sys/block/{name}/dm/name"), ())
         yield devices.lun(self.host, self.owner, name, states, groups)
-        yield Tie("attached_to", ("lun", name), ("host", self.owner), "/proc/diskstats")
+        yield SourceLink("attached_to", ("lun", name), ("host", self.owner), "/proc/diskstats")
         for lower in devices.below(self.host, name, self.read):
-            yield Tie("member_of", ("lun", lower), ("lun", name), "slaves")
+            yield SourceLink("member_of", ("lun", lower), ("lun", name), "slaves")
         if (upper := lun_of(self.host, name)) in self.read and upper.startswith("nvme") and upper != name:
-            yield Tie("member_of", ("lun", name), ("lun", upper), f"name {name}")
+            yield SourceLink("member_of", ("lun", name), ("lun", upper), f"name {name}")
 
-    def _path(self, path: HostPath, state: str) -> Iterator[Thing | Tie]:
+    def _path(self, path: HostPath, state: str) -> Iterator[SourceEntity | SourceLink]:
         yield path_thing(path, state)
         evidence = f"/sys/block/{path.device}"
-        yield Tie("member_of", ("path", path.id), ("lun", path.lun), evidence)
+        yield SourceLink("member_of", ("path", path.id), ("lun", path.lun), evidence)
         if path.hba is not None and (path.hba in self.fc_hosts or path.hba in self.interfaces):
-            yield Tie("attached_to", ("path", path.id), ("hba", path.hba), evidence)
+            yield SourceLink("attached_to", ("path", path.id), ("hba", path.hba), evidence)
         if path.target_end is not None:
-            yield Tie("targets", ("path", path.id), path.target_end, f"{path.protocol} path")
+            yield SourceLink("targets", ("path", path.id), path.target_end, f"{path.protocol} path")
 
 
-def path_thing(path: HostPath, state: str) -> Thing:
+def path_thing(path: HostPath, state: str) -> SourceEntity:
     """A path in a state."""
-    return Thing(
+    return SourceEntity(
         "path",
         path.id,
         label=path.id,

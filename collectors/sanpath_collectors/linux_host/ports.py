@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
@@ -12,13 +12,13 @@ _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _TECHNOLOGIES = {1: "ethernet", 32: "infiniband"}  # ARPHRD_ETHER and ARPHRD_INFINIBAND, linux/if_arp.h
 
 
-def fibre_channel(host: Snapshot, owner: str) -> Iterator[Thing]:
+def fibre_channel(host: Snapshot, owner: str) -> Iterator[SourceEntity]:
     """Fibre Channel ports, those of NVMe over Fabrics too."""
     for name in host.children(_FC):
         place = f"{_FC}/{name}"
         speed, supported = (parse.speeds(host.text(f"{place}/{file}")) for file in ("speed", "supported_speeds"))
         wwpn, fabric = (parse.wwpn(host.text(f"{place}/{file}")) for file in ("port_name", "fabric_name"))
-        yield Thing(
+        yield SourceEntity(
             "hba",
             name,
             label=f"{owner}/{name}",
@@ -48,7 +48,7 @@ def interfaces(host: Snapshot, carrying: Collection[str]) -> list[str]:
 
 def network(
     host: Snapshot, owner: str, names: Sequence[str], addresses: Mapping[str, Sequence[str]]
-) -> Iterator[Thing | Tie]:
+) -> Iterator[SourceEntity | SourceLink]:
     """Network interfaces, and which lie on which: the members of a bond, the port below a VLAN.
 
     Only hardware has its MAC address as a join key: a bond and a VLAN have that of the port below, too.
@@ -59,7 +59,7 @@ def network(
         mac = (host.text(f"{place}/bonding_slave/perm_hwaddr") or host.text(f"{place}/address")) if own else ""
         ids = {"mac": (mac,) if mac else (), "ip": tuple(addresses.get(name, ()))}
         megabits = host.number(f"{place}/speed")
-        yield Thing(
+        yield SourceEntity(
             "hba",
             name,
             label=f"{owner}/{name}",
@@ -73,4 +73,4 @@ def network(
         )
         for lower in names:
             if host.has(f"{place}/lower_{lower}"):
-                yield Tie("member_of", ("hba", lower), ("hba", name), f"{place}/lower_{lower}")
+                yield SourceLink("member_of", ("hba", lower), ("hba", name), f"{place}/lower_{lower}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import ClassVar, Literal
 
-from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, Item, Machine, Thing, Tie
+from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, Item, Machine, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target import inventory, samples, targets
@@ -56,7 +56,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         called = server.text("/proc/sys/kernel/hostname") or self.config.name
         return Check(f"{called}: {system}, {counts}", None, tuple(unreadable))
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002 - the base class' signature
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
         """The array, its target ports, its volumes, and who may use them."""
         self._found = await self._look()
         for item in self._found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target import parse
@@ -62,25 +62,25 @@ class Inventory:
         }
         self.devices = {volume: device for volume, device in leads_to.items() if device in counted}
 
-    def items(self) -> Iterator[Thing | Tie]:
+    def items(self) -> Iterator[SourceEntity | SourceLink]:
         """The array, its target ports, its volumes, and who may use them."""
         memory = host_parse.memory_bytes(self.server.content("/proc/meminfo"))
         release = self.server.text("/proc/sys/kernel/osrelease")
         attributes = {"os": f"Linux {release}".strip(), "memory_bytes": memory}
-        yield Thing("array", self.name, self.name, {"name": (self.name,)}, attributes)
-        yield Thing("controller", self.name, self.name)
-        yield Tie("member_of", ("controller", self.name), ("array", self.name), "its processors")
+        yield SourceEntity("array", self.name, self.name, {"name": (self.name,)}, attributes)
+        yield SourceEntity("controller", self.name, self.name)
+        yield SourceLink("member_of", ("controller", self.name), ("array", self.name), "its processors")
         for port, listeners in self.ports.items():
             yield self._port(port, listeners)
-            yield Tie("member_of", ("array_port", port), ("array", self.name), "its targets")
+            yield SourceLink("member_of", ("array_port", port), ("array", self.name), "its targets")
         for volume in self.targets.volumes.values():
             yield self._volume(volume)
-            yield Tie("member_of", ("volume", volume.local_id), ("array", self.name), "its targets")
+            yield SourceLink("member_of", ("volume", volume.local_id), ("array", self.name), "its targets")
         for port, listeners in self.ports.items():
             for listener in listeners:
                 for volume_id in listener.volumes:
                     evidence = f"{listener.protocol} {listener.target}"
-                    yield Tie("presents", ("array_port", port), ("volume", volume_id), evidence)
+                    yield SourceLink("presents", ("array_port", port), ("volume", volume_id), evidence)
         yield from self._clients()
 
     def _interfaces(self, address: str) -> list[str]:
@@ -91,7 +91,7 @@ class Inventory:
             return ["lo"]
         return [name for name, own in self.addresses.items() if address in own]
 
-    def _port(self, port: str, listeners: Sequence[Listener]) -> Thing:
+    def _port(self, port: str, listeners: Sequence[Listener]) -> SourceEntity:
         shared = {
             "services": ",".join(dict.fromkeys(listener.protocol for listener in listeners)),
             "targets": ",".join(dict.fromkeys(listener.target for listener in listeners)),
@@ -99,7 +99,7 @@ class Inventory:
         if listeners[0].wwpn:
             speeds = host_parse.speeds(self.server.text(f"{_FC}/{self.fc_hosts.get(port, '')}/speed"))
             speed = speeds[0] if len(speeds) == 1 else None
-            return Thing(
+            return SourceEntity(
                 "array_port",
                 port,
                 port,
@@ -111,7 +111,7 @@ class Inventory:
         mac = self.server.text(f"{place}/address") if port != "lo" else ""
         ids = {"mac": (mac,) if mac else (), "ip": tuple(self.addresses.get(port, ()))}
         speed = megabits * 1_000_000 if megabits else None
-        return Thing(
+        return SourceEntity(
             "array_port",
             port,
             port,
@@ -119,7 +119,7 @@ class Inventory:
             {"technology": "ethernet", "speed_bits_per_second": speed, **shared},
         )
 
-    def _volume(self, volume: Volume) -> Thing:
+    def _volume(self, volume: Volume) -> SourceEntity:
         device = self.devices.get(volume.local_id)
         sectors = self.server.number(f"/sys/class/block/{device}/size") if device else None
         attributes = {
@@ -130,9 +130,9 @@ class Inventory:
             "size_bytes": sectors * _SECTOR_BYTES if sectors is not None else None,
         }
         ids = {key: found for key, values in volume.ids.items() if (found := tuple(filter(None, values)))}
-        return Thing("volume", volume.local_id, volume.label, ids, attributes)
+        return SourceEntity("volume", volume.local_id, volume.label, ids, attributes)
 
-    def _clients(self) -> Iterator[Thing | Tie]:
+    def _clients(self) -> Iterator[SourceEntity | SourceLink]:
         access: dict[str, dict[str, str]] = {}
         for listener in self.targets.listeners:
             for client in listener.clients:
@@ -141,6 +141,6 @@ class Inventory:
         for client, volumes in access.items():
             wwpn = parse.wwpn(client)
             key = "wwpn" if wwpn else "nqn" if client.startswith("nqn.") else "iqn"
-            yield Thing("host", client, client, {key: (wwpn or client,)})
+            yield SourceEntity("host", client, client, {key: (wwpn or client,)})
             for volume, evidence in volumes.items():
-                yield Tie("presents", ("volume", volume), ("host", client), evidence)
+                yield SourceLink("presents", ("volume", volume), ("host", client), evidence)

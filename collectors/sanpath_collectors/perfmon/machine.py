@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sanpath.plugin import Table, Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon import objects, tables
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
@@ -20,7 +20,9 @@ class Machine:
 
     def add(self) -> list[str]:
         """Plan all of it. Returns which counters are missing for a diagnosis."""
-        self._plan.items.append(Thing("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"}))
+        self._plan.items.append(
+            SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
+        )
         self._processors()
         volumes, disks = self._cluster(), self._disks()
         told = {use.metric for use in objects.DISK for of in disks.values() if set(use.counters) <= of.keys()}
@@ -51,7 +53,7 @@ class Machine:
             if entity not in disks:
                 disks[entity] = counters
                 told = {"drives": drives} if drives else {}
-                self._add(Thing("lun", entity, entity, {"device": (device,)}, told), instance, "attached_to")
+                self._add(SourceEntity("lun", entity, entity, {"device": (device,)}, told), instance, "attached_to")
         self._plan.tell(tables.DISK, objects.DISK, disks)
         return disks
 
@@ -74,9 +76,11 @@ class Machine:
     def _cluster(self) -> bool:
         volumes = {f"{self._name}/CSV {name}": (name, of) for name, of in self._instances("cluster csvfs").items()}
         for entity, (name, _) in volumes.items():
-            self._add(Thing("lun", entity, entity, {"device": (f"CSV {name}",)}), f"CSVFS {name}", "attached_to")
+            self._add(
+                SourceEntity("lun", entity, entity, {"device": (f"CSV {name}",)}), f"CSVFS {name}", "attached_to"
+            )
         self._plan.tell(tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, {e: of for e, (_, of) in volumes.items()})
-        node = Thing("cluster_node", self._name, self._name, {"name": (self._name,)})
+        node = SourceEntity("cluster_node", self._name, self._name, {"name": (self._name,)})
         parts: Counters = {}
         for object_name in ("cluster disk counters", "smb direct connection"):
             for counters in self._instances(object_name, of_all=True).values():
@@ -97,7 +101,7 @@ class Machine:
         relation = "attached_to" if kind == "hba" else "member_of"
         entities = {f"{self._name}/{what} {instance}": counters for instance, counters in instances.items()}
         for entity in entities:
-            self._add(Thing(kind, entity, entity, {"name": (entity,)}), what, relation)
+            self._add(SourceEntity(kind, entity, entity, {"name": (entity,)}), what, relation)
         self._plan.tell(table, uses, entities)
 
     def _instances(self, object_name: str, of_all: bool = False) -> Instances:
@@ -105,9 +109,9 @@ class Machine:
         found = self._found.get(object_name, {})
         return {name: counters for name, counters in found.items() if ("_total" in name.casefold()) == of_all}
 
-    def _add(self, thing: Thing, evidence: str, relation: str) -> None:
+    def _add(self, thing: SourceEntity, evidence: str, relation: str) -> None:
         other = "cluster_node" if thing.kind == "media" else "host"
-        self._plan.items += [thing, Tie(relation, (thing.kind, thing.local_id), (other, self._name), evidence)]
+        self._plan.items += [thing, SourceLink(relation, (thing.kind, thing.local_id), (other, self._name), evidence)]
 
     def _warn(self, code: str, text: str) -> None:
         self._plan.warnings.append((code, f"{self._name}: {text}"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from statistics import fmean
 
-from sanpath.plugin import Rows, Table, Thing, Tie
+from sanpath.plugin import Rows, SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon.pdh import CounterPath, counter_path, numbers
 from sanpath_collectors.perfmon.sums import Series, Term, Values
 
@@ -48,7 +48,7 @@ class Plan:
     """What is made of a row. `warnings`: code and text, to be told once."""
 
     series: list[Series] = field(default_factory=list)
-    items: list[Thing | Tie] = field(default_factory=list)
+    items: list[SourceEntity | SourceLink] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
     _columns: dict[int, int] = field(default_factory=dict)
     _derived: list[Callable[[Sequence[float | None]], float | None]] = field(default_factory=list)

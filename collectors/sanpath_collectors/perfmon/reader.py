@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, Thing, text_of, warning
+from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.parse import Columns, Form, Long, Oddity, Part, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
@@ -88,7 +88,7 @@ class CounterLog(ResultReader):
         for code, text in self._plan.warnings:
             self._warn(code, text)
         for item in self._plan.items:
-            key = (item.kind, item.local_id) if isinstance(item, Thing) else item
+            key = (item.kind, item.local_id) if isinstance(item, SourceEntity) else item
             if key not in self._known:
                 self._known.add(key)
                 yield item

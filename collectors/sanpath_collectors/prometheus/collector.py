@@ -14,8 +14,8 @@ from sanpath.plugin import (
     Item,
     Kept,
     ServerClock,
-    Thing,
-    Tie,
+    SourceEntity,
+    SourceLink,
 )
 from sanpath_collectors.prometheus.api import Api, TooManySamplesError
 from sanpath_collectors.prometheus.config import PrometheusConfig
@@ -102,7 +102,7 @@ class Prometheus(Collector[PrometheusConfig]):
         says = ", ".join(found.values()) or "nothing"
         return Check(f"Prometheus API {version}: {says}".replace("API :", "API:"), self._now(ctx), tuple(unreadable))
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """Which exporters there are, and what they tell of."""
         await self._compare_clocks(ctx)
         now = self._now(ctx)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host.parse import identifiers
 from sanpath_collectors.prometheus.doubts import Doubts
 from sanpath_collectors.prometheus.parse import Labels, Series
@@ -82,7 +82,7 @@ class Devices:
         self._new.append(entity)
         return entity
 
-    def things(self, only_new: bool = False) -> Iterator[tuple[str, Thing | Tie]]:
+    def things(self, only_new: bool = False) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
         """Devices and their parts, each with the name of its device; those found since the last call, or all."""
         found, self._new = self._new if only_new else list(self._entities.values()), []
         for device in dict.fromkeys(entity.device for entity in found):
@@ -98,12 +98,12 @@ class Devices:
         value = None if told is None else self._attribute(told, entity)
         return value if isinstance(value, float) else None
 
-    def _thing_of(self, device: str, entity: Entity) -> Thing:
+    def _thing_of(self, device: str, entity: Entity) -> SourceEntity:
         kind, told = self._profile.device.kind, self._profile.device.attributes
         attributes = {key: self._attribute(one, entity) for key, one in told.items()}
-        return Thing(kind, device, device, {"name": (device,)}, attributes)
+        return SourceEntity(kind, device, device, {"name": (device,)}, attributes)
 
-    def _part(self, entity: Entity) -> Iterator[Thing | Tie]:
+    def _part(self, entity: Entity) -> Iterator[SourceEntity | SourceLink]:
         part, whole = entity.part, (self._profile.device.kind, entity.device)
         name = next((text for place in part.name if (text := self._text(place, entity))), entity.name)
         named_after_device = part.kind in ("lun", "hba")
@@ -113,15 +113,15 @@ class Devices:
             ids |= identifiers(self._text(place, entity))
         label = f"{entity.device}/{name}" if named_after_device else name
         attributes = {key: self._attribute(told, entity) for key, told in part.attributes.items()}
-        yield Thing(part.kind, entity.local_id, label, ids, attributes)
+        yield SourceEntity(part.kind, entity.local_id, label, ids, attributes)
         evidence = f"labels of {self._profile.title}"
         if part.relation is not None:
-            yield Tie(part.relation, (part.kind, entity.local_id), whole, evidence)
+            yield SourceLink(part.relation, (part.kind, entity.local_id), whole, evidence)
         series, _, label_below = part.below.partition(".")
         for told in self._of(series, entity.scope, part, entity.value) if part.below else ():
             lower = f"{entity.device}/{told.labels.get(label_below, '')}"
             if (part.kind, lower) in self._entities:
-                yield Tie("member_of", (part.kind, lower), (part.kind, entity.local_id), series)
+                yield SourceLink("member_of", (part.kind, lower), (part.kind, entity.local_id), series)
 
     def _scope(self, labels: Labels) -> Scope:
         return tuple(labels.get(label, "") for label in self._profile.device.scope)

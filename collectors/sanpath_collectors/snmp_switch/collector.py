@@ -13,8 +13,8 @@ from sanpath.plugin import (
     Failure,
     Item,
     Snmp,
-    Thing,
-    Tie,
+    SourceEntity,
+    SourceLink,
 )
 from sanpath_collectors.snmp_switch import parse
 from sanpath_collectors.snmp_switch.changes import Changes
@@ -57,7 +57,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
         """Model, firmware and ports; which facts the account, or the switch's settings, keep from us."""
         return check(await self._learn(ctx), self._plan)
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """The switch, its ports, the logins on them and the links to other switches."""
         async for item in whereabouts(self._agent(ctx), await self._learn(ctx)):
             yield item

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Snmp, SnmpValue, Thing, Tie
+from sanpath.plugin import Snmp, SnmpValue, SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch import logins, ports
 from sanpath_collectors.snmp_switch.forwarding import forwarding_ties
 from sanpath_collectors.snmp_switch.neighbours import inter_switch_links, lldp_neighbours
@@ -108,7 +108,7 @@ def _tell(told: dict[str, str | int], name: str, value: SnmpValue) -> None:
         told.setdefault(name, said)
 
 
-async def whereabouts(snmp: Snmp, device: Device) -> AsyncIterator[Thing | Tie]:
+async def whereabouts(snmp: Snmp, device: Device) -> AsyncIterator[SourceEntity | SourceLink]:
     """The switch, its ports, who has logged in and what is at the other ends. Raises CollectorError."""
     lldp = [
         tie
@@ -135,7 +135,7 @@ async def whereabouts(snmp: Snmp, device: Device) -> AsyncIterator[Thing | Tie]:
                 yield tie
 
 
-def _switch(device: Device) -> Thing:
+def _switch(device: Device) -> SourceEntity:
     ids = {"name": (device.name,)}
     about = dict(device.about)
     if own := about.pop("wwn", None):
@@ -143,4 +143,4 @@ def _switch(device: Device) -> Thing:
     attributes = {"description": device.description, **about}
     if (made := make(device.object_id, device.description)) is not None:
         attributes["make"] = made
-    return Thing("switch", device.name, label=device.name, ids=ids, attributes=attributes)
+    return SourceEntity("switch", device.name, label=device.name, ids=ids, attributes=attributes)

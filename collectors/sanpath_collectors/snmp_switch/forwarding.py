@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from sanpath.plugin import Snmp, Tie
+from sanpath.plugin import Snmp, SourceLink
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.profile import Forwarding
 from sanpath_collectors.snmp_switch.reading import read_if_allowed, sub_identifiers
@@ -15,7 +15,7 @@ _LEARNED = 3
 """dot1dTpFdbStatus, dot1qTpFdbStatus."""
 
 
-async def forwarding_ties(snmp: Snmp, forwarding: Forwarding, ports: Mapping[str, Port]) -> list[Tie]:
+async def forwarding_ties(snmp: Snmp, forwarding: Forwarding, ports: Mapping[str, Port]) -> list[SourceLink]:
     """A link from each address that was learned behind one port only, and that no uplink. Raises CollectorError."""
     if_index = {
         row: str(integer(cell.value))
@@ -33,7 +33,7 @@ async def forwarding_ties(snmp: Snmp, forwarding: Forwarding, ports: Mapping[str
                 addresses[port].add(mac)
         if behind:
             return [
-                Tie(
+                SourceLink(
                     "logged_in",
                     ("mac", mac),
                     ("switch_port", port),

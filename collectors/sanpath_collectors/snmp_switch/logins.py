@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sanpath.plugin import Snmp, Thing, Tie
+from sanpath.plugin import Snmp, SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch.parse import wwpns_in
 from sanpath_collectors.snmp_switch.ports import Port, named_by
 from sanpath_collectors.snmp_switch.profile import Devices, FcId, LoginTable, Profile
@@ -126,7 +126,9 @@ def _by_name(names: Iterable[str], devices: Devices) -> Role | None:
     return None
 
 
-def things(found: Iterable[Login], ports: Mapping[str, Port], devices: Devices) -> Iterator[Thing | Tie]:
+def things(
+    found: Iterable[Login], ports: Mapping[str, Port], devices: Devices
+) -> Iterator[SourceEntity | SourceLink]:
     """A link for every login; and the device, where it has told what it is: its WWPN is the only name it has here."""
     for login in found:
         if (what := role(login, devices)) is not None:
@@ -135,21 +137,23 @@ def things(found: Iterable[Login], ports: Mapping[str, Port], devices: Devices) 
         named = f', "{login.symbolic[0]}"' if login.symbolic else ""
         evidence = f"{login.evidence}{address}{named}"
         if login.port in ports:
-            yield Tie("logged_in", ("wwpn", login.wwpn), ("switch_port", login.port), evidence)
+            yield SourceLink("logged_in", ("wwpn", login.wwpn), ("switch_port", login.port), evidence)
 
 
-def _device(kind: str, login: Login) -> Thing:
+def _device(kind: str, login: Login) -> SourceEntity:
     said = {
         "symbolic_name": login.symbolic[0][: _INQUIRY_CHARACTERS * 4] if login.symbolic else None,
         "node_wwn": login.node_wwn,
     }
     attributes = {name: value for name, value in said.items() if value is not None}
-    return Thing(kind, login.wwpn, login.wwpn, {"wwpn": (login.wwpn,)}, attributes)
+    return SourceEntity(kind, login.wwpn, login.wwpn, {"wwpn": (login.wwpn,)}, attributes)
 
 
-def written_by_hand(ports: Mapping[str, Port]) -> Iterator[Tie]:
+def written_by_hand(ports: Mapping[str, Port]) -> Iterator[SourceLink]:
     """Logins that people have written into the descriptions of ports."""
     for port in ports.values():
         alias = str(port.attributes.get("alias") or "")
         for wwpn in wwpns_in(alias):
-            yield Tie("logged_in", ("wwpn", wwpn), ("switch_port", port.local_id), f'port description "{alias}"')
+            yield SourceLink(
+                "logged_in", ("wwpn", wwpn), ("switch_port", port.local_id), f'port description "{alias}"'
+            )

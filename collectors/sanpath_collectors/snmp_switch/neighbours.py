@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import Snmp, SnmpValue, Tie
+from sanpath.plugin import Snmp, SnmpValue, SourceLink
 from sanpath_collectors.snmp_switch.ports import Port, named_by
 from sanpath_collectors.snmp_switch.profile import Lldp, NeighbourTable, Profile
 from sanpath_collectors.snmp_switch.reading import Cell, Cells, get_if_allowed, read_if_allowed
@@ -16,9 +16,9 @@ _MAC_ADDRESS = 3
 
 async def inter_switch_links(
     snmp: Snmp, profiles: Iterable[Profile], ports: Mapping[str, Port], interfaces: Mapping[str, object]
-) -> list[Tie]:
+) -> list[SourceLink]:
     """A link for each port that leads to a port of another switch, by its WWN. Raises CollectorError on silence."""
-    found: dict[tuple[str, str], Tie] = {}
+    found: dict[tuple[str, str], SourceLink] = {}
     for profile in profiles:
         for table in profile.neighbours:
             rows = await read_if_allowed(snmp, _columns(table))
@@ -26,7 +26,7 @@ async def inter_switch_links(
                 peer = wwn(cells[table.peer].value) if table.peer in cells else None
                 port = named_by(table.port, profile.index, row, cells, interfaces)
                 if peer is not None and port is not None and port in ports and _counts(table, cells):
-                    link = Tie("cabled_to", ("switch_port", port), ("wwpn", peer), table.evidence)
+                    link = SourceLink("cabled_to", ("switch_port", port), ("wwpn", peer), table.evidence)
                     found.setdefault((port, peer), link)
     return list(found.values())
 
@@ -41,7 +41,7 @@ def _counts(table: NeighbourTable, cells: Mapping[str, Cell]) -> bool:
     return only is None or (only.column in cells and cells[only.column].value == only.equals)
 
 
-async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping[str, Port]) -> list[Tie]:
+async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping[str, Port]) -> list[SourceLink]:
     """Cables that LLDP tells of, and the name under which each port is known to LLDP, as its attribute `lldp`.
 
     A port is known by the chassis and its own port identifier: both ends say the same of it.
@@ -76,7 +76,7 @@ def _local_port(
     return None
 
 
-def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator[Tie]:
+def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator[SourceLink]:
     for row, cells in remote.items():
         parts = row.split(".")  # time mark, local port number, number of the neighbour
         port = by_number.get(parts[1]) if len(parts) == 3 else None
@@ -87,7 +87,7 @@ def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator
         evidence = f"LLDP neighbour {text(told.get(lldp.remote_name)) or chassis}, port {other}"
         by_mac = integer(told.get(lldp.remote_port_id_subtype)) == _MAC_ADDRESS
         end = ("mac", other) if by_mac else ("lldp", f"{chassis}/{other}")
-        yield Tie("cabled_to", ("switch_port", port), end, evidence)
+        yield SourceLink("cabled_to", ("switch_port", port), end, evidence)
 
 
 def identifier(value: SnmpValue) -> str:

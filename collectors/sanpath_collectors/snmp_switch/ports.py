@@ -7,7 +7,7 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile
 from sanpath_collectors.snmp_switch.reading import Cell, Cells, sub_identifiers
 from sanpath_collectors.snmp_switch.values import Decoded, decoded, integer, octets
@@ -148,18 +148,18 @@ def _join_channel(ports: dict[str, Port], port: Port) -> None:
     whole.carries = False
 
 
-def things(switch: str, ports: Mapping[str, Port]) -> Iterator[Thing | Tie]:
+def things(switch: str, ports: Mapping[str, Port]) -> Iterator[SourceEntity | SourceLink]:
     """Ports, their switch, and the ports that make up a port-channel."""
     for port in ports.values():
         yield _thing(port)
         evidence = "ifTable" if port.local_id.isdigit() else "port table"
-        yield Tie("member_of", ("switch_port", port.local_id), ("switch", switch), evidence)
+        yield SourceLink("member_of", ("switch_port", port.local_id), ("switch", switch), evidence)
         for member in port.members:
             whole = ("switch_port", port.local_id)
-            yield Tie("member_of", ("switch_port", member), whole, f"member of {port.label}")
+            yield SourceLink("member_of", ("switch_port", member), whole, f"member of {port.label}")
 
 
-def _thing(port: Port) -> Thing:
+def _thing(port: Port) -> SourceEntity:
     told = port.attributes
     ids: dict[str, tuple[str, ...]] = {"name": (port.label,)} if told.get("name") else {}
     if port.wwpns:
@@ -176,4 +176,4 @@ def _thing(port: Port) -> Thing:
     attributes |= {name: told[name] for name in _WHERE_KNOWN if told.get(name) is not None}
     if port.members:
         attributes["members"] = len(port.members)
-    return Thing("switch_port", port.local_id, label=port.label, ids=ids, attributes=attributes)
+    return SourceEntity("switch_port", port.local_id, label=port.label, ids=ids, attributes=attributes)

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from typing import Protocol
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, Lines, LoadProfile, ResultClock, ResultReader, Thing, text_of, warning
+from sanpath.plugin import Item, Lines, LoadProfile, ResultClock, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.sqlio.parse import Run, is_remark, parameter_line
 from sanpath_collectors.sqlio.runs import Runs
 
@@ -134,7 +134,7 @@ class _ParameterFile:
     def end(self, cut_line: str) -> Iterator[Item]:
         yield from self.line(cut_line)
         profile = LoadProfile(engine="sqlio", threads=self._threads, files=self._files, working_set_bytes=self._bytes)
-        yield Thing("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
+        yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         if self._unread:
             text = f"{self._unread} lines are not of the form: path threads mask size_MB"
             yield warning(self.now_us, "lines-unreadable", text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.plugin import Item, LoadStep, Rows, Thing, histogram, warning
+from sanpath.plugin import Item, LoadStep, Rows, SourceEntity, histogram, warning
 from sanpath_collectors.sqlio.parse import KIB, Run, histogram_of
 from sanpath_collectors.sqlio.tables import LOAD
 
@@ -72,7 +72,7 @@ class Runs:
         common = told if not self.finished else {k: v for k, v in self._attributes.items() if told.get(k) == v}
         if not self.finished or common != self._attributes:
             self._attributes = common
-            yield Thing("load", self._load, self._load, {"name": (self._load,)}, common)
+            yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, common)
 
     def _rows(self, run: Run) -> Rows | None:
         if run.direction is None or not run.seconds or run.block_bytes is None or run.ops_per_second is None:

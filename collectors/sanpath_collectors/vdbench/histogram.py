@@ -14,7 +14,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from sanpath.model import Direction
-from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, Thing, Tie, histogram, warning
+from sanpath.plugin import (
+    CollectorError,
+    Failure,
+    Item,
+    Lines,
+    ResultReader,
+    SourceEntity,
+    SourceLink,
+    histogram,
+    warning,
+)
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.told import ENGINE, local_id, start
 
@@ -89,13 +99,13 @@ class HistogramReader(ResultReader):
         if not self._run or direction is None or not total or bounds != sorted(set(bounds)):
             return
         if not self._told:
-            yield Thing("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
+            yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
             text = "histogram.html has no dates: its times are counted from the beginning of its first run"
             yield warning(self._ended, "no-date", text)
         if self._run not in self._told:
             self._told.add(self._run)
-            yield Thing("load", self._run, self._run, {"name": (self._run,)}, ENGINE)
-            yield Tie("member_of", ("load", self._run), ("load", self.load), "RD in histogram.html")
+            yield SourceEntity("load", self._run, self._run, {"name": (self._run,)}, ENGINE)
+            yield SourceLink("member_of", ("load", self._run), ("load", self.load), "RD in histogram.html")
         yield histogram(self._ended, self._run, direction, [(bound, count / total) for bound, count in buckets])
 
     def _end_of_run(self) -> Iterator[Item]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, Thing, Tie, warning
+from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, SourceEntity, SourceLink, warning
 from sanpath_collectors.vdbench.parameters import Parameters
 from sanpath_collectors.vdbench.told import ENGINE, local_id
 
@@ -36,11 +36,11 @@ class ParmfileReader(ResultReader):
         plans = self._parameters.plans()
         if not plans:
             raise CollectorError(Failure.UNREADABLE, "parmfile.html has no run definition (rd=): it was cut")
-        yield Thing("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
+        yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
         if self._parameters.included:
             text = "it includes other files (include=): what they say is not known here"
             yield warning(0, "included-files", text)
         for run, plan in plans.items():
             called = local_id(self.load, run, 1)
-            yield Thing("load", called, called, {"name": (called,)}, plan.told.attributes(plan.in_flight))
-            yield Tie("member_of", ("load", called), ("load", self.load), f"rd={run} in parmfile.html")
+            yield SourceEntity("load", called, called, {"name": (called,)}, plan.told.attributes(plan.in_flight))
+            yield SourceLink("member_of", ("load", called), ("load", self.load), f"rd={run} in parmfile.html")

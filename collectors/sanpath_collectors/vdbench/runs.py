@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import Direction
-from sanpath.plugin import Event, Item, LoadStep, Rows, Thing, Tie, Totals, warning
+from sanpath.plugin import Event, Item, LoadStep, Rows, SourceEntity, SourceLink, Totals, warning
 from sanpath_collectors.vdbench.columns import Figures, Flow
 from sanpath_collectors.vdbench.tables import LOAD
 from sanpath_collectors.vdbench.told import CLOSE, ENGINE, Told, is_preparation, local_id
@@ -90,7 +90,7 @@ class Runs:
         """A run begins."""
         yield from self.end()
         if not self._names:
-            yield Thing("load", self._load, self._load, {"name": (self._load,)}, ENGINE)
+            yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, ENGINE)
         self._names[name] += 1
         called = local_id(self._load, name, self._names[name])
         self._run = _Run(name, called, self._names.total(), seen, told, seen)
@@ -166,8 +166,8 @@ class Runs:
         told, run.measuring = run.told, True
         run.in_flight = told.in_flight(figures.in_flight)
         attributes = told.attributes(run.in_flight)
-        yield Thing("load", run.local_id, run.local_id, {"name": (run.local_id,)}, attributes)
-        yield Tie("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
+        yield SourceEntity("load", run.local_id, run.local_id, {"name": (run.local_id,)}, attributes)
+        yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
         yield run.row
         if is_preparation(run.name):
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sanpath.model import Scalar
-from sanpath.plugin import Thing
+from sanpath.plugin import SourceEntity
 from sanpath_collectors.vsphere.plain import TYPE, Record
 
 _GIGABIT, _MEGABIT = 1_000_000_000, 1_000_000
@@ -23,7 +23,7 @@ _TECHNOLOGIES: Mapping[str, tuple[str | None, str]] = {
 """Type of an adapter → technology of its cable, None: it has none to a switch; and protocol."""
 
 
-def adapter(host: str, said: Record, nqn: str | None = None, nvme: Record | None = None) -> Thing:
+def adapter(host: str, said: Record, nqn: str | None = None, nvme: Record | None = None) -> SourceEntity:
     """An adapter as the host's port. `nqn`: the NVMe name of the host, which all its NVMe ports share and which
     therefore tells none of them; `nvme`: what NVMe says of the adapter."""
     technology, protocol = _TECHNOLOGIES.get(str(said.get(TYPE)), (None, "other"))
@@ -48,7 +48,7 @@ def adapter(host: str, said: Record, nqn: str | None = None, nvme: Record | None
         or said.get("associatedRdmaDevice"),
         "software": said.get("isSoftwareBased"),
     }
-    return Thing("hba", entity, entity, {"name": (entity,), **keys(said)}, told(attributes))
+    return SourceEntity("hba", entity, entity, {"name": (entity,), **keys(said)}, told(attributes))
 
 
 def keys(said: Record) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from sanpath.model import Scalar
-from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, Thing, Tie
+from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import checking, details, states
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.counters import Plan, plan
@@ -69,7 +69,7 @@ class Vsphere(Collector[VsphereConfig]):
         await self._look()
         return await checking.check(self._session, self._performance, self._found, self._samples.plan, self.config)
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002 - as above
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - as above
         """Hosts with their adapters, LUNs and paths, virtual machines with their disks, vSAN clusters."""
         await self._look()
         self._found.require(self.config.hosts)
@@ -180,7 +180,7 @@ class Vsphere(Collector[VsphereConfig]):
         told = await self._session.properties_of("HostSystem", list(self._found.hosts), states.OF_HOSTS)
         device_time = await self._session.now_us()
         for item in self._states.changes(self._found, told, ctx.clock.now_us(), device_time):
-            yield self._with_details(item) if isinstance(item, Thing) else item
+            yield self._with_details(item) if isinstance(item, SourceEntity) else item
         if any(self._found.hosts[moid].unread for moid in self._found.connected()):
             async for thing in self.inventory(ctx):
                 yield thing
@@ -194,15 +194,17 @@ class Vsphere(Collector[VsphereConfig]):
             self._said.add(f"esxcli {moid}")
             why = {"entity": host.name, "why": told.refused, "consequence": details.CONSEQUENCE}
             items.append(Event(ctx.clock.now_us(), "facts-unknown", why))
-        things = (item for item in self._found.of_host(host) if isinstance(item, Thing) and self._details_of(item))
+        things = (
+            item for item in self._found.of_host(host) if isinstance(item, SourceEntity) and self._details_of(item)
+        )
         return [*items, *map(self._with_details, things)]
 
-    def _with_details(self, item: Thing | Tie) -> Thing | Tie:
-        if isinstance(item, Thing) and (more := self._details_of(item)):
+    def _with_details(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
+        if isinstance(item, SourceEntity) and (more := self._details_of(item)):
             return replace(item, attributes={**item.attributes, **more})
         return item
 
-    def _details_of(self, thing: Thing) -> Mapping[str, Scalar]:
+    def _details_of(self, thing: SourceEntity) -> Mapping[str, Scalar]:
         host = thing.local_id.partition("/")[0]
         told = self._told.get(host)
         return {} if told is None else details.merged(thing.kind, thing.local_id, host, told)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sanpath.model import Scalar
-from sanpath.plugin import CollectorError, Failure, Thing, Tie
+from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import adapters, machines, paths
 from sanpath_collectors.vsphere.adapters import told
 from sanpath_collectors.vsphere.machines import Below, Datastore
@@ -173,33 +173,33 @@ class Inventory:
         }
         return Below(host.name, self.datastores, host.devices, by_uuid)
 
-    def items(self) -> Iterator[Thing | Tie]:
+    def items(self) -> Iterator[SourceEntity | SourceLink]:
         """Everything, and how it hangs together."""
         for host in self.hosts.values():
             yield from self.of_host(host)
         for machine in self.machines.values():
             yield from self.of_machine(machine)
 
-    def of_machine(self, machine: Machine) -> Iterator[Thing | Tie]:
+    def of_machine(self, machine: Machine) -> Iterator[SourceEntity | SourceLink]:
         """A virtual machine, its disks and what they lie on."""
         if (owner := self.hosts.get(machine.host)) is not None:
             yield from machines.items(machine.name, machine.devices, self.below(owner))
 
-    def of_host(self, host: EsxHost) -> Iterator[Thing | Tie]:
+    def of_host(self, host: EsxHost) -> Iterator[SourceEntity | SourceLink]:
         """A host, its adapters, its LUNs and the paths to them."""
         ids = {"name": (host.name,), **host.wwns}
-        yield Thing("host", host.name, host.name, ids, told({"connection_state": host.state, **host.settings}))
+        yield SourceEntity("host", host.name, host.name, ids, told({"connection_state": host.state, **host.settings}))
         for one in host.adapters.values():
             thing = adapters.adapter(host.name, one, host.nqn, host.nvme.get(str(one.get("key")), {}))
             yield thing
-            yield Tie("attached_to", ("hba", thing.local_id), ("host", host.name), "hostBusAdapter")
+            yield SourceLink("attached_to", ("hba", thing.local_id), ("host", host.name), "hostBusAdapter")
         for lun in host.luns:
             if (device := paths.canonical(lun)) is not None:
                 ways = [way for way in host.paths if way.device == device]
                 unit = host.units.get(str(lun.get("key")), {})
                 thing = paths.lun(host.name, lun, unit, ways, self._on(device))
                 yield thing
-                yield Tie("attached_to", ("lun", thing.local_id), ("host", host.name), "scsiLun")
+                yield SourceLink("attached_to", ("lun", thing.local_id), ("host", host.name), "scsiLun")
         for way in host.paths:
             yield from paths.path_items(host.name, way)
 

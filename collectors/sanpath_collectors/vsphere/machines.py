@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sanpath.model import Scalar
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.vsphere.adapters import told
 from sanpath_collectors.vsphere.plain import TYPE, Record
 
@@ -71,18 +71,18 @@ def datastore(moid: str, values: Mapping[str, object]) -> Datastore:
     )
 
 
-def items(vm: str, devices: list[Record], below: Below) -> Iterator[Thing | Tie]:
+def items(vm: str, devices: list[Record], below: Below) -> Iterator[SourceEntity | SourceLink]:
     """A virtual machine, its disks and what they lie on."""
     controllers = {device.get("key"): device for device in devices if device.get(TYPE) in CONTROLLERS}
     emulated = ", ".join(" ".join(_called(controller)) for controller in controllers.values())
-    yield Thing("vm", vm, vm, {"name": (vm,)}, told({"controllers": emulated}))
-    yield Tie("runs_on", ("vm", vm), ("host", below.host), "runtime.host")
+    yield SourceEntity("vm", vm, vm, {"name": (vm,)}, told({"controllers": emulated}))
+    yield SourceLink("runs_on", ("vm", vm), ("host", below.host), "runtime.host")
     for device in devices:
         if device.get(TYPE) == "VirtualDisk":
             yield from _disk(vm, device, controllers.get(device.get("controllerKey"), {}), below)
 
 
-def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[Thing | Tie]:
+def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[SourceEntity | SourceLink]:
     bus, emulated = _called(controller) if controller else (None, None)
     entity = f"{vm}/{bus}:{disk.get('unitNumber')}" if bus else f"{vm}/disk{disk.get('key')}"
     backing = disk.get("backing") or {}
@@ -100,10 +100,10 @@ def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[T
         "thin": backing.get("thinProvisioned"),
         "limit_ops_per_second": limit if isinstance(limit, int) and limit > 0 else None,
     }
-    yield Thing("vdisk", entity, entity, {"name": (entity,)}, told(attributes))
-    yield Tie("attached_to", ("vdisk", entity), ("vm", vm), "virtual hardware")
+    yield SourceEntity("vdisk", entity, entity, {"name": (entity,)}, told(attributes))
+    yield SourceLink("attached_to", ("vdisk", entity), ("vm", vm), "virtual hardware")
     for device, evidence in _devices(backing, store, below):
-        yield Tie("backed_by", ("vdisk", entity), ("lun", f"{below.host}/{device}"), evidence)
+        yield SourceLink("backed_by", ("vdisk", entity), ("lun", f"{below.host}/{device}"), evidence)
 
 
 def _called(controller: Record) -> tuple[str, str]:

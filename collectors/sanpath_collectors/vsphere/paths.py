@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.model import Scalar
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.vsphere.adapters import told, wwn
 from sanpath_collectors.vsphere.plain import Record
 
@@ -58,7 +58,7 @@ class HostPath:
     target_name: str | None = None
     aliases: tuple[str, ...] = ()
 
-    def thing(self, host: str) -> Thing:
+    def thing(self, host: str) -> SourceEntity:
         """The path as it is now."""
         attributes: dict[str, Scalar] = {
             "state": self.state,
@@ -70,7 +70,7 @@ class HostPath:
             "target": self.target,
             "target_name": self.target_name,
         }
-        return Thing("path", f"{host}/{self.name}", f"{host}/{self.name}", {}, told(attributes))
+        return SourceEntity("path", f"{host}/{self.name}", f"{host}/{self.name}", {}, told(attributes))
 
 
 def usable(state: str) -> bool | None:
@@ -111,7 +111,7 @@ def canonical(lun: Record) -> str | None:
     return name if isinstance(name, str) and name and lun.get("lunType", "disk") == "disk" else None
 
 
-def lun(host: str, said: Record, unit: Record, ways: Sequence[HostPath], more: Mapping[str, Scalar]) -> Thing:
+def lun(host: str, said: Record, unit: Record, ways: Sequence[HostPath], more: Mapping[str, Scalar]) -> SourceEntity:
     """A LUN with its path policy. `unit`: what the multipath plug-in says of it; `more`: what others say of it."""
     device = str(said["canonicalName"])
     entity = f"{host}/{device}"
@@ -138,18 +138,18 @@ def lun(host: str, said: Record, unit: Record, ways: Sequence[HostPath], more: M
         "paths_active": working.count(True) if working and None not in working else None,
         **more,
     }
-    return Thing("lun", entity, entity, {"device": (device,), **_identifier(device)}, told(attributes))
+    return SourceEntity("lun", entity, entity, {"device": (device,), **_identifier(device)}, told(attributes))
 
 
-def path_items(host: str, way: HostPath) -> Iterator[Thing | Tie]:
+def path_items(host: str, way: HostPath) -> Iterator[SourceEntity | SourceLink]:
     """A path and what lies at its ends."""
     local_id = f"{host}/{way.name}"
     yield way.thing(host)
-    yield Tie("member_of", ("path", local_id), ("lun", f"{host}/{way.device}"), "multipathInfo")
+    yield SourceLink("member_of", ("path", local_id), ("lun", f"{host}/{way.device}"), "multipathInfo")
     if way.adapter is not None:
-        yield Tie("attached_to", ("path", local_id), ("hba", f"{host}/{way.adapter}"), "multipathInfo")
+        yield SourceLink("attached_to", ("path", local_id), ("hba", f"{host}/{way.adapter}"), "multipathInfo")
     if way.target_end is not None:
-        yield Tie("targets", ("path", local_id), way.target_end, "path transport")
+        yield SourceLink("targets", ("path", local_id), way.target_end, "path transport")
 
 
 def find(instance: str, known: Mapping[str, str]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sanpath.plugin import Event, Rows, Thing, Tie
+from sanpath.plugin import Event, Rows, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import paths
 from sanpath_collectors.vsphere.inventory import EsxHost, Inventory, host_state
 from sanpath_collectors.vsphere.session import Found
@@ -37,7 +37,7 @@ class States:
 
     def changes(
         self, found: Inventory, hosts: Sequence[Found], seen: int, device_time: int
-    ) -> Iterator[Thing | Tie | Event | Rows]:
+    ) -> Iterator[SourceEntity | SourceLink | Event | Rows]:
         """What is different now, and the state of every path. Brings `found` up to date."""
         entities: list[str] = []
         usable: list[int | None] = []
@@ -58,7 +58,7 @@ class States:
             times = [seen] * len(entities), [device_time] * len(entities)
             yield Rows(PATH_STATE, entities, times[0], {"path_usable": usable}, times[1])
 
-    def _path_changes(self, host: EsxHost, now: dict[str, str], seen: int) -> Iterator[Thing | Event]:
+    def _path_changes(self, host: EsxHost, now: dict[str, str], seen: int) -> Iterator[SourceEntity | Event]:
         for number, way in enumerate(host.paths):
             state = now.get(way.name, _GONE)
             before = self._paths.get((host.name, way.name), way.state)
@@ -83,13 +83,15 @@ def _host_change(host: EsxHost, said: Found, seen: int) -> Iterator[Event]:
         host.state = state
 
 
-def machine_changes(found: Inventory, machines: Sequence[Found], seen: int) -> Iterator[Thing | Tie | Event]:
+def machine_changes(
+    found: Inventory, machines: Sequence[Found], seen: int
+) -> Iterator[SourceEntity | SourceLink | Event]:
     """Virtual machines that run elsewhere now, or no longer. Brings `found` up to date."""
     for said in machines:
         yield from _move(found, said, seen)
 
 
-def _move(found: Inventory, said: Found, seen: int) -> Iterator[Thing | Tie | Event]:
+def _move(found: Inventory, said: Found, seen: int) -> Iterator[SourceEntity | SourceLink | Event]:
     machine = found.machines[said.moid]
     if said.text("runtime.powerState") not in ("poweredOn", ""):
         yield Event(seen, "vm-stopped", {"vm": machine.name, "state": said.text("runtime.powerState")})
@@ -109,6 +111,6 @@ def _move(found: Inventory, said: Found, seen: int) -> Iterator[Thing | Tie | Ev
     machine.host = target
     if after is None:
         # Nothing is known of that host; what its old one does is not this machine's any longer.
-        yield Thing("host", target, target)
-        yield Tie("runs_on", ("vm", machine.name), ("host", target), "runtime.host")
+        yield SourceEntity("host", target, target)
+        yield SourceLink("runs_on", ("vm", machine.name), ("host", target), "runtime.host")
     yield from found.of_machine(machine)

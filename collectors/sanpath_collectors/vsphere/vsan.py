@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from sanpath.plugin import Rows, Table, Thing, Tie
+from sanpath.plugin import Rows, SourceEntity, SourceLink, Table
 from sanpath_collectors.vsphere.tables import VSAN_MEDIA, VSAN_NODE, VSAN_SECONDS
 
 _CLIENT: Mapping[str, str] = {
@@ -119,7 +119,7 @@ def rows(
         )
 
 
-def items(entities: Sequence[str], cluster: str, nodes: Mapping[str, str]) -> Iterator[Thing | Tie]:
+def items(entities: Sequence[str], cluster: str, nodes: Mapping[str, str]) -> Iterator[SourceEntity | SourceLink]:
     """The things that statistics were told of, by the service's ids of them."""
     for entity in entities:
         name = entity.partition(":")[0]
@@ -127,13 +127,13 @@ def items(entities: Sequence[str], cluster: str, nodes: Mapping[str, str]) -> It
         called = local_id(entity, cluster, nodes)
         granularity = {"samples_cover_seconds": VSAN_SECONDS}
         if known == "cluster_node":
-            yield Thing("cluster_node", called, called, {"name": (called,)}, granularity)
-            yield Tie("runs_on", ("cluster_node", called), ("host", called), "vSAN node")
-            yield Tie("member_of", ("cluster_node", called), ("media", cluster), "vSAN cluster")
+            yield SourceEntity("cluster_node", called, called, {"name": (called,)}, granularity)
+            yield SourceLink("runs_on", ("cluster_node", called), ("host", called), "vSAN node")
+            yield SourceLink("member_of", ("cluster_node", called), ("media", cluster), "vSAN cluster")
         else:
-            yield Thing("media", called, called, {"name": (called,)}, {"type": name, **granularity})
+            yield SourceEntity("media", called, called, {"name": (called,)}, {"type": name, **granularity})
             if called != cluster:
-                yield Tie("member_of", ("media", called), ("media", cluster), "vSAN cluster")
+                yield SourceLink("member_of", ("media", called), ("media", cluster), "vSAN cluster")
 
 
 def enabled(config: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sanpath.plugin import Clock, CollectorError, Event, Failure, Rows, Thing, Tie
+from sanpath.plugin import Clock, CollectorError, Event, Failure, Rows, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import vmomi, vsan
 from sanpath_collectors.vsphere.session import Session
 from sanpath_collectors.vsphere.soap import Endpoint, FaultError
@@ -46,7 +46,7 @@ class VsanSource:
 
     async def poll(
         self, now: int, nodes: Mapping[str, str], clock: Clock, until: int
-    ) -> AsyncIterator[Thing | Tie | Event | Rows]:
+    ) -> AsyncIterator[SourceEntity | SourceLink | Event | Rows]:
         """New statistics, and the things that they tell of; what is not asked by `until` comes with the next poll.
 
         `now`: the server's clock; `nodes`: id of a vSAN node → what people call the host. Raises CollectorError when
@@ -84,7 +84,7 @@ class VsanSource:
 
     def _items(
         self, told: list[Statistics], kind: str, cluster: str, nodes: Mapping[str, str], clock: Clock
-    ) -> Iterator[Thing | Tie | Rows]:
+    ) -> Iterator[SourceEntity | SourceLink | Rows]:
         new = [one.entity for one in told if one.entity not in self._known]
         self._known.update(new)
         yield from vsan.items(new, cluster, nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.model import Scalar
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.mpclaim import MpioDisk, MpioPath
 from sanpath_collectors.windows_san.parse import Export, Record
@@ -13,7 +13,7 @@ from sanpath_collectors.windows_san.ports import by_scsi_port
 from sanpath_collectors.windows_san.values import identifier, integer, text, told
 
 
-def disks(export: Export, host: str) -> Iterator[Thing | Tie]:
+def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
     """Every disk with its paths. One of MPIO whose number in Windows is not told is called as MPIO calls it."""
     known = {number: disk for disk in export.disks if (number := _number(disk)) is not None}
     by_identifier = {(text(disk.get("UniqueId")) or "?").lower(): number for number, disk in known.items()}
@@ -36,7 +36,7 @@ def disks(export: Export, host: str) -> Iterator[Thing | Tie]:
 
 def _disk(
     host: str, device: str, disk: Record, mpio: MpioDisk | None, scsi_ports: dict[int, str]
-) -> Iterator[Thing | Tie]:
+) -> Iterator[SourceEntity | SourceLink]:
     entity = f"{host}/{device}"
     ids = identifier(text(disk.get("UniqueId")), text(disk.get("UniqueIdFormat")))
     if mpio is not None and not ids:
@@ -57,13 +57,13 @@ def _disk(
             "access": mpio.access,
             "dsm": mpio.dsm,
         }
-    yield Thing("lun", entity, entity, {"device": (device,), **ids}, told(attributes))
-    yield Tie("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
+    yield SourceEntity("lun", entity, entity, {"device": (device,), **ids}, told(attributes))
+    yield SourceLink("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
     for path in mpio.paths if mpio is not None else ():
         yield from _path(host, entity, path, scsi_ports)
 
 
-def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> Iterator[Thing | Tie]:
+def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> Iterator[SourceEntity | SourceLink]:
     label = f"{lun}/{path.id}"
     wwpn = scsi_ports.get(path.address[0])
     attributes: dict[str, Scalar] = {
@@ -77,10 +77,10 @@ def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> It
         "relative_port": path.relative_port,
         "scsi_address": "|".join(f"{part:03}" for part in path.address),
     }
-    yield Thing("path", label, label, {}, told(attributes))
-    yield Tie("member_of", ("path", label), ("lun", lun), "mpclaim")
+    yield SourceEntity("path", label, label, {}, told(attributes))
+    yield SourceLink("member_of", ("path", label), ("lun", lun), "mpclaim")
     if wwpn is not None:
-        yield Tie("attached_to", ("path", label), ("hba", f"{host}/{wwpn}"), f"SCSI port {path.address[0]}")
+        yield SourceLink("attached_to", ("path", label), ("hba", f"{host}/{wwpn}"), f"SCSI port {path.address[0]}")
 
 
 def _number(disk: Record) -> int | None:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import Thing, Tie
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.windows_san.disks import disks
 from sanpath_collectors.windows_san.parse import Export
 from sanpath_collectors.windows_san.ports import ports
 from sanpath_collectors.windows_san.values import integer, text, told
 
 
-def things(export: Export, host: str) -> Iterator[Thing | Tie]:
+def things(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
     """All of them. `host`: what the machine is called; arrays know it by the names of its ports."""
     found = list(ports(export, host))
     ids: dict[str, tuple[str, ...]] = {"name": (host,)}
     for key in ("wwpn", "iqn"):
         if names := tuple(name for port in found for name in port.ids.get(key, ())):
             ids[key] = names
-    yield Thing("host", host, host, ids, _settings(export))
+    yield SourceEntity("host", host, host, ids, _settings(export))
     for port in found:
         yield port
-        yield Tie("attached_to", ("hba", port.local_id), ("host", host), "initiator port")
+        yield SourceLink("attached_to", ("hba", port.local_id), ("host", host), "initiator port")
     yield from disks(export, host)
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sanpath.model import Scalar
-from sanpath.plugin import Rows, Thing
+from sanpath.plugin import Rows, SourceEntity
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.tables import HBA, STATISTICS
@@ -17,7 +17,7 @@ _GIGABIT = 1_000_000_000
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - what Windows says where it has chosen no address
 
 
-def ports(export: Export, host: str) -> Iterator[Thing]:
+def ports(export: Export, host: str) -> Iterator[SourceEntity]:
     """Every initiator port once, whichever cmdlets told of it."""
     initiators = {}
     wwpns: dict[str, None] = {}
@@ -56,14 +56,14 @@ def by_scsi_port(export: Export) -> dict[int, str]:
     }
 
 
-def _iscsi(export: Export, host: str, iqn: str) -> Thing:
+def _iscsi(export: Export, host: str, iqn: str) -> SourceEntity:
     found = (text(connection.get("InitiatorAddress")) for connection in export.iscsi_connections)
     addresses = tuple(dict.fromkeys(address for address in found if address and address not in _ANY))
     ids = {"iqn": (iqn,)} | ({"ip": addresses} if addresses else {})
-    return Thing("hba", f"{host}/{iqn}", f"{host}/{iqn}", ids, {"technology": "ethernet", "protocol": "iSCSI"})
+    return SourceEntity("hba", f"{host}/{iqn}", f"{host}/{iqn}", ids, {"technology": "ethernet", "protocol": "iSCSI"})
 
 
-def _fibre_channel(export: Export, host: str, wwpn: str) -> Thing:
+def _fibre_channel(export: Export, host: str, wwpn: str) -> SourceEntity:
     port = next((port for port in export.hba_ports if values.wwn(port.get("PortWWN")) == wwpn), {})
     initiator = next((p for p in export.initiator_ports if values.wwn(p.get("PortAddress")) == wwpn), {})
     node = values.wwn(port.get("NodeWWN")) or values.wwn(initiator.get("NodeAddress"))
@@ -81,4 +81,4 @@ def _fibre_channel(export: Export, host: str, wwpn: str) -> Thing:
         "driver_version": text(adapter.get("DriverVersion")),
         "firmware_version": text(adapter.get("FirmwareVersion")),
     }
-    return Thing("hba", f"{host}/{wwpn}", f"{host}/{wwpn}", {"wwpn": (wwpn,)}, told(attributes))
+    return SourceEntity("hba", f"{host}/{wwpn}", f"{host}/{wwpn}", {"wwpn": (wwpn,)}, told(attributes))

@@ -76,7 +76,7 @@ def import_file(
     from sanpath.cli.sessions.import_progress import Progress
     from sanpath.config import Config, load_config
     from sanpath.errors import UsageError
-    from sanpath.model import Thing, Tie
+    from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.importer import ImportRequest, import_file
     from sanpath.recorder.importing.place import Placement, zone
 
@@ -89,7 +89,7 @@ def import_file(
     if isinstance(folder, Path) and folder.is_file():
         raise UsageError(f"{folder}: is a file, not a recording")
     told = load_config(config) if config is not None else Config(None)
-    known: list[Thing | Tie] = [*told.things, *told.ties]
+    known: list[SourceEntity | SourceLink] = [*told.entities, *told.links]
     for file in files:
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,

@@ -98,7 +98,7 @@ def _summary(done: Remembered, span: Span) -> str:
         lines[0] += f", {moment(done.first)} to {moment(done.last)} UTC"
         if done.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
             lines.append("  note: it has nothing of the first half of that time")
-    lines += [f"  note: {text}" for text in list(dict.fromkeys(done.said))[:_NAMED_NOTES]]
+    lines += [f"  note: {text}" for text in list(dict.fromkeys(done.remarks))[:_NAMED_NOTES]]
     return "\n".join(lines)
 
 

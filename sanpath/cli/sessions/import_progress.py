@@ -54,7 +54,7 @@ class Progress:
         lines += [f"  step {step}" for step in done.steps[:20]]
         if len(done.steps) > 20:
             lines.append(f"  and {len(done.steps) - 20} more steps")
-        lines += [f"  note: {text}" for text in dict.fromkeys(done.said)]
+        lines += [f"  note: {text}" for text in dict.fromkeys(done.remarks)]
         return "\n".join(lines)
 
 

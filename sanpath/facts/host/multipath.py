@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.host.under_test import UnderTest, always, figure, gauge, in_flight, platform, rate, text, truth
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
@@ -62,7 +62,7 @@ class _Path:
         return self.usable is not None and always(self.usable)
 
 
-def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: Told) -> Iterator[FactRow]:
+def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: SourceEvents) -> Iterator[FactRow]:
     """One row a LUN that is reached over paths and a step, in the direction of the main load."""
     changed = {(source, event.detail.get("path")) for source, event in events if event.name == "path-state"}
     ways: dict[str, list[_Way]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, full_ratio, link_capacity
-from sanpath.facts.samples.step_samples import StepSamples, told
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactValue
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
@@ -29,7 +29,11 @@ def port_use(
     capacity = link_capacity(technology, speed) if speed is not None else None
     found: dict[str, FactValue] = {}
     for direction, way in (_AT_HOST if at_host else _AT_ARRAY).items():
-        counted = [c for s in samples if (c := told(s, f"bytes_per_second_{way}", f"bytes_{way}_total")) is not None]
+        counted = [
+            c
+            for s in samples
+            if (c := gauge_or_rates(s, f"bytes_per_second_{way}", f"bytes_{way}_total")) is not None
+        ]
         full = capacity.data_bytes_per_second * full_ratio(technology, block_bytes) if capacity is not None else None
         found[f"filled_ratio_{direction}"] = max(counted) / full if counted and full else None
     return found

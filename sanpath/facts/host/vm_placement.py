@@ -9,7 +9,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Step
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import machines_of
-from sanpath.topology.vm_moves import Told, moves
+from sanpath.topology.vm_moves import Sighting, moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class VmPlacement:
     """Steps in which every virtual machine ran on the same host: in the greater part of each. `moved`: those that had
     moved before or moved in the last of them, the first move first."""
 
@@ -32,12 +32,12 @@ class Stay:
     moved: Sequence[Moved] = field(default=())
 
 
-def stays(told: Sequence[Told], topology: Topology, steps: Sequence[Step]) -> list[Stay]:
+def vm_placements(told: Sequence[Sighting], topology: Topology, steps: Sequence[Step]) -> list[VmPlacement]:
     """Steps by the place of the virtual machines, in the order they ran; one entry where none has moved. `topology`:
     that of the end."""
     found = moves(told)
     if not found or not steps:
-        return [Stay(topology, steps)]
+        return [VmPlacement(topology, steps)]
     moved = [
         Moved(
             _name(topology, move.source, "vm", move.vm),
@@ -52,12 +52,14 @@ def stays(told: Sequence[Told], topology: Topology, steps: Sequence[Step]) -> li
         middle = (step.start + step.end) // 2
         by_place.setdefault(sum(move.seen <= middle for move in found), []).append(step)
     return [
-        Stay(resolve(told, (own[-1].start + own[-1].end) // 2), own, [m for m in moved if m.seen <= own[-1].end])
+        VmPlacement(
+            resolve(told, (own[-1].start + own[-1].end) // 2), own, [m for m in moved if m.seen <= own[-1].end]
+        )
         for own in by_place.values()
     ]
 
 
-def moves_in(known: Sequence[Stay], load: LoadFacts) -> list[Moved]:
+def moves_in(known: Sequence[VmPlacement], load: LoadFacts) -> list[Moved]:
     """The moves of the load's virtual machine up to the end of its step."""
     found = []
     for stay in known:

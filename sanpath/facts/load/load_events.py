@@ -15,11 +15,11 @@ _GONE = {DROPPED: "no longer recorded", LEFT_OUT: "not read again in this view"}
 Histogram = Sequence[tuple[float | None, float]]
 """(upper bound in seconds, None: no bound; share of the I/Os) in rising order."""
 
-Told = Sequence[tuple[str, Event]]
+SourceEvents = Sequence[tuple[str, Event]]
 """(source, event), by time."""
 
 
-def histograms(steps: Sequence[Step], events: Told) -> dict[tuple[str, str], Histogram]:
+def histograms(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, str], Histogram]:
     """(step, direction) → the last distribution told in it. Left out where several loads tell theirs."""
     found: dict[tuple[str, str], tuple[object, Histogram]] = {}
     several = set()
@@ -33,7 +33,9 @@ def histograms(steps: Sequence[Step], events: Told) -> dict[tuple[str, str], His
     return {key: buckets for key, (_, buckets) in found.items() if key not in several}
 
 
-def warnings(steps: Sequence[Step], events: Told) -> tuple[Mapping[str, Sequence[str]], Sequence[tuple[str, str]]]:
+def warnings(
+    steps: Sequence[Step], events: SourceEvents
+) -> tuple[Mapping[str, Sequence[str]], Sequence[tuple[str, str]]]:
     """Step → what is to be known of its data; and (source, text) of what belongs to no step."""
     by_step: dict[str, dict[str, None]] = {}
     placed = set()
@@ -50,7 +52,7 @@ def warnings(steps: Sequence[Step], events: Told) -> tuple[Mapping[str, Sequence
     return {step: tuple(texts) for step, texts in by_step.items()}, tuple(others)
 
 
-def dropped(events: Told) -> tuple[int, str] | None:
+def dropped(events: SourceEvents) -> tuple[int, str] | None:
     """(moment on the recorder's clock, why) before which samples are not there any more, or were not read. None: all
     are there."""
     found = [
@@ -61,7 +63,7 @@ def dropped(events: Told) -> tuple[int, str] | None:
     return max(found, default=None)
 
 
-def _dropped(steps: Sequence[Step], events: Told) -> Iterator[tuple[Step, str]]:
+def _dropped(steps: Sequence[Step], events: SourceEvents) -> Iterator[tuple[Step, str]]:
     before, why = dropped(events) or (0, "")
     for step in steps:
         if step.end <= before:
@@ -70,7 +72,7 @@ def _dropped(steps: Sequence[Step], events: Told) -> Iterator[tuple[Step, str]]:
             yield step, f"{why}: its first {(before - step.start) / 1e6:.0f} s are not in its figures"
 
 
-def _in_steps(steps: Sequence[Step], events: Told, name: str) -> Iterator[tuple[Step, tuple[str, Event]]]:
+def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterator[tuple[Step, tuple[str, Event]]]:
     for source, event in events:
         if event.name != name:
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Event, Scalar, Step
@@ -36,7 +36,7 @@ def figures_by_hand(
     steps: Sequence[Step],
     loads: Sequence[LoadFacts],
     samples: Mapping[str, Sequence[StepSamples]],
-    events: Told,
+    events: SourceEvents,
 ) -> ByHand:
     """The figures of a recording. What is measured is left alone; an entity that is not known is said to be so."""
     made: dict[str, list[StepSamples]] = {}

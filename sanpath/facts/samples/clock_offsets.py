@@ -27,14 +27,14 @@ _FUTURE_SECONDS = 1.0
 class ClockOffset:
     """`seconds`: a source's clock minus the recorder's, give or take `uncertainty_seconds`.
 
-    `told_by`: `protocol`, the two clocks were compared; `newest_sample`, the uncertainty is then how far the ages of
-    newest samples scatter, and an age that all of them have in common is not seen; `load_edges`, where its throughput
+    `compared_by`: `protocol`, the two clocks were compared; `newest_sample`, the uncertainty is then how far the ages
+    of newest samples scatter, and an age that all have in common is not seen; `load_edges`, where its throughput
     begins and ends beside the load's.
     """
 
     seconds: float
     uncertainty_seconds: float
-    told_by: Literal["protocol", "newest_sample", "load_edges"]
+    compared_by: Literal["protocol", "newest_sample", "load_edges"]
 
 
 def clock_offsets(

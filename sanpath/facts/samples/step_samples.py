@@ -88,7 +88,7 @@ class StepSamples:
         return sum(r * s for r, s in told) / total if total else None
 
 
-def told(sample: StepSamples, gauge: str, *counters: str) -> float | None:
+def gauge_or_rates(sample: StepSamples, gauge: str, *counters: str) -> float | None:
     """A rate that a source tells by itself, or that its counters tell together. None: neither."""
     if (rate := sample.means.get(gauge)) is not None:
         return rate

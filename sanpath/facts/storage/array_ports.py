@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.fabric.links import FULL
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples, told
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Step
 from sanpath.topology.identity import Topology
@@ -38,11 +38,11 @@ def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence
             "direction": "both",
             "windows": sample.windows,
             "technology": technology if isinstance(technology, str) else None,
-            "bytes_per_second_read": told(sample, "bytes_per_second_tx", "bytes_tx_total"),
-            "bytes_per_second_write": told(sample, "bytes_per_second_rx", "bytes_rx_total"),
-            "errors_per_second": told(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
-            "discards_per_second_rx": told(sample, "discards_per_second_rx", "discards_rx_total"),
-            "discards_per_second_tx": told(sample, "discards_per_second_tx", "discards_tx_total"),
+            "bytes_per_second_read": gauge_or_rates(sample, "bytes_per_second_tx", "bytes_tx_total"),
+            "bytes_per_second_write": gauge_or_rates(sample, "bytes_per_second_rx", "bytes_rx_total"),
+            "errors_per_second": gauge_or_rates(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
+            "discards_per_second_rx": gauge_or_rates(sample, "discards_per_second_rx", "discards_rx_total"),
+            "discards_per_second_tx": gauge_or_rates(sample, "discards_per_second_tx", "discards_tx_total"),
             **{name: sample.means.get(name) for name in _GAUGES},
             **port_use(topology, port, [sample], blocks.get(sample.step), at_host=False),
         }

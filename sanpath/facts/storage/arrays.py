@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples, told
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.storage.controllers import NOT_READ, controller_use
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
@@ -100,8 +100,8 @@ def _rows(
     if entity is None:
         return
     for direction in DIRECTIONS:
-        operations = told(sample, f"ops_per_second_{direction}", f"ops_{direction}_total")
-        size = told(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
+        operations = gauge_or_rates(sample, f"ops_per_second_{direction}", f"ops_{direction}_total")
+        size = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
         if not operations:
             continue
         load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)

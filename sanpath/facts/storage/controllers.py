@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.topology.identity import Topology
@@ -57,7 +57,7 @@ _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
 }
 
 
-def controller_rows(topology: Topology, events: Told) -> Iterator[FactRow]:
+def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRow]:
     """One row a controller, of the whole run."""
     for controller in topology.of_kind("controller"):
         status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))

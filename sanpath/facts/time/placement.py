@@ -8,7 +8,7 @@ from functools import cache
 
 import duckdb
 
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets
 from sanpath.facts.samples.step_samples import ALWAYS, StepSamples, step_samples
 from sanpath.facts.samples.step_views import place, timed_view
@@ -25,7 +25,7 @@ class Placed:
     """`events`: everything that sources said has happened, by the recorder's clock; `clocks`: source → its offset,
     where one is known; `unplaced`: files whose time could not be checked."""
 
-    events: Told
+    events: SourceEvents
     clocks: Mapping[str, ClockOffset]
     unplaced: Sequence[Unplaced] = ()
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
-from sanpath.model import Event, Poll, Rows, Scalar, Thing, Tie
+from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubts
 from sanpath.recorder.importing.batch import Batch, single
@@ -42,13 +42,13 @@ class ImportRequest:
     name: str | None = None
     host: str | None = None
     marks: Sequence[str] = ()
-    known: Sequence[Thing | Tie] = ()
+    known: Sequence[SourceEntity | SourceLink] = ()
     placement: Placement = field(default_factory=Placement)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of it. Times in microseconds, None: the file holds things only. `said`: what a person should know."""
+    """What came of it. Times in microseconds, None: the file holds no samples. `remarks`: what to know of it."""
 
     source: str
     title: str
@@ -56,7 +56,7 @@ class Imported:
     rows: int
     first: int | None
     last: int | None
-    said: Sequence[str]
+    remarks: Sequence[str]
 
 
 def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda _: None) -> Imported:
@@ -88,27 +88,27 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     try:
         task.run(result, file, progress)
         if known is not None:
-            task.said += doubts.outside(placement, known, doubts.decides(result.clock, asked))
-            task.said += doubts.twins(placement, known, spec.name)
+            task.remarks += doubts.outside(placement, known, doubts.decides(result.clock, asked))
+            task.remarks += doubts.twins(placement, known, spec.name)
         task.warn()
         task.end(request, spec, file, known)
     finally:
         writer.close()
-    task.said += doubts.idle_options(placement, result.clock, asked)
-    return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.said))
+    task.remarks += doubts.idle_options(placement, result.clock, asked)
+    return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
 
 
 @dataclass
 class Importing:
-    """One file on its way into a recording. `said`: what a person should know; `told`: that of it which the file says
-    itself. `ends`: of its steps, microseconds."""
+    """One file on its way into a recording. `remarks`: what a person should know; `told`: those that the file
+    makes itself. `ends`: of its steps, microseconds."""
 
     writer: Writer
     source: str
     clock: RecorderClock
     placement: Placement
     host: str | None
-    said: list[str]
+    remarks: list[str]
     steps: list[str] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
     ends: list[int] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Importing:
             if not self.rows and not self.steps:
                 raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
             failure = str(error)
-            self.said.append(f"what follows could not be read: {error}")
+            self.remarks.append(f"what follows could not be read: {error}")
         self.write(self.batch.rest())
         self._account(began, file.read_bytes, failure)
 
@@ -157,7 +157,7 @@ class Importing:
     def warn(self) -> None:
         """Keep what is odd about the import with the recording, for each step: a report has to say it as well."""
         for seen in self.ends or [self.placement.first or self.clock.now_us()]:
-            for text in dict.fromkeys(self.said):
+            for text in dict.fromkeys(self.remarks):
                 if text not in self.told:
                     self.writer.event(self.source, warning(seen, "import", text))
 
@@ -168,7 +168,7 @@ class Importing:
             case Rows():
                 self.rows += len(placed.entity)
                 self.write(self.batch.add(placed))
-            case Thing() | Tie():
+            case SourceEntity() | SourceLink():
                 self.writer.inventory(self.source, now, placed)
                 for tie in self._on_host(placed):
                     self.writer.inventory(self.source, now, tie)
@@ -179,8 +179,8 @@ class Importing:
                 elif placed.name == "step-end":
                     self.ends.append(placed.seen)
                 elif placed.name == "data-warning":
-                    self.said.append(str(placed.detail.get("text", "")))
-                    self.told.add(self.said[-1])
+                    self.remarks.append(str(placed.detail.get("text", "")))
+                    self.told.add(self.remarks[-1])
 
     def write(self, samples: Iterable[Rows]) -> None:
         """Take samples that have been placed."""
@@ -201,19 +201,19 @@ class Importing:
             except (ValueError, TypeError, OverflowError):
                 left_out += 1
         self.rows -= left_out
-        self.said.append(f"{left_out} samples of {samples.table.kind} are left out: no such figure or time can be")
+        self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: no such figure or time can be")
 
-    def _on_host(self, item: Thing | Tie) -> Iterator[Thing | Tie]:
+    def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
         """A load runs on its host, and a block device is attached to it."""
-        if isinstance(item, Thing) and item.kind == "host":
+        if isinstance(item, SourceEntity) and item.kind == "host":
             self.host = None  # The file tells by itself what it is from.
-        if self.host is None or not isinstance(item, Thing) or item.kind not in ("load", "lun"):
+        if self.host is None or not isinstance(item, SourceEntity) or item.kind not in ("load", "lun"):
             return
         if item.kind == "load" and item.local_id != self.source:
             return  # A job belongs to its load.
         relation = "runs_on" if item.kind == "load" else "attached_to"
-        yield Thing("host", self.host, self.host, {"name": (self.host,)})
-        yield Tie(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
+        yield SourceEntity("host", self.host, self.host, {"name": (self.host,)})
+        yield SourceLink(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
 
     def _account(self, began: int, size: int, failure: str) -> None:
         moment = self.placement.first or began
@@ -281,7 +281,7 @@ def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
 
 def _host(asked: str | None, known: Recording | None) -> tuple[str | None, list[str]]:
     """The machine the file is from: the one named, or the only one that the recording knows; what is odd about it."""
-    things = [item for _, _, item in known.inventory() if isinstance(item, Thing)] if known is not None else []
+    things = [item for _, _, item in known.inventory() if isinstance(item, SourceEntity)] if known is not None else []
     hosts = {item.local_id for item in things if item.kind in ("host", "vm")}
     if asked is None:
         only = {item.local_id for item in things if item.kind == "host"}

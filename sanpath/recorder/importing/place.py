@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.model import Event, Rows, Thing, Tie
+from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock
 
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
@@ -55,7 +55,7 @@ class Placement:
     def item(self, item: Item, clock: ResultClock) -> Item:
         """The item with its times on the recorder's clock."""
         match item:
-            case Thing() | Tie():
+            case SourceEntity() | SourceLink():
                 return item
             case Event():
                 if item.name == "step-begin":

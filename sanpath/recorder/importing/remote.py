@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
-from sanpath.model import Event, Poll, Rows, Scalar, Table, Thing, Tie
+from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Cost, KeepsHistory, Kept, SourceConfig
 from sanpath.recorder.importing.place import steps_of
 from sanpath.recording.format import layout
@@ -35,14 +35,14 @@ class Span:
 
 @dataclass(slots=True)
 class Remembered:
-    """What came of one source. Times in microseconds, None: it has no samples. `said`: what a person should know."""
+    """What came of one source. Times in microseconds, None: it has no samples. `remarks`: what to know of it."""
 
     source: str
     tables: tuple[Table, ...]
     rows: int = 0
     first: int | None = None
     last: int | None = None
-    said: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def recording_at(folder: Location) -> Recording | None:
@@ -148,12 +148,12 @@ class _Import:
                 source.first = min(rows.seen if source.first is None else [*rows.seen, source.first])
                 source.last = max(rows.seen if source.last is None else [*rows.seen, source.last])
                 self.newest = max(self.newest, source.last)
-            case Thing() | Tie() as item:
+            case SourceEntity() | SourceLink() as item:
                 self.writer.inventory(source.source, self.span.began_us, item)
             case Event() as event:
                 self.writer.event(source.source, event)
                 if event.name == "data-warning":
-                    source.said.append(str(event.detail.get("text", "")))
+                    source.remarks.append(str(event.detail.get("text", "")))
         if self.writer.rows_waiting > _FLUSH_ROWS:
             self.writer.flush()
 
@@ -161,7 +161,7 @@ class _Import:
         """Tell of the import as of one poll a source; what it cost is booked to the first."""
         for done in self.sources.values():
             if failure:
-                done.said.append(f"what follows could not be read: {failure}")
+                done.remarks.append(f"what follows could not be read: {failure}")
             limits = {"began_us": self.span.began_us, "ended_us": self.span.ended_us}
             detail: dict[str, Scalar] = {"origin": origin, "rows": done.rows, **limits}
             self.writer.event(done.source, Event(self.span.ended_us, "imported", detail))

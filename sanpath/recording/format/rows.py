@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sanpath.model import Event, Poll, Scalar, Thing, Tie
+from sanpath.model import Event, Poll, Scalar, SourceEntity, SourceLink
 
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 EARLIEST_US, LATEST_US = -62_135_596_800_000_000, 253_402_300_799_000_000
@@ -28,14 +28,14 @@ def moment(us: Any) -> int:
     return us
 
 
-def thing_or_tie(row: Mapping[str, Any]) -> tuple[str, int, Thing | Tie]:
+def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | SourceLink]:
     """(source, seen, thing or link) of a row of the inventory."""
     source, seen = _text(row["source"]), moment(row["seen"])
     if row["kind"] is not None:
         texts = _text(row["kind"]), _text(row["local_id"]), _text(row["label"])
-        return source, seen, Thing(*texts, _identifiers(row["ids"]), _attributes(row["attributes"]))
+        return source, seen, SourceEntity(*texts, _identifiers(row["ids"]), _attributes(row["attributes"]))
     ends = (_text(row["from_kind"]), _text(row["from_id"])), (_text(row["to_kind"]), _text(row["to_id"]))
-    return source, seen, Tie(_text(row["relation"]), *ends, _text(row["evidence"]))
+    return source, seen, SourceLink(_text(row["relation"]), *ends, _text(row["evidence"]))
 
 
 def event(row: Mapping[str, Any]) -> Event:

@@ -13,7 +13,7 @@ import duckdb
 
 from sanpath.catalogue.load import metrics
 from sanpath.errors import RecordingError
-from sanpath.model import Column, Event, Poll, Thing, Tie
+from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink
 from sanpath.recording.format import layout, rows, tables
 from sanpath.recording.format.compaction import LEFT_OUT
 from sanpath.recording.format.documents import Ending
@@ -22,7 +22,7 @@ from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.format.row_budget import too_much
 from sanpath.recording.format.writers import Start, ended, starts
 from sanpath.recording.reading.alignment import STORE_CLOCK, Aligned, Bounds, aligned
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.storage.store import Location, store_at
 
@@ -52,7 +52,9 @@ class Recording:
     None: nothing is.
     """
 
-    def __init__(self, folder: Location, newest_seconds: float | None = None, held: Held | None = None) -> None:
+    def __init__(
+        self, folder: Location, newest_seconds: float | None = None, held: SampleCache | None = None
+    ) -> None:
         self.folder = folder
         self._held = held
         self._columns_held: dict[str, dict[str, str] | None] = {}
@@ -211,10 +213,10 @@ class Recording:
             self._columns_held[kind] = self._held.fill(kind, wanted, since_us)
         return self._columns_held[kind]
 
-    def inventory(self) -> list[tuple[str, int, Thing | Tie]]:
+    def inventory(self) -> list[tuple[str, int, SourceEntity | SourceLink]]:
         """(source, seen, thing or link), in the order they were seen; what was told anew without a change is left
         out."""
-        return self._rows("inventory", rows.thing_or_tie)
+        return self._rows("inventory", rows.entity_or_link)
 
     def events(self) -> list[tuple[str, Event]]:
         """(source, event), by time; without the comparisons of recorders' clocks that `alignment` is made of."""

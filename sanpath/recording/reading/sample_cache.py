@@ -29,7 +29,7 @@ class _Table:
     rows: int = 0
 
 
-class Held:
+class SampleCache:
     """The samples of one recording, for one reader after the other."""
 
     def __init__(self, store: Store) -> None:

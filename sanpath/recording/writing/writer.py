@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from sanpath.model import Event, Poll, Rows, Thing, Tie
+from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
 from sanpath.recording.format import layout, tables
 from sanpath.recording.format.compaction import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
 from sanpath.recording.format.documents import Ending, Header
@@ -98,10 +98,10 @@ class Writer:
         self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
 
-    def inventory(self, source: str, seen: int, item: Thing | Tie) -> None:
+    def inventory(self, source: str, seen: int, item: SourceEntity | SourceLink) -> None:
         """Take one thing or link as a source saw it."""
         row: dict[str, Any] = {"source": source, "seen": seen}
-        if isinstance(item, Thing):
+        if isinstance(item, SourceEntity):
             row |= {"kind": item.kind, "local_id": item.local_id, "label": item.label}
             row |= {"ids": _json(item.ids), "attributes": _json(item.attributes)}
             row |= dict.fromkeys(("relation", "from_kind", "from_id", "to_kind", "to_id", "evidence"))

@@ -68,7 +68,7 @@ def accounts(
                 declaration.every_seconds,
                 iso(max(p.ended for p in done if p.rows)) if any(p.rows for p in done) else None,
                 clock.uncertainty_seconds if clock is not None else None,
-                clock.told_by if clock is not None else None,
+                clock.compared_by if clock is not None else None,
                 read_by.get(declaration.name),
             )
         )

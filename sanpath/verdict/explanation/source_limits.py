@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.load_events import Told
+from sanpath.facts.load.load_events import SourceEvents
 from sanpath.model import Event, Scalar
 from sanpath.verdict.model import Unobserved
 from sanpath.verdict.step_judgement import WINDOWS
@@ -46,7 +46,7 @@ _SAYS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
 """Name of an event → what, why and consequence; None: it says nothing of the kind."""
 
 
-def admitted(events: Told) -> list[Unobserved]:
+def admitted(events: SourceEvents) -> list[Unobserved]:
     """One entry for what a source said, however often; of many alike the first few."""
     found: dict[tuple[str, str], dict[Unobserved, None]] = {}
     for source, event in events:

@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.reading.priority import give_way
@@ -54,7 +54,7 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
     prepare(choice)
     give_way()
-    shown, alone, held = Shown(), Event(), Held(store_at(folder))
+    shown, alone, held = Shown(), Event(), SampleCache(store_at(folder))
     registry = CollectorRegistry()
     registry.register(shown)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.model import Event, Rows, Thing
+from sanpath.model import Event, Rows, SourceEntity
 from sanpath.plugin import CollectorError, Failure, Item
 from sanpath_collectors.diskspd.command_line import span_of
 from sanpath_collectors.diskspd.reader import DiskSpdResult
@@ -52,7 +52,7 @@ def test_xml_results_in_one_file() -> None:
     hour_us = 3600 * 1_000_000
     assert events(items, "step-begin")[1].seen - events(items, "step-begin")[0].seen == hour_us
     # What the two do not agree on is no attribute of the load.
-    last = [item for item in items if isinstance(item, Thing) and item.local_id == "ds"][-1]
+    last = [item for item in items if isinstance(item, SourceEntity) and item.local_id == "ds"][-1]
     assert "in_flight_configured" not in last.attributes
     assert last.attributes["threads"] == 2
 
@@ -62,7 +62,8 @@ def test_settings_come_from_the_command_line_where_their_section_is_lost() -> No
     items = read(text.encode())
     assert codes(items) == ["no-input-parameters"]
     told, whole = (
-        next(item for item in found if isinstance(item, Thing)).attributes for found in (items, read(OLD.encode()))
+        next(item for item in found if isinstance(item, SourceEntity)).attributes
+        for found in (items, read(OLD.encode()))
     )
     # -o2 in the command line, 4 in the section.
     assert told == {**whole, "in_flight_configured": 4}
@@ -116,7 +117,7 @@ def test_damaged_xml_keeps_what_came_before() -> None:
 
 def test_entities_are_not_expanded() -> None:
     text = '<!DOCTYPE Results [<!ENTITY a "boo">]>\n' + SERIES.replace("WIN-XML", "WIN&a;")
-    load = next(item for item in read(text.encode()) if isinstance(item, Thing))
+    load = next(item for item in read(text.encode()) if isinstance(item, SourceEntity))
     assert load.attributes["computer_name"] == "WIN&a;"
 
 

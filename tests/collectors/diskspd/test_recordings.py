@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.model import DIRECTIONS, Event, Rows, Thing
+from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import Item, ResultReader
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ def test_a_series_of_seconds() -> None:
 
 def test_each_disk_is_a_load_of_its_own() -> None:
     _, items = read("vc_Write8k.txt")
-    attributes = {item.local_id: item.attributes for item in items if isinstance(item, Thing)}
+    attributes = {item.local_id: item.attributes for item in items if isinstance(item, SourceEntity)}
     assert attributes["test"]["in_flight_configured"] == 5 * 22 * 23
     assert attributes["test/F:\\diskspd-test.dat"]["in_flight_configured"] == 22 * 23
     (end,) = (item for item in items if isinstance(item, Rows) and item.seen[0] == events(items, "step-end")[0].seen)

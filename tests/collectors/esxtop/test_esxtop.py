@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sanpath import registry
-from sanpath.plugin import CollectorError, Item, Rows, Thing, Tie
+from sanpath.plugin import CollectorError, Item, Rows, SourceEntity, SourceLink
 from sanpath.topology.identity import resolve
 from sanpath_collectors.esxtop import parse
 from sanpath_collectors.esxtop.reader import EsxtopLog
@@ -95,8 +95,8 @@ def test_the_busiest_core_is_told_beside_the_mean() -> None:
 
 
 def test_a_device_is_backed_by_the_volume_with_its_identifier() -> None:
-    items = [("esxtop", 0, item) for item in read(FULL_QUEUE) if isinstance(item, Thing | Tie)]
-    volume = Thing("volume", "vol01", "vol01", {"naa": ("624A93706C1B16CE1C034D1C000AAB1A",)})
+    items = [("esxtop", 0, item) for item in read(FULL_QUEUE) if isinstance(item, SourceEntity | SourceLink)]
+    volume = SourceEntity("volume", "vol01", "vol01", {"naa": ("624A93706C1B16CE1C034D1C000AAB1A",)})
     topology = resolve([*items, ("fa1", 0, volume)])
     assert topology.related(f"lun:{LUN}", "backed_by") == ["volume:fa1/vol01"]
     assert topology.related("vm:sqlvm1", "runs_on") == ["host:esx7"]

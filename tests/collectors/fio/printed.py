@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Scalar
-from sanpath.plugin import CollectorError, Event, Item, ResultClock, Rows, Thing, Tie
+from sanpath.plugin import CollectorError, Event, Item, ResultClock, Rows, SourceEntity, SourceLink
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.fio.result import FioResult
 
@@ -46,8 +46,8 @@ class Said:
         self.items = list(items)
         self.clock = clock
         self._since = since if clock == "utc" else 0
-        self.things = {item.local_id: item.attributes for item in self.items if isinstance(item, Thing)}
-        self.ties = [(t.relation, t.from_end, t.to_end) for t in self.items if isinstance(t, Tie)]
+        self.things = {item.local_id: item.attributes for item in self.items if isinstance(item, SourceEntity)}
+        self.ties = [(t.relation, t.from_end, t.to_end) for t in self.items if isinstance(t, SourceLink)]
         self.rows: dict[str, list[tuple[float, dict[str, float | None]]]] = {}
         self.covers: dict[str, list[float]] = {}
         for entity, moment, values, covers in self._rows("load"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.plugin import Event, Item, Rows, Thing
+from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath_collectors.fio.collector import FioReader
 from sanpath_collectors.fio.parse import Documents, status
 from sanpath_collectors.fio.status import Status
@@ -202,7 +202,7 @@ def test_output_without_a_document_is_only_passed_on(name: str) -> None:
 
 def test_jobs_and_disks_are_told_once_and_with_what_they_were_told_to_do() -> None:
     items, _ = read([raw("status_interval1.json")])
-    things = [item for item in items if isinstance(item, Thing)]
+    things = [item for item in items if isinstance(item, SourceEntity)]
     assert len({(t.kind, t.local_id) for t in things}) == len(things)
     job = next(t for t in things if t.local_id == "fio/rw")
     assert job.attributes["block_bytes"] == 8192.0

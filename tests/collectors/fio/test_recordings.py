@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.plugin import Thing
+from sanpath.plugin import SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.fio.parse import Documents
 from sanpath_collectors.fio.result import FioResult
@@ -258,5 +258,5 @@ def test_a_raw_log_of_forty_reads() -> None:
 
 def test_every_thing_is_told_once() -> None:
     for name in ("status_interval1.json", "client_server.json.txt", "mix_3jobs.normal.txt"):
-        things = [(t.kind, t.local_id) for t in said(name).items if isinstance(t, Thing)]
+        things = [(t.kind, t.local_id) for t in said(name).items if isinstance(t, SourceEntity)]
         assert len(set(things)) == len(things)

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from sanpath.plugin import Check, Cost, Event, Rows, Thing, Tie
+from sanpath.plugin import Check, Cost, Event, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
@@ -73,8 +73,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Check, list[Any]]:
     return asyncio.run(run())
 
 
-def things(items: Iterable[Any], kind: str) -> dict[str, Thing]:
-    return {item.local_id: item for item in items if isinstance(item, Thing) and item.kind == kind}
+def things(items: Iterable[Any], kind: str) -> dict[str, SourceEntity]:
+    return {item.local_id: item for item in items if isinstance(item, SourceEntity) and item.kind == kind}
 
 
 def rows_of(items: Iterable[Any], kind: str) -> Rows:
@@ -131,8 +131,8 @@ def test_initiators_and_target_ports_are_written_alike_everywhere(said: tuple[Ch
 
 def test_links_end_at_what_there_is(said: tuple[Check, list[Any]]) -> None:
     items = said[1]
-    known = {(thing.kind, thing.local_id) for thing in items if isinstance(thing, Thing)}
-    ties = [item for item in items if isinstance(item, Tie)]
+    known = {(thing.kind, thing.local_id) for thing in items if isinstance(thing, SourceEntity)}
+    ties = [item for item in items if isinstance(item, SourceLink)]
     assert [tie for tie in ties if tie.from_end not in known or tie.to_end not in known] == []
     assert sum(tie.relation == "presents" for tie in ties) > 100
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from sanpath.errors import Failure
-from sanpath.plugin import CollectorError, Cost, Http, Item, Rows, Thing, Tie
+from sanpath.plugin import CollectorError, Cost, Http, Item, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
@@ -118,13 +118,13 @@ with_recordings = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="no recorde
 @with_recordings
 def test_a_real_array_is_read_and_joins(tmp_path: Path) -> None:
     items = served(recorded, tmp_path, everything)
-    things = {(thing.kind, thing.local_id): thing for thing in items if isinstance(thing, Thing)}
+    things = {(thing.kind, thing.local_id): thing for thing in items if isinstance(thing, SourceEntity)}
     rows = {item.table.kind: item for item in items if isinstance(item, Rows)}
     assert things["array", "pure01"].attributes["version"] == "5.0.0"
     assert things["volume", "v1"].ids["naa"] == ("naa.624a9370b75f8356604b431d00011010",)
     assert things["array_port", "CT0.FC0"].ids["wwpn"] == ("5001500150015000",)
     assert things["host", "h1"].ids["wwpn"] == ("0000111122223333",)
-    assert Tie("attached_to", ("hba", "0000111122223333"), ("host", "h1"), "hosts: wwns") in items
+    assert SourceLink("attached_to", ("hba", "0000111122223333"), ("host", "h1"), "hosts: wwns") in items
     assert rows["array"].device_time == [1_513_401_167_000_000]
     assert rows["array"].values["service_seconds_read"] == [0]
     assert rows["array"].values["data_reduction_ratio"] == [1.0]
@@ -276,7 +276,9 @@ def test_the_lab_tells_the_same_by_rest_1_and_rest_2(tmp_path: Path) -> None:
         assert values(by_rest1, kind)["service_seconds_read"] > 300
 
     def joins(items: list[Item]) -> set[str]:
-        return {json.dumps([t.kind, t.local_id, dict(t.ids)], default=list) for t in items if isinstance(t, Thing)}
+        return {
+            json.dumps([t.kind, t.local_id, dict(t.ids)], default=list) for t in items if isinstance(t, SourceEntity)
+        }
 
     assert joins(by_rest1) == joins(by_rest2)
 

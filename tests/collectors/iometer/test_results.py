@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.plugin import Event, Item, Rows, Thing
+from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath_collectors.iometer.reader import IometerReader
 
 CASES = Path(__file__).parent
@@ -159,7 +159,7 @@ def test_mixed_sizes_have_ratios_but_no_size() -> None:
     assert [begin.detail["block_bytes"] for begin in begins] == [65536, None, 65536]
     assert [begin.detail["rate_limited"] for begin in begins] == [False, False, True]
     mail = content("configuration/six-luns.icf")
-    told = {item.local_id: item.attributes for item in read(mail) if isinstance(item, Thing)}
+    told = {item.local_id: item.attributes for item in read(mail) if isinstance(item, SourceEntity)}
     second_host = next(attributes for load, attributes in told.items() if "ESX-B-VM1" in load)
     assert second_host["read_ratio"] == pytest.approx(0.8 * 0.7 + 0.2)
     assert second_host["random_ratio"] == pytest.approx(0.8)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.plugin import CollectorError, Event, Item, Rows, Thing
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath_collectors.iometer.live import UpdatesReader
 from sanpath_collectors.iometer.reader import IometerReader
 
@@ -45,7 +45,7 @@ def test_updates_add_up_to_what_iometer_says_of_the_whole_test() -> None:
     whole = next(line for line in content(UPDATES).splitlines() if b",ALL,All," in line).split(b",")
     header = next(line for line in content(UPDATES).splitlines() if line.startswith(b"TimeStamp,")).split(b",")
     items = first_test()
-    loads = [item.local_id for item in items if isinstance(item, Thing) and item.local_id != "load"]
+    loads = [item.local_id for item in items if isinstance(item, SourceEntity) and item.local_id != "load"]
     assert sorted(set(loads)) == ["load/Worker 1", "load/Worker 1#2", "load/Worker 2"]
     done = sum(series(items, load, "ops_read_total")[-1][1] for load in set(loads))
     assert done == int(whole[header.index(b"Read I/Os")])
@@ -92,8 +92,8 @@ def without_default_settings(text: str) -> str:
     return "".join(kept)
 
 
-def whole_of(text: str) -> Thing:
-    return [item for item in read(text.encode()) if isinstance(item, Thing) and item.local_id == "load"][-1]
+def whole_of(text: str) -> SourceEntity:
+    return [item for item in read(text.encode()) if isinstance(item, SourceEntity) and item.local_id == "load"][-1]
 
 
 def test_a_worker_without_settings_keeps_one_io_a_target_in_flight() -> None:
@@ -105,14 +105,16 @@ def test_a_worker_without_settings_keeps_one_io_a_target_in_flight() -> None:
 def test_a_cycled_queue_depth_is_no_number_in_flight() -> None:
     text = content(CONFIGURATION).decode().replace("NORMAL", "CYCLE_OUTSTANDING_IOS")
     assert not [
-        item for item in read(text.encode()) if isinstance(item, Thing) and "in_flight_configured" in item.attributes
+        item
+        for item in read(text.encode())
+        if isinstance(item, SourceEntity) and "in_flight_configured" in item.attributes
     ]
 
 
 def test_a_configuration_names_its_loads_as_the_results_do() -> None:
-    planned = {item.local_id for item in read(content(CONFIGURATION)) if isinstance(item, Thing)}
+    planned = {item.local_id for item in read(content(CONFIGURATION)) if isinstance(item, SourceEntity)}
     results = read(content("three-tests-two-managers/results.csv"))
-    run = {item.local_id for item in results if isinstance(item, Thing)}
+    run = {item.local_id for item in results if isinstance(item, SourceEntity)}
     assert 'load/ESX-A-VM1/Worker 1/1: "PURE FlashArray 1"' in planned & run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sanpath import registry
-from sanpath.plugin import CollectorError, Event, Item, Rows, Thing
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.jetstress import html_form, xml_form
 from sanpath_collectors.jetstress.dates import DateOrder, moment, moment_in_name
@@ -74,7 +74,7 @@ def test_a_thread_is_no_io_in_flight() -> None:
         except CollectorError:
             continue
         for item in items:
-            if isinstance(item, Thing):
+            if isinstance(item, SourceEntity):
                 assert "in_flight_configured" not in item.attributes
             elif isinstance(item, Event):
                 assert item.detail.get("offered") is None

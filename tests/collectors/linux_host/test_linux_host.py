@@ -13,7 +13,7 @@ import pytest
 
 from sanpath.config import load_config
 from sanpath.errors import ConfigError
-from sanpath.model import Thing, Tie
+from sanpath.model import SourceEntity, SourceLink
 from sanpath.plugin import Context, Cost, Rows
 from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.context import LiveContext
@@ -103,17 +103,17 @@ def test_what_a_kernel_does_not_count_is_absent_and_not_zero(fields: int, last: 
 def joined(case: str, sudo: bool = False) -> Topology:
     """The topology of a case, with an array that presents the volume behind the map."""
 
-    async def run() -> list[Thing | Tie]:
+    async def run() -> list[SourceEntity | SourceLink]:
         context = ReplayContext(WallClock(), Path(__file__).parent / case / "replies")
         reader = LinuxHost(LinuxHostConfig(name="here", collector="linux_host", sudo=sudo))
         await reader.open(context)
         return [item async for item in reader.inventory(context)]
 
-    found: list[tuple[str, int, Thing | Tie]] = [("here", 0, item) for item in asyncio.run(run())]
-    found.append(("fa1", 0, Thing("volume", "vol01", "vol01", {"naa": (NAA,)})))
-    found.append(("fa1", 0, Thing("host", "esx-db7", "esx-db7", {"wwpn": ("21:00:00:24:FF:00:00:01",)})))
-    found.append(("fa1", 0, Thing("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": ("52:4A:93:7A:1B:2C:3D:00",)})))
-    found.append(("fa1", 0, Thing("array_port", "CT1.ETH4", "CT1.ETH4", {"ip": ("192.0.2.112",)})))
+    found: list[tuple[str, int, SourceEntity | SourceLink]] = [("here", 0, item) for item in asyncio.run(run())]
+    found.append(("fa1", 0, SourceEntity("volume", "vol01", "vol01", {"naa": (NAA,)})))
+    found.append(("fa1", 0, SourceEntity("host", "esx-db7", "esx-db7", {"wwpn": ("21:00:00:24:FF:00:00:01",)})))
+    found.append(("fa1", 0, SourceEntity("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": ("52:4A:93:7A:1B:2C:3D:00",)})))
+    found.append(("fa1", 0, SourceEntity("array_port", "CT1.ETH4", "CT1.ETH4", {"ip": ("192.0.2.112",)})))
     return resolve(found)
 
 
@@ -252,10 +252,10 @@ def test_this_machine_tells_of_its_processors() -> None:
 def test_a_lun_of_fio_is_the_device_of_the_host_it_runs_on() -> None:
     topology = resolve(
         [
-            ("here", 0, Thing("lun", "sda", "db7/sda", {"device": ("sda",)})),
-            ("fio", 0, Thing("lun", "sda", "sda", {"device": ("sda",)})),
-            ("fio", 0, Thing("load", "fio", "fio", {"name": ("fio",)})),
-            ("config", 0, Tie("runs_on", ("load", "fio"), ("host", "db7"), "sanpath.yaml")),
+            ("here", 0, SourceEntity("lun", "sda", "db7/sda", {"device": ("sda",)})),
+            ("fio", 0, SourceEntity("lun", "sda", "sda", {"device": ("sda",)})),
+            ("fio", 0, SourceEntity("load", "fio", "fio", {"name": ("fio",)})),
+            ("config", 0, SourceLink("runs_on", ("load", "fio"), ("host", "db7"), "sanpath.yaml")),
         ]
     )
     assert [lun.id for lun in topology.of_kind("lun")] == ["lun:db7/sda"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from sanpath.plugin import Check, CollectorError, Cost, Failure, Item, Rows, Thing, Tie
+from sanpath.plugin import Check, CollectorError, Cost, Failure, Item, Rows, SourceEntity, SourceLink
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
@@ -51,7 +51,7 @@ def over(server: Server) -> LinuxHostConfig:
 HERE = LinuxHostConfig(name="here", collector="linux_host")
 
 
-async def read(config: LinuxHostConfig) -> tuple[Check, list[Thing | Tie], list[Item], Cost]:
+async def read(config: LinuxHostConfig) -> tuple[Check, list[SourceEntity | SourceLink], list[Item], Cost]:
     cost = Cost()
     context = LiveContext(WallClock(), cost)
     host = LinuxHost(config)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.plugin import Check, Cost, Item, Rows, Thing, Tie
+from sanpath.plugin import Check, Cost, Item, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.linux_target.collector import LinuxTarget
@@ -71,10 +71,10 @@ def exported(device: str) -> Iterator[int]:
         process.wait(10)
 
 
-def look(load: list[str]) -> tuple[Check, list[Thing | Tie], list[Item], list[Item]]:
+def look(load: list[str]) -> tuple[Check, list[SourceEntity | SourceLink], list[Item], list[Item]]:
     """Check, inventory, and a poll before and after a load."""
 
-    async def run() -> tuple[Check, list[Thing | Tie], list[Item], list[Item]]:
+    async def run() -> tuple[Check, list[SourceEntity | SourceLink], list[Item], list[Item]]:
         collector = LinuxTarget(LinuxTargetConfig(name="stor1", collector="linux_target"))
         context = LiveContext(RecorderClock(), Cost())
         await collector.open(context)
@@ -101,10 +101,10 @@ def test_what_is_read_through_nbdkit_is_counted_of_its_volume_and_its_port(tmp_p
         check, found, before, after = look([*load, f"--size={SIZE}", "--rate=16m"])
     name, volume = Path(device).name, f"nbd:{port}"
     assert "nbd" in check.identity
-    things = {(thing.kind, thing.local_id): thing for thing in found if isinstance(thing, Thing)}
+    things = {(thing.kind, thing.local_id): thing for thing in found if isinstance(thing, SourceEntity)}
     assert things["volume", volume].attributes["device"] == name
     assert things["volume", volume].attributes["size_bytes"] == SIZE
-    assert Tie("presents", ("array_port", "lo"), ("volume", volume), f"nbd {name}") in found
+    assert SourceLink("presents", ("array_port", "lo"), ("volume", volume), f"nbd {name}") in found
 
     def grew(kind: str, entity: str, metric: str) -> float:
         return float(value(after, kind, entity, metric) - value(before, kind, entity, metric))

@@ -12,7 +12,7 @@ from duckdb import connect
 
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import Step
-from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, Thing
+from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, SourceEntity
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.perfmon import names, pdh
@@ -311,7 +311,7 @@ def test_recognises_its_files_only(head: bytes, is_one: bool) -> None:
 
 def test_the_disk_joins_by_its_number() -> None:
     items = read(log([r"\\SQLVM1\PhysicalDisk(12 E: F:)\Disk Reads/sec"], ["1"], ["1"]))
-    lun = next(item for item in items if isinstance(item, Thing) and item.kind == "lun")
+    lun = next(item for item in items if isinstance(item, SourceEntity) and item.kind == "lun")
     assert (lun.label, lun.ids) == ("sqlvm1/PhysicalDisk12", {"device": ("PhysicalDisk12",)})
     assert lun.attributes == {"drives": "E: F:"}
 

@@ -11,7 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from sanpath.plugin import CollectorError, Cost, Event, Failure, Item, Rows, SnmpCredentials, SnmpValue, Thing, Tie
+from sanpath.plugin import (
+    CollectorError,
+    Cost,
+    Event,
+    Failure,
+    Item,
+    Rows,
+    SnmpCredentials,
+    SnmpValue,
+    SourceEntity,
+    SourceLink,
+)
 from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath.transport.snmp.walk import Oid, VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
@@ -62,7 +73,7 @@ def states(case: str) -> list[list[VarBind]]:
     return [read_snmprec(file) for file in sorted(folder.glob("*.snmprec"))]
 
 
-async def learned(context: OneAgent) -> tuple[SnmpSwitch, list[Thing | Tie]]:
+async def learned(context: OneAgent) -> tuple[SnmpSwitch, list[SourceEntity | SourceLink]]:
     switch = SnmpSwitch(CONFIG)
     await switch.open(context)
     return switch, [item async for item in switch.inventory(context)]
@@ -170,7 +181,7 @@ def test_no_answer_is_too_bad(case: Path, data: st.DataObject) -> None:
         context = OneAgent([state])
         switch, found = await learned(context)
         items = [item async for item in switch.poll(context)]
-        ports = {t.local_id for t in found if isinstance(t, Thing) and t.kind == "switch_port"}
+        ports = {t.local_id for t in found if isinstance(t, SourceEntity) and t.kind == "switch_port"}
         for rows in items:
             if isinstance(rows, Rows) and rows.table.kind == "switch_port":
                 assert set(rows.entity) <= ports

@@ -19,7 +19,7 @@ import networkx as nx
 import pytest
 from pydantic import SecretStr
 
-from sanpath.model import Rows, Thing, Tie
+from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Cost, Item
 from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.replay import ReplaySnmp, read_snmprec
@@ -55,20 +55,20 @@ class Switch:
     """What the collector made of a walk. `requests`: of a poll."""
 
     check: Check
-    found: list[Thing | Tie]
+    found: list[SourceEntity | SourceLink]
     items: list[Item]
     requests: int
 
     @property
-    def ports(self) -> dict[str, Thing]:
-        return {t.local_id: t for t in self.found if isinstance(t, Thing) and t.kind == "switch_port"}
+    def ports(self) -> dict[str, SourceEntity]:
+        return {t.local_id: t for t in self.found if isinstance(t, SourceEntity) and t.kind == "switch_port"}
 
     @property
-    def itself(self) -> Thing:
-        return next(t for t in self.found if isinstance(t, Thing) and t.kind == "switch")
+    def itself(self) -> SourceEntity:
+        return next(t for t in self.found if isinstance(t, SourceEntity) and t.kind == "switch")
 
-    def ties(self, relation: str) -> list[Tie]:
-        return [t for t in self.found if isinstance(t, Tie) and t.relation == relation]
+    def ties(self, relation: str) -> list[SourceLink]:
+        return [t for t in self.found if isinstance(t, SourceLink) and t.relation == relation]
 
     def row(self, port: str) -> dict[str, Any]:
         rows = self._rows(port)
@@ -108,7 +108,7 @@ def port(number: int) -> str:
     return str(1_073_741_823 + number)
 
 
-def modes(ports: Iterable[Thing]) -> Counter[object]:
+def modes(ports: Iterable[SourceEntity]) -> Counter[object]:
     return Counter(p.attributes.get("port_mode") for p in ports)
 
 
@@ -152,7 +152,7 @@ def test_every_login_of_a_ds5100b_is_at_its_port() -> None:
     assert at["50060161446059c6"] == port(1)
     assert sum(where == port(19) for where in at.values()) == 8
     assert sum(where == port(18) for where in at.values()) == 8
-    kinds = Counter(t.kind for t in ds.found if isinstance(t, Thing))
+    kinds = Counter(t.kind for t in ds.found if isinstance(t, SourceEntity))
     assert (kinds["hba"], kinds["array_port"]) == (17, 2)  # three HBAs without a name, two uplinks, a tape drive
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.plugin import CollectorError, Event, Item, Rows, Thing
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath_collectors.sqlio.reader import SqlioReader
 
 CASES = Path(__file__).parent
@@ -80,7 +80,7 @@ def test_no_moment_belongs_to_two_runs() -> None:
 
 
 def test_a_load_has_the_attributes_that_all_of_its_runs_had() -> None:
-    things = [item for item in read(content(RESULTS[0])) if isinstance(item, Thing)]
+    things = [item for item in read(content(RESULTS[0])) if isinstance(item, SourceEntity)]
     assert things[0].attributes["in_flight_configured"] == 16
     assert "in_flight_configured" not in things[-1].attributes
     assert things[-1].attributes["block_bytes"] == 65536
@@ -95,7 +95,7 @@ def test_file_cache_is_told_from_disk_cache() -> None:
         ("use both file and disk caches", False),
         ("use file cache (but not disk cache)", False),
     ):
-        things = [item for item in read(text.replace(hardware, said).encode()) if isinstance(item, Thing)]
+        things = [item for item in read(text.replace(hardware, said).encode()) if isinstance(item, SourceEntity)]
         assert things[0].attributes["direct"] is direct, said
 
 

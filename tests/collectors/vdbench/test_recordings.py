@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.plugin import CollectorError, Event, Item, Rows, Thing
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.vdbench.reader import VdbenchReader
 
@@ -100,7 +100,7 @@ def test_a_series_has_a_row_an_interval_and_a_summary_two_a_run() -> None:
 def test_both_hosts_share_the_threads_of_the_one_storage_definition() -> None:
     begins = [i for i in read("summary")[1] if isinstance(i, Event) and i.name == "step-begin"]
     assert [begin.detail["offered"] for begin in begins] == [2.0, 2.0, 2.0]
-    things = {i.local_id: i.attributes for i in read("parmfile")[1] if isinstance(i, Thing)}
+    things = {i.local_id: i.attributes for i in read("parmfile")[1] if isinstance(i, SourceEntity)}
     for run, requested in (("rd1", 50), ("rd2", 500), ("rd3", 5000)):
         told = things[f"v/{run}"]
         assert told["in_flight_configured"] == 2

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sanpath.model import Thing, Tie
+from sanpath.model import SourceEntity, SourceLink
 from sanpath.plugin import Check, Cost, Event, Item, Rows
 from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.context import LiveContext
@@ -25,19 +25,19 @@ class Asked:
     """What a source said: at the check, of the inventory, and in each poll."""
 
     check: Check | None = None
-    inventory: list[Thing | Tie] = field(default_factory=list)
+    inventory: list[SourceEntity | SourceLink] = field(default_factory=list)
     polls: list[list[Item]] = field(default_factory=list)
 
-    def thing(self, kind: str, local_id: str) -> Thing:
+    def thing(self, kind: str, local_id: str) -> SourceEntity:
         """The last that was said of a thing."""
         said = [*self.inventory, *(item for poll in self.polls for item in poll)]
-        return [item for item in said if isinstance(item, Thing) and (item.kind, item.local_id) == (kind, local_id)][
-            -1
-        ]
+        return [
+            item for item in said if isinstance(item, SourceEntity) and (item.kind, item.local_id) == (kind, local_id)
+        ][-1]
 
-    def things(self, kind: str) -> dict[str, Thing]:
+    def things(self, kind: str) -> dict[str, SourceEntity]:
         """Those of the inventory."""
-        return {t.local_id: t for t in self.inventory if isinstance(t, Thing) and t.kind == kind}
+        return {t.local_id: t for t in self.inventory if isinstance(t, SourceEntity) and t.kind == kind}
 
     def events(self, name: str) -> list[Mapping[str, Any]]:
         """Details of the events of a name, in order."""

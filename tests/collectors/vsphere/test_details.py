@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyVmomi import vim
 
-from sanpath.model import Thing
+from sanpath.model import SourceEntity
 from sanpath.plugin import CollectorError
 from sanpath_collectors.vsphere import details, esxcli
 from tests.collectors.vsphere.asking import Ask
@@ -109,7 +109,7 @@ def test_a_new_inventory_keeps_what_was_told(ask: Ask) -> None:
     vcenter = site()
     vcenter.lines.update(LINES)
     said = ask(vcenter, inventories=2)
-    (lun,) = (item for item in said.inventory if isinstance(item, Thing) and item.local_id == f"esx7/{NAA}")
+    (lun,) = (item for item in said.inventory if isinstance(item, SourceEntity) and item.local_id == f"esx7/{NAA}")
     assert (lun.attributes["path_switch_operations"], lun.attributes["datastore"]) == (1000, "DS1")
 
 

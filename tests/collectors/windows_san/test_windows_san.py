@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.plugin import CollectorError, Event, Item, Rows, Thing, Tie
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 from sanpath_collectors.perfmon.reader import PerfMonLog
 from sanpath_collectors.windows_san import mpclaim, reader
@@ -25,8 +25,8 @@ def read(content: bytes | str, name: str = "windows_san") -> list[Item]:
     return [*export.feed(content.encode() if isinstance(content, str) else content), *export.finish()]
 
 
-def thing(items: list[Item], kind: str, local_id: str) -> Thing:
-    return next(i for i in items if isinstance(i, Thing) and (i.kind, i.local_id) == (kind, local_id))
+def thing(items: list[Item], kind: str, local_id: str) -> SourceEntity:
+    return next(i for i in items if isinstance(i, SourceEntity) and (i.kind, i.local_id) == (kind, local_id))
 
 
 def said(items: list[Item]) -> dict[str, str]:
@@ -34,7 +34,9 @@ def said(items: list[Item]) -> dict[str, str]:
 
 
 def joined(*sources: tuple[str, list[Item]]) -> Topology:
-    return resolve((name, 0, item) for name, items in sources for item in items if isinstance(item, Thing | Tie))
+    return resolve(
+        (name, 0, item) for name, items in sources for item in items if isinstance(item, SourceEntity | SourceLink)
+    )
 
 
 def test_a_disk_in_performance_monitor_is_the_volume_of_the_array() -> None:
@@ -42,9 +44,9 @@ def test_a_disk_in_performance_monitor_is_the_volume_of_the_array() -> None:
     counters = PerfMonLog("perfmon")
     log = '"(PDH-CSV 4.0) (UTC)(0)","\\\\SQLVM1\\PhysicalDisk(2 E:)\\Disk Reads/sec"\r\n'
     log += '"11/20/2026 08:00:00.000"," "\r\n"11/20/2026 08:00:01.000","1"\r\n'
-    volume = Thing("volume", "vol01", "vol01", {"naa": ("naa.60002ac0000000000000000a0001b3e5",)})
-    port = Thing("switch_port", "fc1/7", "fc1/7", {"name": ("fc1/7",)})
-    login = Tie("logged_in", ("wwpn", "21:00:00:24:ff:00:0a:01"), ("switch_port", "fc1/7"), "name server")
+    volume = SourceEntity("volume", "vol01", "vol01", {"naa": ("naa.60002ac0000000000000000a0001b3e5",)})
+    port = SourceEntity("switch_port", "fc1/7", "fc1/7", {"name": ("fc1/7",)})
+    login = SourceLink("logged_in", ("wwpn", "21:00:00:24:ff:00:0a:01"), ("switch_port", "fc1/7"), "name server")
     topology = joined(
         ("perfmon", [*counters.feed(log.encode()), *counters.finish()]),
         ("windows_san", read(SCRIPT)),
@@ -69,7 +71,7 @@ def test_unequal_ports_behind_one_disk_are_seen() -> None:
     ports = {
         tie.to_end[1]
         for tie in items
-        if isinstance(tie, Tie) and tie.relation == "attached_to" and "PhysicalDisk3/" in tie.from_end[1]
+        if isinstance(tie, SourceLink) and tie.relation == "attached_to" and "PhysicalDisk3/" in tie.from_end[1]
     }
     speeds = {thing(items, "hba", port).attributes["speed_bits_per_second"] for port in ports}
     assert speeds == {4_000_000_000, 8_000_000_000}

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError, UsageError
-from sanpath.model import Event, Thing
+from sanpath.model import Event, SourceEntity
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
 from sanpath.verdict.model import Diagnosis
@@ -254,7 +254,7 @@ def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
     run(counters(tmp_path), "--into", folder)
     said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "W1")
     assert "note" not in said
-    things = [item for _, _, item in Recording(folder).inventory() if isinstance(item, Thing)]
+    things = [item for _, _, item in Recording(folder).inventory() if isinstance(item, SourceEntity)]
     hosts = {thing.local_id for thing in things if thing.kind == "host"}
     assert hosts == {"w1"}
 

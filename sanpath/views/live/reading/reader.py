@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from sanpath.errors import SanpathError
 from sanpath.recording.format.writers import ended, starts
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.recording.writing.mark import MARK, add_mark
 from sanpath.rulebook.site import Choice
@@ -31,7 +31,7 @@ def main(folder: Location, choice: Choice) -> None:
         give_way()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
-    last, held = None, Held(store_at(folder))
+    last, held = None, SampleCache(store_at(folder))
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
         said: Look | str

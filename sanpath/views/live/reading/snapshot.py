@@ -14,7 +14,7 @@ from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
 from sanpath.pulse.newest import LATE_POLLS, WRITTEN_SECONDS
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.reading.sample_cache import Held
+from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Choice, Site, rules_of
@@ -89,7 +89,7 @@ def prepare(choice: Choice) -> None:
 
 
 def look(
-    folder: Location, choice: Choice | None = None, before: Look | None = None, held: Held | None = None
+    folder: Location, choice: Choice | None = None, before: Look | None = None, held: SampleCache | None = None
 ) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
     look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 
 from cheap_sources import PORT
-from sanpath.plugin import Check, Collector, Context, Item, Rows, SourceConfig, Thing, Tie
+from sanpath.plugin import Check, Collector, Context, Item, Rows, SourceConfig, SourceEntity, SourceLink
 
 DECODE_SECONDS = 0.003
 PORTS = [str(number) for number in range(48)]
@@ -18,9 +18,9 @@ class Cheap(Collector[SourceConfig]):
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002
         return Check("a benchmark")
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002
         for port in PORTS:
-            yield Thing("switch_port", port, port)
+            yield SourceEntity("switch_port", port, port)
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         until = time.perf_counter() + DECODE_SECONDS

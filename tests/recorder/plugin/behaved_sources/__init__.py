@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from sanpath.plugin import Check, Collector, Column, Context, Item, Rows, SourceConfig, Spec, Table, Thing, Tie
+from sanpath.plugin import (
+    Check,
+    Collector,
+    Column,
+    Context,
+    Item,
+    Rows,
+    SourceConfig,
+    SourceEntity,
+    SourceLink,
+    Spec,
+    Table,
+)
 
 PORT = Table("switch_port", (Column("link_up"),))
 
@@ -15,8 +27,8 @@ class Source(Collector[SourceConfig]):
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002
         return Check("a test")
 
-    async def inventory(self, ctx: Context) -> AsyncIterator[Thing | Tie]:  # noqa: ARG002
-        yield Thing("switch_port", "p1", "p1")
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002
+        yield SourceEntity("switch_port", "p1", "p1")
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         yield Rows(PORT, ["p1"], [ctx.clock.now_us()], {"link_up": [1]})
