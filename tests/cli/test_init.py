@@ -74,8 +74,8 @@ def test_the_commented_topology_holds(tmp_path: Path) -> None:
     file = tmp_path / "sanpath.yaml"
     file.write_text(uncommented(text[text.index("#topology:") :]), encoding="utf-8")
     config = load_config(file)
-    assert [thing.kind for thing in config.things] == ["hba"]
-    assert [tie.relation for tie in config.ties] == ["runs_on", "attached_to"]
+    assert [thing.kind for thing in config.entities] == ["hba"]
+    assert [tie.relation for tie in config.links] == ["runs_on", "attached_to"]
     assert config.keep_seconds == 24 * 3600
 
 

@@ -103,7 +103,7 @@ def test_the_machine_of_the_load_is_one_that_a_source_knows() -> None:
     result = tell("linux_host", "db7", "", "", "", "1", "")
     assert result.exit_code == 0, result.output
     config = load_config(Path("sanpath.yaml"))
-    (tie,) = config.ties
+    (tie,) = config.links
     assert (tie.relation, tie.from_end) == ("runs_on", ("load", "fio"))
     assert tie.to_end[0] == "host"
 
