@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test check papers stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test check docs stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,14 +17,14 @@ test: check ## Every check and test; prints what was skipped and why
 	$(RUN) -m pytest -m alone || failed=1; \
 	exit $$failed
 
-check: .venv/ready ## Style, types, and generated papers that are stale
+check: .venv/ready ## Style, types, and stale generated documents
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-cache
 	$(RUN) -m sanpath.docgen --check
 
-papers: .venv/ready ## Write the generated papers: README tables, docs/, rule pages
+docs: .venv/ready ## Write the generated documents: README tables, docs/, rule pages
 	$(RUN) -m sanpath.docgen
 
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)

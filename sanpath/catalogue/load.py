@@ -40,6 +40,17 @@ class Plane:
     meaning: str
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the glossary. `code`: its spelling in code and JSON, "" where it has none. `first`: readers meet it
+    first, so README.md has it as well."""
+
+    term: str
+    meaning: str
+    code: str = ""
+    first: bool = False
+
+
 @cache
 def _yaml(name: str) -> Any:
     text = files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8")
@@ -76,6 +87,12 @@ def facts() -> dict[str, dict[str, FactDefinition]]:
         for table, body in raw.items()
         if table != "common"
     }
+
+
+@cache
+def glossary() -> list[Term]:
+    """The words of reports, documents and code, those that readers meet first at the top."""
+    return [Term(**term) for term in _yaml("glossary.yaml")]
 
 
 @cache

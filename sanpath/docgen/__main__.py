@@ -1,11 +1,11 @@
-"""`python -m sanpath.docgen` writes every generated paper; with --check it names the stale ones and ends with 1."""
+"""`python -m sanpath.docgen` writes every generated document; --check names the stale ones and exits with 1."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from sanpath.docgen import catalogue_pages, cli_page, collector_readme, prometheus_page, schema_page
+from sanpath.docgen import catalogue_pages, cli_page, collector_readme, glossary_page, prometheus_page, schema_page
 from sanpath.rulebook import pages
 from sanpath.rulebook.load import load_rulebook
 
@@ -13,10 +13,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def generated() -> dict[str, str]:
-    """Path below the root of the checkout → content, for the papers that are generated as a whole."""
+    """Path below the root of the checkout → content, of the generated documents."""
     return {
         **catalogue_pages.documents(),
         **cli_page.documents(),
+        **glossary_page.documents(ROOT),
         **prometheus_page.documents(),
         **schema_page.documents(),
         **pages.documents(load_rulebook()),
@@ -24,7 +25,7 @@ def generated() -> dict[str, str]:
 
 
 def write(check_only: bool) -> list[str]:
-    """Bring every paper up to date. Returns those that were stale; with `check_only` they are left as they are."""
+    """Bring every document up to date. Returns those that were stale; with `check_only` they are left as they are."""
     stale = [str(path.relative_to(ROOT)) for path in collector_readme.write(check_only)]
     for name, content in generated().items():
         path = ROOT / name
@@ -41,5 +42,5 @@ if __name__ == "__main__":
     check = "--check" in sys.argv[1:]
     found = write(check)
     for name in found:
-        print(f"{name} {'is stale: run `make papers`' if check else 'written'}")
+        print(f"{name} {'is stale: run `make docs`' if check else 'written'}")
     sys.exit(bool(check and found))

@@ -14,6 +14,7 @@ import sanpath_collectors
 from sanpath import registry
 from sanpath.catalogue.load import metrics
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
+from sanpath.docgen.markdown import with_sections
 from sanpath.plugin import Spec
 
 _SECRET = "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"  # noqa: S105 - the forms of a reference
@@ -34,18 +35,6 @@ def render(spec: Spec) -> dict[str, str]:
         "configuration": _configuration(spec),
         "metrics": _metrics(spec),
     }
-
-
-def updated(readme: str, sections: dict[str, str]) -> str:
-    """The text with each section between its markers replaced. Raises ValueError where a marker is missing."""
-    for name, body in sections.items():
-        begin, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
-        head, found, rest = readme.partition(begin)
-        _, closed, tail = rest.partition(end)
-        if not (found and closed):
-            raise ValueError(f"README.md lacks {begin} ... {end}")
-        readme = f"{head}{begin}\n{body}\n{end}{tail}"
-    return readme
 
 
 def _rights(spec: Spec) -> str:
@@ -103,7 +92,7 @@ def write(check_only: bool) -> list[Path]:
     for spec, folder in collectors():
         path = folder / "README.md"
         before = path.read_text(encoding="utf-8")
-        after = updated(before, render(spec))
+        after = with_sections(before, render(spec))
         if after != before:
             stale.append(path)
             if not check_only:

@@ -57,7 +57,7 @@ def test_it_fits_its_schema(story: dict[str, Any]) -> None:
 
 def test_the_published_schema_is_this_one() -> None:
     path = ROOT / "docs" / "diagnosis.schema.json"
-    assert json.loads(path.read_text(encoding="utf-8")) == view.schema(), "run make papers"
+    assert json.loads(path.read_text(encoding="utf-8")) == view.schema(), "run make docs"
 
 
 def test_the_schema_is_one(story: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from sanpath import registry
 from sanpath.catalogue.load import metrics, planes
-from sanpath.docgen.collector_readme import collectors, render, updated
+from sanpath.docgen.collector_readme import collectors, render
+from sanpath.docgen.markdown import with_sections
 from sanpath.plugin import Spec
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,7 @@ BUILT_IN = [pytest.param(spec, folder, id=spec.name) for spec, folder in collect
 @pytest.mark.parametrize(("spec", "folder"), BUILT_IN)
 def test_readme_is_up_to_date(spec: Spec, folder: Path) -> None:
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert updated(readme, render(spec)) == readme, "run python -m sanpath.docgen.collector_readme"
+    assert with_sections(readme, render(spec)) == readme, "run python -m sanpath.docgen.collector_readme"
     assert re.findall(r"^## (.+)$", readme, re.MULTILINE) == HEADINGS
 
 
@@ -58,7 +59,7 @@ def test_readme_shows_configuration_and_metrics_of_the_collector() -> None:
 
 def test_a_readme_without_markers_is_refused() -> None:
     with pytest.raises(ValueError, match="generated: metrics"):
-        updated("# nothing\n", {"metrics": "| a |"})
+        with_sections("# nothing\n", {"metrics": "| a |"})
 
 
 @pytest.mark.parametrize("name", ["snmp_switch", "flasharray"])
