@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sanpath.docgen import catalogue_pages, cli_page, collector_readme, glossary_page, prometheus_page, schema_page
+from sanpath.docgen import (
+    catalogue_pages,
+    cli_page,
+    collector_readme,
+    config_schema,
+    glossary_page,
+    prometheus_page,
+    schema_page,
+)
 from sanpath.rulebook import pages
 from sanpath.rulebook.load import load_rulebook
 
@@ -20,6 +28,7 @@ def generated() -> dict[str, str]:
         **glossary_page.documents(ROOT),
         **prometheus_page.documents(),
         **schema_page.documents(),
+        **config_schema.documents(),
         **pages.documents(load_rulebook()),
     }
 
