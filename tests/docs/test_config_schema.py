@@ -1,4 +1,4 @@
-"""The schema that editors have of sanpath.yaml: what sanpath accepts it accepts, and what sanpath refuses it marks."""
+"""The schema that editors have of sanpath.yaml accepts what sanpath accepts, and marks what sanpath refuses."""
 
 from __future__ import annotations
 
