@@ -45,9 +45,10 @@ def _at_once(asked: Coroutine[Any, Any, object], _loop: asyncio.AbstractEventLoo
     outcome: Future[object] = Future()
     try:
         asked.send(None)
-        raise RuntimeError("an answer that is recorded has to be waited for")
     except StopIteration as ended:
         outcome.set_result(ended.value)
     except Exception as error:
         outcome.set_exception(error)
+    else:
+        raise RuntimeError("a recorded answer has to be waited for")
     return outcome

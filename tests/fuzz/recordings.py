@@ -31,7 +31,7 @@ _LARGEST = 16 << 10
 
 @cache
 def _origin() -> Path:
-    """A short one, with one table of samples: all are of one form. Without a disk below, where there is such a place."""
+    """A short one, with one table of samples: all are of one form. In memory, where there is such a place."""
     folder = _place() / "origin.sanpath"
     shutil.copytree(Path(recorded("too_short").folder), folder)
     for table in (folder / "samples").iterdir():
@@ -96,8 +96,8 @@ _open = duck._opened
 
 
 def _opened_once(threads: int, folders: tuple[str, ...], store: Any, setup: str) -> duckdb.DuckDBPyConnection:
-    """A connection to a database that is kept from input to input, of one thread: to open one takes longer than to read
-    a table. One that has broken is replaced."""
+    """A connection to a database that is kept from input to input, of one thread: to open one takes longer than to
+    read a table. One that has broken is replaced."""
     del threads
     if store is not None:
         return _open(1, folders, store, setup)

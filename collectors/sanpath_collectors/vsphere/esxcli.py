@@ -109,7 +109,15 @@ def _register() -> None:
         *((name, "string", _SINCE, 0, None) for name in ("moid", "version", "method")),
         ("argument", "vim.reflect.SoapArgument[]", _SINCE, optional, None),
     )
-    retrieve = ("retrieve", "RetrieveManagedMethodExecuter", _SINCE, (), (optional, executer, executer), "System.Read", None)
+    retrieve = (
+        "retrieve",
+        "RetrieveManagedMethodExecuter",
+        _SINCE,
+        (),
+        (optional, executer, executer),
+        "System.Read",
+        None,
+    )
     execute = ("executeSoap", "ExecuteSoap", _SINCE, parameters, (optional, answer, answer), "System.Read", None)
     managed: Any = VmomiSupport.CreateManagedType
     for name, methods in (("ManagedMethodExecuter", []), ("ReflectManagedMethodExecuter", [retrieve, execute])):

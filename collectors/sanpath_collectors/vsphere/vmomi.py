@@ -46,8 +46,8 @@ def stub(version: str) -> Any:
 
 
 def read(version: str, info: Any, body: bytes) -> Any:
-    """The result in a SOAP reply to a method, or the fault. Raises WrongTypeError for a result of another type than the
-    method has, and whatever pyVmomi does for nonsense."""
+    """The result in a SOAP reply to a method, or the fault. Raises WrongTypeError for a result of another type than
+    the method has, and whatever pyVmomi does for nonsense."""
     from pyVmomi import SoapAdapter
 
     adapter: Any = SoapAdapter
