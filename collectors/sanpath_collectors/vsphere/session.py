@@ -122,7 +122,8 @@ class Session:
                 await self.call(view, "DestroyView")
 
     async def properties_of(self, kind: str, moids: Sequence[str], paths: Sequence[str]) -> list[Found]:
-        """These properties of managed objects that are known. One that has gone is left out."""
+        """These properties of managed objects that are known, each once. One that has gone is left out, and so is one
+        that was not asked for."""
         found: list[Found] = []
         for start in range(0, len(moids), _PAGE):
             here = moids[start : start + _PAGE]
@@ -136,7 +137,8 @@ class Session:
                 if len(here) > 1:  # one of them fails the whole call
                     for moid in here:
                         found += await self.properties_of(kind, [moid], paths)
-        return found
+        asked = frozenset(moids)
+        return list({one.moid: one for one in found if one.moid in asked}.values())
 
     async def _retrieve(self, start: Sequence[Any], properties: Mapping[str, Sequence[str]]) -> list[Found]:
         version = self.endpoint.version
