@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from functools import cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -42,7 +43,9 @@ def _origin() -> Path:
 
 @cache
 def _temporary() -> TemporaryDirectory[str]:
-    return TemporaryDirectory(prefix="sanpath-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None)
+    made = TemporaryDirectory(prefix="sanpath-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None)
+    Finalize(None, made.cleanup, exitpriority=1)  # A process of a pool ends without what atexit would do.
+    return made
 
 
 def _place() -> Path:
