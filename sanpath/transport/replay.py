@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import bz2
 import json
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,6 +104,8 @@ class ReplaySnmp:
         self._place: dict[Oid, int] = {}
         for place, (oid, _) in enumerate(self._bindings):
             self._place.setdefault(oid, place)
+        # The first that lies behind an identifier is where the highest so far does, in whatever order they are.
+        self._highest = list(accumulate((oid for oid, _ in self._bindings), max))
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
         """Scalars as recorded; None where the recording has none."""
@@ -137,7 +141,7 @@ class ReplaySnmp:
     def _next(self, oid: Oid) -> VarBind:
         place = self._place.get(oid)
         if place is None:
-            place = next((p - 1 for p, (known, _) in enumerate(self._bindings) if known > oid), len(self._bindings))
+            place = bisect_right(self._highest, oid) - 1
         return self._bindings[place + 1] if place + 1 < len(self._bindings) else (oid, None)
 
     def _ask(self) -> None:

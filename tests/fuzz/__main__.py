@@ -9,7 +9,7 @@ import argparse
 import hashlib
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.fuzz.corpus import CORPUS
 from tests.fuzz.target import Outcome, fuzz
@@ -34,11 +34,10 @@ def main(arguments: list[str]) -> int:
     chosen = [n for n, target in enumerate(TARGETS) if not asked.targets or target.name in asked.targets]
     first, found = time.time_ns() // 1_000_000, 0
     print(f"{'target':28}{'inputs':>12}{'MB':>9}{'slowest, s':>12}  found")
-    each = ([value] * len(chosen) for value in (first, asked.inputs, asked.seconds))
     with ProcessPoolExecutor(asked.processes) as pool:
-        outcomes = pool.map(fuzzed, chosen, *each)
-        for number, outcome in zip(chosen, outcomes, strict=True):
-            name = TARGETS[number].name
+        under_way = {pool.submit(fuzzed, number, first, asked.inputs, asked.seconds): number for number in chosen}
+        for done in as_completed(under_way):
+            name, outcome = TARGETS[under_way[done]].name, done.result()
             kinds = "; ".join(f"{kind} ({count})" for kind, count in outcome.counts.items()) or "nothing"
             print(
                 f"{name:28}{outcome.inputs:12,}{outcome.size / 1e6:9.1f}{outcome.slowest:12.2f}  {kinds}", flush=True

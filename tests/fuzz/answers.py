@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,10 +32,14 @@ from sanpath.transport.replay import ReplayContext, ReplayHttp, ReplaySnmp, read
 from sanpath.transport.snmp.walk import VarBind
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
 from tests.fuzz.functions import coded, value
+from tests.fuzz.loop import run, without_threads
 from tests.fuzz.mutation import mutated
 
 Place = tuple[str, str]
 """Case and answer: number of an entry of http.yaml, path of a file, command line, number of an object."""
+
+
+_COLLECTORS = Path(__file__).parents[1] / "collectors"
 
 
 def cases(collector: str) -> list[Path]:
@@ -108,8 +112,9 @@ def taken(given: bytes) -> None:
     """Open, check, inventory and two polls over a device with this answer."""
     head, _, body = given.partition(b"\n")
     name, place = json.loads(head)
-    case = Path(__file__).parents[1] / "collectors" / name
-    asyncio.run(_polled(case, place, body))
+    case = _COLLECTORS / name
+    with without_threads() if name.startswith("flasharray_rest1/") else nullcontext():
+        run(_polled(case, place, body))
 
 
 async def _polled(case: Path, place: str, body: bytes) -> None:
@@ -153,21 +158,22 @@ class _Context(ReplayContext):
         return ReplaySnmp([state], self.moving, self.cost)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the case answers
-        return _Machine(self.cost, {**_machine(self._case), self._place: self._body})
+        return _Machine(self.cost, self._case, {**_machine(self._case), self._place: self._body})
 
 
 class _Machine(LocalMachine):
-    """A machine whose files and answers are a mapping."""
+    """A machine with the files and answers of a case, of which some are others."""
 
-    def __init__(self, cost: Cost, contents: Mapping[str, bytes]) -> None:
+    def __init__(self, cost: Cost, case: Path, contents: Mapping[str, bytes]) -> None:
         super().__init__(cost, ())
-        self._contents = contents
+        self._case, self._contents = case, contents
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        return {path: content for path in self._named(patterns) if (content := self._contents.get(path))}
+        named = _named(self._case, tuple(patterns))
+        return {path: content for path in named if (content := self._contents.get(path))}
 
     async def names(self, patterns: Sequence[str]) -> list[str]:
-        return self._named(patterns)
+        return list(_named(self._case, tuple(patterns)))
 
     async def run(self, command: Sequence[str]) -> CommandReply:
         line = " ".join(command)
@@ -175,18 +181,24 @@ class _Machine(LocalMachine):
             return CommandReply(NO_PROGRAM, b"", b"not recorded")
         return CommandReply(0, self._contents[line], b"")
 
-    def _named(self, patterns: Sequence[str]) -> list[str]:
-        return sorted({path for pattern in patterns for path in _matching(pattern, frozenset(self._contents))})
+
+@lru_cache(1 << 16)
+def _named(case: Path, patterns: Sequence[str]) -> list[str]:
+    """The files of a case, and the folders above them, that patterns name."""
+    return sorted({path for pattern in patterns for path in _matching(case, pattern)})
 
 
 @cache
-def _matching(pattern: str, paths: frozenset[str]) -> list[str]:
-    """Those of the paths, and of the folders above them, that a pattern names."""
+def _matching(case: Path, pattern: str) -> list[str]:
     form = re.compile("[^/]*".join(map(re.escape, pattern.split("*"))))
-    parents = {
+    return [path for path in _paths(case) if form.fullmatch(path)]
+
+
+@cache
+def _paths(case: Path) -> set[str]:
+    return {
         "/".join(parts[:n])
-        for path in paths
+        for path in _machine(case)
         if path[:1] == "/" and (parts := path.split("/"))
         for n in range(2, len(parts) + 1)
     }
-    return [path for path in parents if form.fullmatch(path)]

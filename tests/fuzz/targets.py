@@ -23,7 +23,7 @@ from tests.collectors import test_cases
 from tests.collectors.test_results import CASES
 from tests.fuzz import datagrams, functions, items, recordings, vcenter_answers
 from tests.fuzz.answers import bodies, drawn, seeds, taken
-from tests.fuzz.target import FLOOR_BYTES, TIMES_AS_MUCH, Target
+from tests.fuzz.target import FLOOR_BYTES, Target
 
 _TEXT = 64 << 10
 POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_target", "snmp_switch", "iostat")
@@ -31,8 +31,6 @@ POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_t
 DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
 _YAML_BYTES = 80 << 20
 """What 100,000 values of YAML take, the most that are read, however short they are written."""
-_TIMES_AS_MUCH = {"esxtop": 30, "perfmon": 30}
-"""More than is wanted of any: the names and places of a header of three characters a counter."""
 READERS = registry.result_readers()
 _WORD = "0123456789abcdef"
 """Frames what a shell over SSH answers."""
@@ -198,7 +196,6 @@ PARSERS = [
             name,
             partial(_results, name),
             partial(_read, name),
-            times_as_much=_TIMES_AS_MUCH.get(name, TIMES_AS_MUCH),
             floor_bytes=_YAML_BYTES if name == "figures" else FLOOR_BYTES,
         )
         for name in READERS

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
 from random import Random
 from typing import Any, Literal
+from unittest.mock import patch
 
 from sanpath.plugin import Cost, Http, HttpReply
 from sanpath.transport.replay import ReplayContext
+from sanpath_collectors.vsphere import vmomi
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.plain import plain
@@ -18,18 +21,26 @@ from tests.collectors.test_cases import SteppedClock
 from tests.collectors.vsphere.site import measured, site
 from tests.collectors.vsphere.test_details import LINES
 from tests.collectors.vsphere.vcenter import VERSION, VERSIONS, Vcenter
+from tests.fuzz.loop import run
 from tests.fuzz.mutation import mutated
 
 _CONFIG = VsphereConfig.model_validate(
     {"name": "vc", "collector": "vsphere", "host": "vc", "user": "sanpath", "password": "right"}
 )
 _POLLS = 2
+_KEPT = 1000
+"""Answers of the vCenter that are kept: a changed one makes others be asked for."""
+_read_once = lru_cache(_KEPT // 4)(vmomi.read)
+"""Those replies of a run that are as they were are the same each time, and nobody changes what was read."""
+Answer = tuple[int, dict[str, str], bytes]
+_ANSWERS: dict[tuple[bytes, bool], tuple[str, Answer]] = {}
+"""Request, whether its session is known → method and answer."""
 
 
 def seeds() -> list[bytes]:
     """Every reply to a run, behind its number and the method that was called."""
     server = _Server(_vcenter(), -1, b"")
-    asyncio.run(_asked(server))
+    run(_asked(server))
     return [json.dumps([n, called]).encode() + b"\n" + body for n, (called, body) in enumerate(server.replies)]
 
 
@@ -44,7 +55,8 @@ def taken(given: bytes) -> None:
     """Open, check, inventory and polls with this reply."""
     head, _, body = given.partition(b"\n")
     number, _called = json.loads(head)
-    asyncio.run(_asked(_Server(_vcenter(), number, body)))
+    with patch.object(vmomi, "read", _read_once):
+        run(_asked(_Server(_vcenter(), number, body)))
 
 
 def read(given: bytes) -> None:
@@ -56,6 +68,12 @@ def read(given: bytes) -> None:
 
 
 def _vcenter() -> Vcenter:
+    """One to which nobody has logged in yet."""
+    return replace(_site(), calls=[], sessions=set())
+
+
+@cache
+def _site() -> Vcenter:
     vcenter = site()
     vcenter.lines.update(LINES)
     vcenter.seconds = 25.0
@@ -82,12 +100,24 @@ class _Server:
             name, version = ("vsan", "8.0.0.4") if "vsan" in path else ("vim25", "8.0.3.0")
             answer = 200, {}, VERSIONS.format(name=name, version=version).encode()
         else:
-            answer = self._vcenter.answer(body or b"", (headers or {}).get("cookie", ""))
+            answer = self._answer(body or b"", (headers or {}).get("cookie", ""))
         status, said, content = answer
         self.replies.append((self._vcenter.calls[-1] if method == "POST" else "", content))
         if len(self.replies) - 1 == self._place:
             content = self._body
         return HttpReply(status, {name.lower(): value for name, value in said.items()}, content)
+
+    def _answer(self, body: bytes, cookie: str) -> Answer:
+        """What the vCenter answers, made once of requests that change nothing: its clock stands still."""
+        asked = body, cookie.partition("=")[2] in self._vcenter.sessions
+        if asked in _ANSWERS:
+            method, answer = _ANSWERS[asked]
+            self._vcenter.calls.append(method)
+            return answer
+        answer = self._vcenter.answer(body, cookie)
+        if self._vcenter.calls[-1] not in ("Login", "Logout") and len(_ANSWERS) < _KEPT:
+            _ANSWERS[asked] = self._vcenter.calls[-1], answer
+        return answer
 
     async def close(self) -> None:
         """Nothing to free."""

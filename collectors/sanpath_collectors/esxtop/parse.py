@@ -11,7 +11,7 @@ The layout is PDH's; names are English on every host. MBytes are 2^20 bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.esxtop import tables
@@ -90,7 +90,7 @@ MARKS = ("\\Memory\\Memory Overcommit (", "\\Physical Cpu", "\\Physical Disk SCS
 """What only esxtop's headers hold; that of the memory comes first."""
 
 
-def plan(names: Sequence[str], host: str, called: str | None = None) -> Plan:
+def plan(names: Iterable[str], host: str, called: str | None = None) -> Plan:
     """What columns tell. `names`: of all columns, the first of them that of the time. `host`: what the machine is
     called where the names do not say, `called`: what it is called whatever they say."""
     made = Plan()

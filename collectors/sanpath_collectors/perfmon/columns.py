@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sanpath_collectors.perfmon import objects
 from sanpath_collectors.perfmon.machine import Machine
@@ -18,7 +18,7 @@ _ADVICE = (
 )
 
 
-def plan(names: Sequence[str], host: str, called: str | None = None) -> Plan:
+def plan(names: Iterable[str], host: str, called: str | None = None) -> Plan:
     """What columns tell. `names`: of all columns, the first of them that of the time. `host`: what the machine is
     called where the names do not say, `called`: what it is called whatever they say, if it is one."""
     made = Plan()

@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.perfmon import pdh
@@ -28,7 +29,7 @@ from sanpath_collectors.perfmon.names import decoded
 class Columns:
     """What the rows that follow hold. `names`: of the columns, the first of them that of the time."""
 
-    names: list[str]
+    names: Iterable[str]
     zone_minutes: int | None
 
 
@@ -50,6 +51,8 @@ class Oddity:
 
 Part = Columns | Row | Oddity
 
+_MOST_CELLS = 100
+"""Of a line of the long form: Get-Counter writes a dozen."""
 _MOST_COUNTERS = 100_000
 
 
@@ -80,9 +83,9 @@ class Wide(Form):
                     yield from self._row(line)
             elif pdh.is_header(line):
                 self._separator = pdh.separator_of(line)
-                names = pdh.names_of(decoded(line), self._separator)
+                names = pdh.Names(decoded(line), self._separator)
                 self._columns = len(names)
-                yield Columns(names, pdh.zone_minutes(names[0]) if names else None)
+                yield Columns(names, pdh.zone_minutes(next(iter(names))))
 
     def _row(self, line: bytes) -> Iterator[Part]:
         cells = pdh.cells_of(line, self._separator, self._columns)
@@ -182,7 +185,7 @@ def long_header(line: bytes) -> tuple[str, tuple[int, int, int]] | None:
     if b"timestamp" not in line.lower():
         return None
     for separator in (",", ";", "\t"):
-        cells = [name.strip().lower() for name in pdh.names_of(line.decode("latin-1"), separator)]
+        cells = [name.strip().lower() for name in islice(pdh.Names(line.decode("latin-1"), separator), _MOST_CELLS)]
         value = next((name for name in ("cookedvalue", "value") if name in cells), None)
         if value is not None and {"timestamp", "path"} <= set(cells):
             return separator, (cells.index("timestamp"), cells.index("path"), cells.index(value))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import itemgetter
 from statistics import fmean
 
-from sanpath.plugin import Rows, SourceEntity, SourceLink, Table
+from sanpath.plugin import CollectorError, Failure, Rows, SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon.pdh import CounterPath, counter_path, numbers
 from sanpath_collectors.perfmon.sums import Series, Term, Values
 
+_MOST_MACHINES = 1000
+"""Each takes a hundred times the memory of its name."""
 Counters = dict[str, int]
 """Name of a counter → which value of a row it is."""
 
@@ -55,16 +58,20 @@ class Plan:
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
 
     def find(
-        self, names: Sequence[str], host: str, known: Callable[[CounterPath], tuple[str, str] | None]
+        self, names: Iterable[str], host: str, known: Callable[[CounterPath], tuple[str, str] | None]
     ) -> Machines:
-        """The columns of use. `names`: of all columns, the first that of the time; `host`: what the machine is
+        """The columns of use. Raises CollectorError(UNREADABLE): there are too many machines.
+
+        `names`: of all columns, the first that of the time; `host`: what the machine is
         called where they do not say; `known`: object and counter in the words of the plan, None: of no use."""
         machines: Machines = {}
-        for column, name in enumerate(names[1:], start=1):
+        for column, name in islice(enumerate(names), 1, None):
             path = counter_path(name)
             if path is None:
                 continue
             machine = machines.setdefault((path.machine or host).lower(), defaultdict(dict))
+            if len(machines) > _MOST_MACHINES:
+                raise CollectorError(Failure.UNREADABLE, "more machines than write into one log: this is none")
             if (found := known(path)) is not None:
                 counters = machine[found[0]].setdefault(path.instance or "", {})
                 counters.setdefault(found[1], self.value(column))

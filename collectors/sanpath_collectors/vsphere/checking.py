@@ -43,12 +43,12 @@ async def check(
 
 async def _privileges(session: Session) -> list[str]:
     """The privileges of the role Read-only that the account lacks at the root."""
-    own = session.content.sessionManager
+    own = session.manager("sessionManager")
     said = await session.properties_of(type(own)._wsdlName, [own._moId], ["currentSession"])
     current = said[0].values.get("currentSession") if said else None
     if not isinstance(current, dict):
         return ["currentSession: the account's privileges are unknown"]
-    manager, root = session.content.authorizationManager, session.content.rootFolder
+    manager, root = session.manager("authorizationManager"), session.content.rootFolder
     try:
         told = await session.call(manager, "HasPrivilegeOnEntities", [root], current.get("key"), list(_PRIVILEGES))
     except FaultError as fault:

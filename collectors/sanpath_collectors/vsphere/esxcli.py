@@ -103,13 +103,22 @@ def _register() -> None:
     create("vim.reflect.SoapFault", f"{prefix}Fault", base, _SINCE, fields("faultMsg", "faultDetail", optional=True))
     result = fields("response", optional=True) + fields("fault", kind="vim.reflect.SoapFault", optional=True)
     create("vim.reflect.SoapResult", f"{prefix}Result", base, _SINCE, result)
+    optional: int = VmomiSupport.F_OPTIONAL
     executer, answer = "vim.reflect.ReflectManagedMethodExecuter", "vim.reflect.SoapResult"
     parameters = (
         *((name, "string", _SINCE, 0, None) for name in ("moid", "version", "method")),
-        ("argument", "vim.reflect.SoapArgument[]", _SINCE, VmomiSupport.F_OPTIONAL, None),
+        ("argument", "vim.reflect.SoapArgument[]", _SINCE, optional, None),
     )
-    retrieve = ("retrieve", "RetrieveManagedMethodExecuter", _SINCE, (), (0, executer, executer), "System.Read", None)
-    execute = ("executeSoap", "ExecuteSoap", _SINCE, parameters, (0, answer, answer), "System.Read", None)
+    retrieve = (
+        "retrieve",
+        "RetrieveManagedMethodExecuter",
+        _SINCE,
+        (),
+        (optional, executer, executer),
+        "System.Read",
+        None,
+    )
+    execute = ("executeSoap", "ExecuteSoap", _SINCE, parameters, (optional, answer, answer), "System.Read", None)
     managed: Any = VmomiSupport.CreateManagedType
     for name, methods in (("ManagedMethodExecuter", []), ("ReflectManagedMethodExecuter", [retrieve, execute])):
         managed(f"vim.reflect.{name}", name, "vmodl.ManagedObject", _SINCE, None, methods)

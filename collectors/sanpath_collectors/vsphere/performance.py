@@ -27,14 +27,14 @@ class Performance:
 
     async def catalogue(self) -> list[Record]:
         """The counters that the server has."""
-        manager = self._session.content.perfManager
+        manager = self._session.manager("perfManager")
         found = await self._session.properties_of(type(manager)._wsdlName, [manager._moId], ["perfCounter"])
         return found[0].records("perfCounter") if found else []
 
     async def available(self, kind: str, moid: str) -> set[int]:
         """Ids of the counters that a managed object has samples of now."""
         this = self._session.endpoint.reference(kind, moid)
-        manager = self._session.content.perfManager
+        manager = self._session.manager("perfManager")
         told = await self._session.call(manager, "QueryAvailablePerfMetric", this, None, None, SAMPLE_SECONDS)
         return {one.counterId for one in told or ()}
 
@@ -82,6 +82,6 @@ class Performance:
             )
             for moid in moids
         ]
-        manager = self._session.content.perfManager
+        manager = self._session.manager("perfManager")
         found: list[Answer] = await self._session.call(manager, "QueryPerf", specs, read=answers)
         return found

@@ -70,7 +70,7 @@ class Session:
         if self._endpoint is not None and self._endpoint.cookie:
             with suppress(CollectorError, TimeoutError):
                 async with asyncio.timeout(_LOGOUT_SECONDS):
-                    await self._endpoint.call(self.content.sessionManager, "Logout")
+                    await self._endpoint.call(self.manager("sessionManager"), "Logout")
             self._endpoint.cookie = ""
 
     @property
@@ -79,6 +79,13 @@ class Session:
         if self._endpoint is None:
             raise CollectorError(Failure.UNREACHABLE, "there is no session")
         return self._endpoint
+
+    def manager(self, name: str) -> Any:
+        """One of the server's managers, as perfManager. Raises CollectorError when it told none."""
+        found = getattr(self.content, name)
+        if found is None:
+            raise CollectorError(Failure.UNREADABLE, f"RetrieveServiceContent: the server has no {name}")
+        return found
 
     async def beside(self, path: str, versions: str, namespace: str) -> Endpoint | None:
         """Another service of the server, with this session; None: the server has no version that is known here."""
@@ -105,7 +112,7 @@ class Session:
         """Every managed object of some kinds, with these of its properties. `properties`: kind → property paths."""
         kinds = [vmomi.kind(kind) for kind in properties]
         root = self.content.rootFolder
-        view = await self.call(self.content.viewManager, "CreateContainerView", root, kinds, True)
+        view = await self.call(self.manager("viewManager"), "CreateContainerView", root, kinds, True)
         step = vmomi.make("TraversalSpec", name="view", path="view", skip=False, type=type(view))
         start = vmomi.make("ObjectSpec", obj=view, skip=True, selectSet=[step])
         try:
@@ -115,7 +122,8 @@ class Session:
                 await self.call(view, "DestroyView")
 
     async def properties_of(self, kind: str, moids: Sequence[str], paths: Sequence[str]) -> list[Found]:
-        """These properties of managed objects that are known. One that has gone is left out."""
+        """These properties of managed objects that are known, each once. One that has gone is left out, and so is one
+        that was not asked for."""
         found: list[Found] = []
         for start in range(0, len(moids), _PAGE):
             here = moids[start : start + _PAGE]
@@ -129,7 +137,8 @@ class Session:
                 if len(here) > 1:  # one of them fails the whole call
                     for moid in here:
                         found += await self.properties_of(kind, [moid], paths)
-        return found
+        asked = frozenset(moids)
+        return list({one.moid: one for one in found if one.moid in asked}.values())
 
     async def _retrieve(self, start: Sequence[Any], properties: Mapping[str, Sequence[str]]) -> list[Found]:
         version = self.endpoint.version
@@ -156,7 +165,7 @@ class Session:
         return found
 
     async def _login(self) -> None:
-        manager, password = self.content.sessionManager, self._password.get_secret_value()
+        manager, password = self.manager("sessionManager"), self._password.get_secret_value()
         try:
             await self.endpoint.call(manager, "Login", self._user, password, None)
         except FaultError as fault:

@@ -63,7 +63,7 @@ class Endpoint:
             raise FaultError(method, "MethodNotFound", f"not in {self.version}") from error
         status, answer = await self._post(method, body)
         result = read_reply(self.version, method, answer, read if status == 200 else None)
-        if status != 200:
+        if status != 200 or isinstance(result, Exception):
             raise _failure(method, result)
         return result
 
@@ -91,7 +91,9 @@ def read_reply(version: str, method: str, body: bytes, read: Read | None = None)
     try:
         if b"<!DOCTYPE" in body or b"\0" in body:
             raise ValueError("a document type, or not UTF-8")
-        return read(body) if read is not None else vmomi.read(version, vmomi.method(method).result, body)
+        return read(body) if read is not None else vmomi.read(version, vmomi.method(method), body)
+    except vmomi.WrongTypeError as error:
+        raise CollectorError(Failure.UNREADABLE, f"{method}: the answer is wrong: {error}", excerpt(body)) from error
     except _NONSENSE as error:
         message = f"{method}: the answer makes no sense"
         raise CollectorError(Failure.UNREADABLE, message, excerpt(body)) from error

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+_DEEPEST = 100
+
 
 def kind(name: str) -> Any:
     """A type by its name in the API, as HostSystem or PerfQuerySpec."""
@@ -43,12 +45,45 @@ def stub(version: str) -> Any:
     return made
 
 
-def read(version: str, result: Any, body: bytes) -> Any:
-    """The result in a SOAP reply, or the fault. Raises whatever pyVmomi does for nonsense."""
+def read(version: str, info: Any, body: bytes) -> Any:
+    """The result in a SOAP reply to a method, or the fault. Raises WrongTypeError for a result of another type than
+    the method has, and whatever pyVmomi does for nonsense."""
     from pyVmomi import SoapAdapter
 
     adapter: Any = SoapAdapter
-    return adapter.SoapResponseDeserializer(stub(version)).Deserialize(body, result)
+    result = adapter.SoapResponseDeserializer(stub(version)).Deserialize(body, info.result)
+    if not isinstance(result, Exception):
+        _require("the result", info.result, info.resultFlags, result, version)
+    return result
+
+
+class WrongTypeError(ValueError):
+    """A reply has a value of another type than the API declares, or lacks one. The message names it."""
+
+
+def _require(name: str, declared: Any, flags: int, value: Any, version: str, depth: int = 0) -> None:
+    """That a value is what the API declares, and so is all in it. pyVmomi sees to that where it sets a property, but
+    not of a result, of the entries of a list, and of what is left out. What may be of any type, as the value of a
+    property of a managed object, is looked at by whoever reads it."""
+    from pyVmomi import VmomiSupport
+
+    support: Any = VmomiSupport
+    if declared in (object, support.NoneType) or (value is None and flags & support.F_OPTIONAL):
+        return
+    if depth > _DEEPEST:
+        raise WrongTypeError(f"{name} is nested more than {_DEEPEST} deep")
+    if issubclass(declared, list) and isinstance(value, list):
+        for entry in value:
+            _require(f"entry of {name}", declared.Item, 0, entry, version, depth + 1)
+        return
+    try:
+        support.CheckField(support.Object(name=name, type=declared, flags=0), value)
+    except TypeError as error:
+        raise WrongTypeError(str(error)) from error
+    if isinstance(value, support.DataObject) and not isinstance(value, Exception):
+        for part in value._GetPropertyList():
+            if support.IsChildVersion(version, part.version):
+                _require(part.name, part.type, part.flags, getattr(value, part.name), version, depth + 1)
 
 
 def known_version(namespace: str, offered: Sequence[str]) -> str | None:

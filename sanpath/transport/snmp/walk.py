@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from sanpath.plugin import CollectorError, Failure, SnmpValue
@@ -21,6 +22,7 @@ _BINDING_BYTES = 32  # ifXEntry OID with a five-octet ifIndex (17) and a full Co
 _MAX_REPETITIONS = 25
 
 
+@lru_cache(maxsize=4096)
 def parse_oid(text: str) -> Oid:
     """Dotted text, with or without the leading dot, as numbers."""
     return tuple(int(part) for part in text.strip(".").split(".") if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -320,3 +321,20 @@ def test_a_foreign_table_does_not_fill_the_memory() -> None:
     lines = ['"Timestamp","Path","Value"', *(rf'"20.11.2026 08:00:00","/var/log/{n}","1"' for n in range(100_001))]
     with pytest.raises(CollectorError, match="no log of them"):
         read("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b", '"a,b","c""d"', '"a"b,c', '"a', 'a"b",', ',"",', '"a""', '"\\\\m\\o(1,""2"")\\c"']
+)
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_cells_are_cut_as_a_reader_of_csv_cuts_them(text: str, separator: str) -> None:
+    line = text.replace(",", separator)
+    found = pdh.Names(line, separator)
+    assert list(found) == next(csv.reader([line], delimiter=separator))
+    assert len(found) == len(list(found))
+
+
+def test_more_machines_than_write_into_one_log_are_refused() -> None:
+    columns = ",".join(rf"\\m{n}\o\c" for n in range(1001))
+    with pytest.raises(CollectorError, match="more machines"):
+        list(PerfMonLog("load").feed(f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,10 +19,11 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError
 from sanpath.plugin import CollectorError, Failure
 from sanpath.recording.reading.recording import Recording
+from sanpath_collectors.vsphere.soap import read_reply
 from tests.collectors.vsphere.asking import Ask, ask_all
 from tests.collectors.vsphere.conftest import Authority
 from tests.collectors.vsphere.site import site
-from tests.collectors.vsphere.vcenter import Vcenter, serving
+from tests.collectors.vsphere.vcenter import VERSION, Vcenter, reply, serving
 
 
 def refused(ask: Ask, vcenter: Vcenter, **settings: object) -> CollectorError:
@@ -230,3 +232,33 @@ def test_an_answer_that_is_no_vsphere_is_told_as_a_wrong_address(authority: Auth
     with pytest.raises(CollectorError) as caught:
         asyncio.run(run())
     assert caught.value.failure is Failure.MISCONFIGURED
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "said", "other", "problem"),
+    [
+        ("CurrentTime", None, "</soapenv", "</soapenv", 'Required field "the result" not provided'),
+        (
+            "CreateContainerView",
+            vim.view.ContainerView("view-1", None),
+            'type="ContainerView"',
+            'type="Datastore"',
+            'For "the result" expected type vim.view.ContainerView, but got vim.Datastore',
+        ),
+        (
+            "QueryAvailablePerfMetric",
+            [vim.PerformanceManager.MetricId(counterId=1, instance="")],
+            '<returnval versionId="8.0.3.0"><counterId>1</counterId><instance></instance>',
+            '<returnval xsi:type="xsd:string">1',
+            'For "entry of the result" expected type vim.PerformanceManager.MetricId',
+        ),
+    ],
+)
+def test_an_answer_of_another_type_than_the_api_declares_is_named(
+    method: str, value: Any, said: str, other: str, problem: str
+) -> None:
+    body = reply(method, value).decode()
+    assert said in body
+    with pytest.raises(CollectorError, match=f"{method}: the answer is wrong") as caught:
+        read_reply(VERSION, method, body.replace(said, other).encode())
+    assert problem in str(caught.value)
