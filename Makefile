@@ -2,6 +2,8 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 BY_FILE := --dist loadfile --no-loadscope-reorder
+# The tests start hundreds of processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: fuzz help demo test quick check papers stories wheel real-lab kernel-lab bench pythons clean
