@@ -1,4 +1,4 @@
-"""Two simulated switches and the link between them, read over SNMP: the guilty is named, those who suffer are not."""
+"""Two simulated switches and the link between them: the guilty is named, those who suffer are not."""
 
 from __future__ import annotations
 
@@ -18,22 +18,28 @@ CULPRIT = "hba:21000024ff000009"
 LINKS_OF_CULPRIT = {"link:21000024ff000009--sw1/0/3"}
 
 
-def diagnosed(scenario: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "sanpath", "demo", "--scenario", scenario, "--format", "json"]
+def sanpath(folder: Path, *words: str) -> str:
+    command = [sys.executable, "-m", "sanpath", *words]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def slow_drain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return diagnosed("slow-drain-host", tmp_path_factory.mktemp("slow-drain"))
+    """Over SNMP and REST."""
+    folder = tmp_path_factory.mktemp("slow-drain")
+    found: dict[str, Any] = json.loads(sanpath(folder, "demo", "--scenario", "slow-drain-host", "--format", "json"))
+    return found
 
 
 @pytest.fixture(scope="module")
 def oversubscribed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return diagnosed("oversubscribed-isl", tmp_path_factory.mktemp("oversubscribed"))
+    """In simulated time: test_direct_recording.py reads the same scenario over sockets, and finds the same."""
+    folder = tmp_path_factory.mktemp("oversubscribed")
+    sanpath(folder, "lab", "record", "oversubscribed-isl", "--into", "r.sanpath")
+    found: dict[str, Any] = json.loads(sanpath(folder, "diagnose", "r.sanpath", "--format", "json"))
+    return found
 
 
 def named(diagnosis: dict[str, Any]) -> set[str]:
