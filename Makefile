@@ -17,7 +17,7 @@ demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged,
 test: check ## Every check and test; prints what was skipped and why
 	@failed=0; \
 	$(RUN) -m pytest -m "not (alone or waiting)" -n logical $(BY_FILE) || failed=1; \
-	$(RUN) -m pytest -m waiting -n 4 $(BY_FILE) || failed=1; \
+	$(RUN) -m pytest -m waiting -n 3 $(BY_FILE) || failed=1; \
 	$(RUN) -m pytest -m alone || failed=1; \
 	exit $$failed
 

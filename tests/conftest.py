@@ -12,6 +12,7 @@ GROUPS = {
     "end_to_end/test_cluster.py": None,
     "end_to_end/test_exporter.py": "alone",
     "end_to_end/test_html_report.py": None,
+    "end_to_end/test_three_sites.py": "alone",
     "end_to_end/test_whatif_lab.py": None,
     "faults": "waiting",
     "faults/test_absurd_counters.py": None,
@@ -33,7 +34,7 @@ GROUPS = {
     "recorder/test_sink.py": None,
     "recorder/test_slow_parser.py": "alone",
     "recorder/test_steady.py": None,
-    "views/live/test_terminal.py": "waiting",
+    "views/live/test_terminal.py": "alone",
 }
 """Path below tests → marker; the longest that fits counts. A folder of real processes names what only computes."""
 
