@@ -8,6 +8,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 GROUPS = {
+    "cli/test_lab_runs.py": "alone",
     "end_to_end": "waiting",
     "end_to_end/test_cluster.py": None,
     "end_to_end/test_exporter.py": "alone",
