@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sanpath.cli.child import environment
+from sanpath.cli.lab_process import served
+from sanpath_lab.scenario import load_scenario
 
 pytestmark = pytest.mark.slow
 
@@ -27,9 +30,14 @@ def sanpath(folder: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def slow_drain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Over SNMP and REST."""
+    """Over SNMP and REST, two steps of it."""
     folder = tmp_path_factory.mktemp("slow-drain")
-    found: dict[str, Any] = json.loads(sanpath(folder, "demo", "--scenario", "slow-drain-host", "--format", "json"))
+    scenario = load_scenario("slow-drain-host").model_dump(mode="json")
+    scenario["load"] |= {"threads": [2, 16], "ramp_seconds": 1.5, "measured_seconds": 8}
+    (folder / "short.yaml").write_text(yaml.safe_dump(scenario), encoding="utf-8")
+    with served(str(folder / "short.yaml"), folder / "lab") as lab:
+        words = ("run", "--config", str(lab.config), "--into", "r.sanpath", "--format", "json", "--load", "fio")
+        found: dict[str, Any] = json.loads(sanpath(folder, *words, "--", *lab.load))
     return found
 
 
