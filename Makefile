@@ -1,9 +1,12 @@
 # Everything a contributor needs. Each target sets itself up in .venv; only Python 3.11 or newer, pip and make are needed.
 PYTHON ?= python3
 RUN := .venv/bin/python
+BY_FILE := --dist loadfile --no-loadscope-reorder
+# The tests start hundreds of processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test check docs stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test quick check docs stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -13,9 +16,16 @@ demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged,
 
 test: check ## Every check and test; prints what was skipped and why
 	@failed=0; \
-	$(RUN) -m pytest -m "not alone" -n logical --dist loadfile || failed=1; \
+	$(RUN) -m pytest -m "not (alone or waiting)" -n logical $(BY_FILE) || failed=1; \
+	$(RUN) -m pytest -m waiting -n 3 $(BY_FILE) || failed=1; \
 	$(RUN) -m pytest -m alone || failed=1; \
 	exit $$failed
+
+quick: .venv/ready ## In a minute: style, types, and the unit tests of the packages that the branch touches
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -m pytest -q -m "not (slow or alone or waiting)" -n logical $(BY_FILE) $$($(RUN) -m tests.touched)
 
 check: .venv/ready ## Style, types, and stale generated documents
 	$(RUN) -m ruff check .

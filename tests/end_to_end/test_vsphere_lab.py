@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
+from sanpath.diagnose import diagnose
+from sanpath.recording.reading.recording import Recording
+from sanpath.views.json import render
+from sanpath_lab.scenario import load_scenario
+from sanpath_testbed.record import record
 
 pytestmark = pytest.mark.slow
 
@@ -103,14 +107,16 @@ def test_after_the_change_both_links_are_full_and_no_path_is_alone(folder: Path,
 
 @pytest.fixture(scope="module")
 def queued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Two runs at once, of one step longer than an ESXi host's sampling interval each."""
-    scenarios = ("lun-queue-full", "lun-queue-above-full-link")
+    """Steps longer than two of an ESXi host's sampling intervals, in simulated time: test_direct_recording.py reads a
+    vCenter over sockets too, and is told the same."""
 
     def diagnosed(scenario: str) -> dict[str, Any]:
-        return sanpath(tmp_path_factory.mktemp(scenario), "demo", "--scenario", scenario)
+        place = tmp_path_factory.mktemp(scenario) / "r.sanpath"
+        record(load_scenario(scenario), place)
+        found: dict[str, Any] = json.loads(render(diagnose(Recording(place))))
+        return found
 
-    with ThreadPoolExecutor(len(scenarios)) as threads:
-        return dict(zip(scenarios, threads.map(diagnosed, scenarios), strict=True))
+    return {scenario: diagnosed(scenario) for scenario in ("lun-queue-full", "lun-queue-above-full-link")}
 
 
 @pytest.mark.parametrize(("scenario", "seconds"), [("lun-queue-full", 0.019), ("lun-queue-above-full-link", 0.015)])

@@ -83,7 +83,8 @@ def run_on_small_disk(folder: Path, load: str, before: str = ":", mount: str = M
     run = command("run", "--into", disk / "r.sanpath", "--format", "json", "--", "sh", "-c", load)
     script = (
         f"{mount} || exit 99; {before}\n"
-        f"{shlex.join(run)}; code=$?; {after}; cp -r $DISK/r.sanpath {copy} 2>/dev/null; exit $code"
+        f"{shlex.join(run)}; code=$?; {after}; cp -r $DISK/r.sanpath {copy} 2>/dev/null\n"
+        "umount -l $DISK; exit $code"  # Who serves a disk lives in its namespace, which would not end before it does.
     )
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script],

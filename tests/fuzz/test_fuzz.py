@@ -29,6 +29,7 @@ def test_what_once_broke_it_is_taken(target: Target) -> None:
     assert {path.name: found for path in broken(target.name) if (found := target.failure(path.read_bytes()))} == {}
 
 
+@pytest.mark.slow
 @each_target
 def test_no_changed_input_breaks_it(target: Target) -> None:
     target.failure(target.seeds[0])  # What is loaded at the first call is not the input's.

@@ -14,6 +14,8 @@ from tests.fuzz.targets import PARSERS
 _MEASURED = 8
 """Shapes of a target whose memory is measured in a test run; tracemalloc makes a parser three times as slow."""
 
+pytestmark = pytest.mark.slow
+
 each_parser = pytest.mark.parametrize("target", PARSERS, ids=lambda target: target.name.replace(" ", "-"))
 
 

@@ -1,9 +1,8 @@
-"""The kernel lab: its cases fit together, and one of them is built, recorded and judged where QEMU is."""
+"""The kernel lab's cases fit together."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import yaml
 from kernel_lab.cases import CASES, Case
 from kernel_lab.configuration import write_configuration, write_job
 from kernel_lab.draws import draw
-from kernel_lab.requirements import missing
 from real_lab.state import State
 
 LAB = Path(__file__).parents[2] / "examples/kernel-lab"
@@ -43,21 +41,3 @@ def test_a_seed_is_always_the_same_case() -> None:
 def test_a_guest_s_script_is_shell(script: str) -> None:
     checked = subprocess.run(["bash", "-n", LAB / "kernel_lab/guest" / script], capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
-def test_a_full_port_between_two_kernels_is_named(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, LAB / "lab.py", "run", "--case", "nvme-one-port", "--folder", tmp_path / "lab"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "BOTTLENECK" in run.stdout
-    assert "The 100 Mb/s Ethernet link host1/eth1 - sw-a/p-host is full in the read direction" in run.stdout.replace(
-        "\n", " "
-    )
-    assert not [path for path in (tmp_path / "lab").iterdir() if path.name in ("secrets", "state.json")]

@@ -18,7 +18,7 @@ from tests.support.processors import undisturbed
 pytestmark = pytest.mark.slow
 
 HOST_LINK = "link:host1/eth0--sw1/p-host"
-IN_FLIGHT = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96]
+IN_FLIGHT = [1, 2, 4, 6, 8, 12, 16, 32, 96]
 
 
 def plan(lab: RunningLab) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def plan(lab: RunningLab) -> dict[str, Any]:
     return {
         "command": " ".join(before_fio),
         "target": {"uri": "nbd://10.213.1.2:10809"},
-        "seconds": 10,
+        "seconds": 7,
         "warmup_seconds": 1,
         "pause_seconds": 1,
         "matrix": {"block_bytes": "16k", "in_flight": IN_FLIGHT},
