@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.compute import CHARTED, Samples
-from sanpath.facts.samples.step_samples import ALWAYS, StepSamples, step_samples
+from sanpath.facts.compute import CHART_KINDS, Samples
+from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.samples.step_views import timed_view
-from sanpath.facts.time.placement import placed
+from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.steps import load_steps
-from sanpath.facts.time.unmarked_steps import unmarked
+from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.duck import quoted
@@ -117,19 +117,19 @@ def series(recording: Recording, topology: Topology, over_time: Samples | None =
     `over_time`: what `Facts` says of it; what it does not is read here."""
     connection = recording.connect()
     try:
-        known = placed(recording, connection)
+        known = place_in_time(recording, connection)
         near, there = on_paths(topology), over_time or {}
         whole = {
             kind: list(there[kind]) if kind in there else _whole(recording, connection, kind, near.get(kind, {}))
-            for kind in CHARTED
+            for kind in CHART_KINDS
         }
-        windows = [w for samples in whole.values() for s in samples for w in zip(s.ended, s.seconds, strict=True)]
+        windows = [w for samples in whole.values() for s in samples for w in zip(s.ended_us, s.seconds, strict=True)]
         if not windows:
             return Series(recording.started_us, (), (), ())
         first, last = min(ended - 1e6 * seconds for ended, seconds in windows), max(ended for ended, _ in windows)
         points = max(2, min(_POINTS, int((last - first) / 1e6 / _SHORTEST)))
         grid = _Grid(np.linspace(first, last, points + 1))
-        steps = unmarked(recording, connection, topology, load_steps(known.events, round(first), last))
+        steps = find_unmarked_steps(recording, connection, topology, load_steps(known.events, round(first), last))
         loads = [s for s in whole["load"] if _is_named(s, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, whole)]
         lines += _busiest(_link_lines(topology, grid, whole["switch_port"]))
@@ -151,7 +151,9 @@ def _whole(
     there = kind in recording.sample_kinds()
     if not there:
         return []
-    return step_samples(recording, connection, kind, [ALWAYS], near, others=False, wanted={_SPEED})
+    return step_samples(
+        recording, connection, kind, [ENTIRE_RECORDING], near, include_others=False, gauge_names={_SPEED}
+    )
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
@@ -162,8 +164,8 @@ def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
 
 def _windows(sample: StepSamples, counter: str, beside: str = "") -> list[Window]:
     """The windows in which a counter told, and the one beside it as well."""
-    rates, others = sample.rates.get(counter, ()), sample.rates.get(beside or counter, ())
-    told = zip(sample.ended, sample.seconds, rates, others, strict=False)
+    rates, more_rates = sample.rates.get(counter, ()), sample.rates.get(beside or counter, ())
+    told = zip(sample.ended_us, sample.seconds, rates, more_rates, strict=False)
     return [(ended, seconds, rate) for ended, seconds, rate, other in told if rate is not None and other is not None]
 
 
@@ -244,7 +246,7 @@ def _link_lines(topology: Topology, grid: _Grid, ports: Sequence[StepSamples]) -
     for cable in [*cables(topology), *between.values()]:
         entity = topology.entities[cable.switch_port]
         sample = next((by_local[local] for local in entity.known_as if local in by_local), None)
-        speed = sample.lasts.get(_SPEED) if sample else None
+        speed = sample.last_values.get(_SPEED) if sample else None
         technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
         capacity = link_capacity(technology, speed) if speed else None
         if sample is None or capacity is None:

@@ -49,7 +49,7 @@ def switch_port_rows(
             if (step.name, port) not in carries and not sample.moved(_TROUBLE):
                 continue
             counted = {fact: _a_minute(sample, counters) for fact, counters in _COUNTED.items()}
-            optics = {name: sample.lasts.get(name) for name in _OPTICS}
+            optics = {name: sample.last_values.get(name) for name in _OPTICS}
             power, others = optics["optics_rx_power_dbm"], usual.get(sample.source)
             about = topology.entities[port].attributes
             yield {
@@ -92,7 +92,7 @@ def _usual_power(samples: Sequence[StepSamples]) -> dict[str, float]:
     """Source → median of the optical power that its ports receive."""
     told: dict[str, list[float]] = {}
     for sample in samples:
-        if (power := sample.lasts.get("optics_rx_power_dbm")) is not None:
+        if (power := sample.last_values.get("optics_rx_power_dbm")) is not None:
             told.setdefault(sample.source, []).append(power)
     return {source: median(powers) for source, powers in told.items() if len(powers) > _SISTERS}
 

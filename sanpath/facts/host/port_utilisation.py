@@ -23,7 +23,7 @@ def port_use(
     no speed is told. Where only the capable speed is known, a port that runs slower is fuller than that."""
     about = topology.entities[port].attributes
     technology = cast(Technology, about.get("technology") or "fibre_channel")
-    speeds: list[Scalar] = [sample.lasts.get("link_speed_bits_per_second") for sample in samples]
+    speeds: list[Scalar] = [sample.last_values.get("link_speed_bits_per_second") for sample in samples]
     speeds += [about.get(name) for name in ("speed_bits_per_second", "capable_bits_per_second")]
     speed = next((float(s) for s in speeds if isinstance(s, int | float) and s > 0), None)
     capacity = link_capacity(technology, speed) if speed is not None else None

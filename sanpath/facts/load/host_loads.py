@@ -39,7 +39,7 @@ def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> list[S
     return sorted(devices, key=lambda device: max(_work(device).values(), default=0.0))[-1:]
 
 
-def busy_part(step: Step, devices: Sequence[StepSamples]) -> Step:
+def busy_period(step: Step, devices: Sequence[StepSamples]) -> Step:
     """The step without the idle time before and after the work of a block device."""
     work = _work(devices[0]) if devices else {}
     at_work = [ended for ended, rate in work.items() if rate and rate >= _BUSY * max(work.values())]
@@ -54,7 +54,7 @@ def _work(device: StepSamples) -> Mapping[int, float]:
     """End of each window → operations a second in it, both directions."""
     rates = [device.rates.get(f"ops_{direction}_total", ()) for direction in DIRECTIONS]
     told = [sum(rate or 0.0 for rate in window) for window in zip(*rates, strict=False)]
-    return dict(zip(device.ended, told, strict=False))
+    return dict(zip(device.ended_us, told, strict=False))
 
 
 def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:

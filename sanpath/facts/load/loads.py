@@ -9,7 +9,7 @@ from statistics import mean, stdev
 
 import numpy as np
 
-from sanpath.facts.samples.cumulative import work
+from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
@@ -141,7 +141,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         return None
     operations = sum(_rate(job, "ops", direction) for job in active)
     waited, low, high = (sum(_rate(j, "ops", direction) * seconds[i] for j, seconds in told) for i in range(3))
-    alone = active[0].lasts if len(active) == 1 else {}
+    alone = active[0].last_values if len(active) == 1 else {}
     counted = sum(_rate(job, "bytes", direction) for job in active)
     summaries = {load.source for load in step.loads if load.whole is not None}
     series = [job for job in active if job.source not in summaries]
@@ -185,7 +185,7 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
         return (waited / operations,) * 3
     gauge = f"latency_seconds_mean_{direction}"
     floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)
-    kept = job.lasts.get("in_flight_configured") or (step.offered if jobs == 1 else None)
+    kept = job.last_values.get("in_flight_configured") or (step.offered if jobs == 1 else None)
     loop = kept / sum(_rate(job, "ops", d) for d in DIRECTIONS) if kept and not step.rate_limited else None
     if floor is None:
         return (loop,) * 3 if loop is not None else None
@@ -221,11 +221,11 @@ def _series(
 def _series_together(
     jobs: Sequence[StepSamples], direction: Direction
 ) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
-    fewest = min((job for job in jobs if job.ended), key=lambda job: len(job.ended), default=None)
+    fewest = min((job for job in jobs if job.ended_us), key=lambda job: len(job.ended_us), default=None)
     if fewest is None:
         return (), ()
-    limits = np.array([fewest.ended[0] / 1e6 - fewest.seconds[0], *(ended / 1e6 for ended in fewest.ended)])
-    done, waited = work(jobs, f"ops_{direction}"), work(jobs, f"latency_seconds_{direction}")
+    limits = np.array([fewest.ended_us[0] / 1e6 - fewest.seconds[0], *(ended / 1e6 for ended in fewest.ended_us)])
+    done, waited = cumulative_work(jobs, f"ops_{direction}"), cumulative_work(jobs, f"latency_seconds_{direction}")
     if done is None or not np.all(np.diff(limits) > 0):
         return (), ()
     lengths, operations = np.diff(limits).tolist(), done.rates(limits).tolist()
@@ -243,7 +243,7 @@ def _told(job: StepSamples, direction: Direction) -> list[float]:
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:
     # Jobs of a run without marks may have run one after the other: their sum would mean nothing.
-    return jobs[0].lasts.get("in_flight_configured") if len(jobs) == 1 else None
+    return jobs[0].last_values.get("in_flight_configured") if len(jobs) == 1 else None
 
 
 def _root(topology: Topology, job: StepSamples) -> str:

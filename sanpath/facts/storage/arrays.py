@@ -131,14 +131,18 @@ def _rows(
             "response_seconds": sample.means.get(f"response_seconds_{direction}"),
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
-            "data_reduction_ratio": sample.lasts.get("data_reduction_ratio"),
-            "data_reduction_change": _change(sample.lasts.get("data_reduction_ratio"), first.get(sample.entity)),
+            "data_reduction_ratio": sample.last_values.get("data_reduction_ratio"),
+            "data_reduction_change": _change(
+                sample.last_values.get("data_reduction_ratio"), first.get(sample.entity)
+            ),
         }
 
 
 def _growth_within(sample: StepSamples, direction: Direction) -> float | None:
     """Service and queue time in the last quarter of a step over that in the first. None: either is not told."""
-    service, queue = (sample.edges.get(f"{part}_seconds_{direction}", (None, None)) for part in ("service", "queue"))
+    service, queue = (
+        sample.quarter_means.get(f"{part}_seconds_{direction}", (None, None)) for part in ("service", "queue")
+    )
     first, last = ((of or 0.0) + (wait or 0.0) for of, wait in zip(service, queue, strict=True))
     return last / first if first and last and None not in service else None
 
