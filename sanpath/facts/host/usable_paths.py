@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from sanpath.facts.host.planes import path_of
+from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.identity import Topology
@@ -38,7 +38,7 @@ def _paths(
         for sample in samples.get("path", ())
         if sample.means.get("path_usable")
     }
-    luns = {lun for load in loads for lun in path_of(topology, load)}
+    luns = {lun for load in loads for lun in devices_of_load(topology, load)}
     states: defaultdict[tuple[str, str | None], bool] = defaultdict(bool)
     for path in {path for lun in luns for path in topology.related(lun, "member_of", "path")}:
         port = next(iter(topology.related(path, "targets", "array_port")), None)

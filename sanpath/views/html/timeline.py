@@ -83,7 +83,7 @@ Noted = tuple[tuple[str, float], ...]
 
 def noted(diagnosis: Diagnosis, series: Series) -> Noted:
     """The marks of a run."""
-    return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start / 1e6) for m in diagnosis.marks)
+    return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start_us / 1e6) for m in diagnosis.marks)
 
 
 def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:

@@ -165,7 +165,7 @@ def foot(chart: Chart, width: int) -> Section:
     """Where steps began and what was marked, below the columns in which that was; marks before names of steps."""
     moments = chart.moments(max(1, width - _LABEL - _VALUE))
     noted = [(begin, f"|{name}") for name, begin, _ in chart.series.steps]
-    marked = [(at - chart.series.start / 1e6, text) for at, text in chart.marks]
+    marked = [(at - chart.series.start_us / 1e6, text) for at, text in chart.marks]
     noted += [(at, f"▲{words.elapsed(at)} {text}") for at, text in marked]
     said = ""
     for moment, text in sorted(noted):
