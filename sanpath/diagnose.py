@@ -20,7 +20,7 @@ from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same
 from sanpath.model import Event, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import MARK
-from sanpath.rulebook.accepted import sort_out
+from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
@@ -74,7 +74,7 @@ def concluded(
     polls = recording.polls()
     run = _run(recording, facts, rules)
     # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
-    found, accepted = sort_out(
+    found, accepted = split_accepted(
         findings(rules, facts.topology, facts.tables, judgements, verdict),
         site.suppressions,
         date.fromisoformat(run.end[:10]),
