@@ -35,7 +35,8 @@ def _metrics() -> str:
 def _facts() -> str:
     parts = [GENERATED, "# Facts\n"]
     parts.append(
-        "The facts that rules and verdict read: a table for each entity kind, a row for each entity, step and direction.\n"
+        "The facts that rules and verdict read: a table for each entity kind, a row for each entity, step and "
+        "direction.\n"
     )
     for name, facts in catalogue.facts().items():
         parts.append(f"## {name}\n")

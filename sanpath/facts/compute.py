@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import duckdb
 
 from sanpath.facts.fabric.links import link_rows
-from sanpath.facts.fabric.neighbours import among_neighbours
+from sanpath.facts.fabric.neighbours import with_neighbour_facts
 from sanpath.facts.fabric.switch_ports import switch_port_rows
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
@@ -179,7 +179,7 @@ def _tables(
     }
     tables = {
         "plane": FactTable("plane", tuple(plane_rows(topology, samples, clocks))),
-        "link": FactTable("link", tuple(among_neighbours(link_rows(topology, steps, loads, samples)))),
+        "link": FactTable("link", tuple(with_neighbour_facts(link_rows(topology, steps, loads, samples)))),
     }
     for kind in ("array", "volume"):
         rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()), samples.get("controller", ()))
@@ -213,7 +213,7 @@ def _joined(tables: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
     """Return the samples of loads that report a series in the step."""
-    single = {(step.name, load.source) for step in steps for load in step.loads if load.whole is not None}
+    single = {(step.name, load.source) for step in steps for load in step.loads if load.summary_limits is not None}
     return [sample for sample in samples if (sample.step, sample.source) not in single]
 
 
@@ -224,8 +224,8 @@ def _summaries(
     result = []
     for step in steps:
         for load in step.loads:
-            if load.whole is not None:
-                covered = replace(step, start=load.whole[0], end=load.whole[1], loads=(load,))
+            if load.summary_limits is not None:
+                covered = replace(step, start=load.summary_limits[0], end=load.summary_limits[1], loads=(load,))
                 samples = step_samples(recording, connection, "load", [covered])
                 result += [sample for sample in samples if sample.source == load.source]
     return result

@@ -16,7 +16,7 @@ _USED = 0.2
 """From this share of the test's bytes on, a link is in use and not just probed."""
 _LIMITED_RATIO = 0.5
 """A block device that admits less than this share of the load's I/Os limits the load."""
-_AS_FULL = 0.1
+_FULL_QUEUE_TOLERANCE = 0.1
 """A full queue admits equally many I/Os of any load, within this ratio."""
 
 
@@ -28,7 +28,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
         host_links = [
             row for row in tables["link"].select(**step_and_direction, side="host") if row["share"] is not None
         ]
-        total = sum(other.in_flight_measured for other in loads if other.step == load.step)
+        total = sum(step_load.in_flight_measured for step_load in loads if step_load.step == load.step)
         used = [row for row in host_links if number(row, "share") >= _USED]
         lightest = min(
             (candidate for candidate in loads if candidate.comparable(load)),
@@ -74,7 +74,8 @@ def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str,
 def _is_limited_by_queue(topology: Topology, load: LoadFacts, loads: Sequence[LoadFacts], planes: FactTable) -> bool:
     """Return whether a queue is full and admits less than half of the I/Os."""
     return any(
-        _admits_few(row, load) and not any(_admits_another_number(topology, row, other, planes) for other in loads)
+        _admits_few(row, load)
+        and not any(_admits_another_number(topology, row, other_load, planes) for other_load in loads)
         for row in planes_of(topology, load, planes)
     )
 
@@ -83,16 +84,18 @@ def _admits_few(row: FactRow, load: LoadFacts) -> bool:
     return number(row, "in_flight_measured") < _LIMITED_RATIO * load.in_flight_measured
 
 
-def _admits_another_number(topology: Topology, row: FactRow, other: LoadFacts, planes: FactTable) -> bool:
+def _admits_another_number(topology: Topology, row: FactRow, other_load: LoadFacts, planes: FactTable) -> bool:
     """Return whether the same queue also admits few I/Os of another load, but a clearly different number.
 
     Then it is not full: the load itself limits its I/Os before they reach the queue."""
     return any(
         match["entity"] == row["entity"]
         and match["plane"] == row["plane"]
-        and _admits_few(match, other)
-        and not isclose(number(match, "in_flight_measured"), number(row, "in_flight_measured"), rel_tol=_AS_FULL)
-        for match in planes_of(topology, other, planes)
+        and _admits_few(match, other_load)
+        and not isclose(
+            number(match, "in_flight_measured"), number(row, "in_flight_measured"), rel_tol=_FULL_QUEUE_TOLERANCE
+        )
+        for match in planes_of(topology, other_load, planes)
     )
 
 

@@ -33,11 +33,11 @@ class FactTable:
         rows: Sequence[FactRow] = self.rows
         for name in _INDEXED:
             if name in equal:
-                rows = self._by(name).get(equal[name], ())
+                rows = self._rows_by(name).get(equal[name], ())
                 break
         return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
 
-    def _by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
+    def _rows_by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
         if name not in self._indices:
             index: dict[FactValue, list[FactRow]] = {}
             for row in self.rows:

@@ -65,7 +65,7 @@ class Series:
     steps: tuple[tuple[str, float, float], ...]
     lines: tuple[Line, ...]
 
-    def of(self, quantity: Quantity) -> list[Line]:
+    def lines_of(self, quantity: Quantity) -> list[Line]:
         """Return the lines of a quantity."""
         return [line for line in self.lines if line.quantity == quantity]
 
@@ -197,12 +197,13 @@ def _windows(sample: StepSamples, counter: str, other_counter: str = "") -> list
 def _latency(grid: _Grid, samples: Sequence[StepSamples], direction: Direction) -> Values:
     """Return the mean time of an I/O in each interval, seconds, by counters."""
     counters = (f"latency_seconds_{direction}_total", f"ops_{direction}_total")
-    waits, operations = (
+    wait_means, operations = (
         grid.means(*(_windows(sample, counter, other_counter) for sample in samples))
         for counter, other_counter in (counters, counters[::-1])
     )
     return tuple(
-        wait / count if wait is not None and count else None for wait, count in zip(waits, operations, strict=True)
+        wait / count if wait is not None and count else None
+        for wait, count in zip(wait_means, operations, strict=True)
     )
 
 

@@ -176,7 +176,7 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         except ValueError as error:
             yield ("fix", position, "commands"), str(error)
         for name, value in fix.only_if.items():
-            if name in remedy.MAKES and isinstance(value, str):
+            if name in remedy.SWITCH_MAKE_FACTS and isinstance(value, str):
                 continue
             if name not in kinds or not is_kind(value, kinds[name]):
                 yield ("fix", position, "only_if", name), f"no fact is called {name!r}, or it is of another kind"

@@ -20,7 +20,7 @@ _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
 """Between single quotes, these characters are literal in POSIX shells and in PowerShell. Not among them: quotes, of
 which PowerShell has several, and its wildcards."""
 
-MAKES = ("switch_make",)
+SWITCH_MAKE_FACTS = ("switch_make",)
 """Names that `only_if` may use in addition to the facts of the rule's table: the make of the switches at the
 entity."""
 _PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}

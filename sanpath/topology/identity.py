@@ -238,7 +238,7 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
                 by_key.update(((key, value), entity.id) for value in values)
     evidence: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for source, link in source_links:
-        ends = [_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
+        ends = [_entity_at_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
         for end, end_id in zip((link.from_end, link.to_end), ends, strict=True):
             # An Ethernet switch learns every address in the network: those that match no entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
@@ -250,7 +250,9 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
     topology.links = nearest_logins(links, {entity.id: entity.kind for entity in topology.entities.values()})
 
 
-def _end(topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str) -> str | None:
+def _entity_at_end(
+    topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str
+) -> str | None:
     if (entity := topology.known_as.get((source, kind, value))) is not None:
         return entity
     if f"{kind}:{value}" in topology.entities:

@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 """(step, direction, and a switch, device, trunk or link)."""
 
 
-def among_neighbours(rows: Iterable[FactRow]) -> Iterator[FactRow]:
+def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     """Yield the rows of the table `link`, with facts of the links upstream, downstream and parallel to each."""
     links = list(rows)
     by_sender, by_receiver, by_trunk = (_by_end(links, name) for name in ("sender", "receiver", "trunk"))
@@ -97,8 +97,8 @@ def _most_stalled(links: Sequence[FactRow]) -> float | None:
 
 def _is_stalled_downstream(leaving: Sequence[FactRow]) -> bool | None:
     """Return whether a link that leaves a switch is full or waits for credit. None: not known."""
-    waits = [_has_waiting_frames(link) for link in leaving]
-    return True if any(waits) else None if None in waits else False
+    wait_states = [_has_waiting_frames(link) for link in leaving]
+    return True if any(wait_states) else None if None in wait_states else False
 
 
 def _mean_utilisation(links: Sequence[FactRow]) -> float | None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.facts.host.under_test import (
     UnderTest,
+    as_bool,
+    as_number,
+    as_text,
     both_directions,
     device_names,
-    figure,
     gauge,
     in_flight,
     platform,
     rate,
-    text,
-    truth,
 )
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
@@ -30,10 +30,10 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
     row."""
     for step in steps:
         for lun in step.devices:
-            samples, attributes = step.of(lun), topology.entities[lun].attributes
+            samples, attributes = step.samples_of(lun), topology.entities[lun].attributes
             if not samples and all(attributes.get(name) is None for name in _SETTINGS):
                 continue
-            depth = gauge(samples, "queue_depth") or figure(attributes.get("queue_depth"))
+            depth = gauge(samples, "queue_depth") or as_number(attributes.get("queue_depth"))
             flying = in_flight(samples)
             if flying is None:
                 flying = _in_flight_below_queue(samples)
@@ -52,12 +52,12 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),
                 "queue_seconds": gauge(samples, "queue_seconds_mean"),
                 "busiest_utilisation": step.busiest_utilisation,
-                "nr_requests": figure(attributes.get("nr_requests")),
-                "scheduler": text(attributes.get("scheduler")),
-                "rotational": truth(attributes.get("rotational")),
-                "largest_request_bytes": _bytes_of_kibibytes(figure(attributes.get("max_sectors_kb"))),
+                "nr_requests": as_number(attributes.get("nr_requests")),
+                "scheduler": as_text(attributes.get("scheduler")),
+                "rotational": as_bool(attributes.get("rotational")),
+                "largest_request_bytes": _bytes_of_kibibytes(as_number(attributes.get("max_sectors_kb"))),
                 "operation_bytes": step.load.operation_bytes,
-                "competing_limit": figure(attributes.get("sched_num_req_outstanding")),
+                "competing_limit": as_number(attributes.get("sched_num_req_outstanding")),
                 "virtual_machines": _virtual_machine_count(topology, lun),
                 "driver_queue_depth": _driver_queue_depth(topology, lun),
                 "aborts_per_second": rate(samples, "aborts_total"),
@@ -98,7 +98,7 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     """Return the smallest queue depth that drivers of the host's initiator ports give a LUN. None: not reported."""
     hosts = topology.related(lun, "attached_to", "host")
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
-    depths = [figure(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
+    depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
 
 

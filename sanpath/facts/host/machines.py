@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.facts.host.port_utilisation import port_use
-from sanpath.facts.host.under_test import UnderTest, figure, gauge, is_always, platform, rate, text, truth
+from sanpath.facts.host.under_test import UnderTest, as_bool, as_number, as_text, gauge, is_always, platform, rate
 from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.topology.identity import Topology
@@ -19,10 +19,10 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
     """Yield one row for each machine of the load and step. Machines without any known fact have no row."""
     for step in steps:
         for machine in step.machines:
-            samples, attributes = step.of(machine), topology.entities[machine].attributes
+            samples, attributes = step.samples_of(machine), topology.entities[machine].attributes
             ports = _fibre_channel(topology, machine)
-            verified = truth(attributes.get("mpio_path_verification"))
-            if verified is None and (verification := text(attributes.get("mpio_path_verification"))) is not None:
+            verified = as_bool(attributes.get("mpio_path_verification"))
+            if verified is None and (verification := as_text(attributes.get("mpio_path_verification"))) is not None:
                 verified = verification.lower() == "enabled"
             if not samples and not ports and verified is None:
                 continue
@@ -45,7 +45,7 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                     None,
                 ),
                 "path_verification": verified,
-                "iscsi_sessions": figure(attributes.get("iscsi_sessions")),
+                "iscsi_sessions": as_number(attributes.get("iscsi_sessions")),
                 "busiest_utilisation": step.busiest_utilisation,
             }
 
@@ -55,7 +55,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
     for step in steps:
         for host in step.hosts:
             for port in topology.related(host, "attached_to", "hba"):
-                samples, entity = step.of(port), topology.entities[port]
+                samples, entity = step.samples_of(port), topology.entities[port]
                 if not samples:
                     continue
                 depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
@@ -66,7 +66,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "windows": min(sample.windows for sample in samples),
                     "platform": platform(topology, port) or platform(topology, host),
                     "adapter": entity.label.rpartition("/")[2] or None,
-                    "technology": text(entity.attributes.get("technology")),
+                    "technology": as_text(entity.attributes.get("technology")),
                     "queue_depth": depth,
                     "in_flight": flying,
                     "queue_filled_ratio": flying / depth if flying is not None and depth else None,
@@ -92,10 +92,10 @@ def _fibre_channel(topology: Topology, machine: str) -> list[str]:
 
 def _is_up(topology: Topology, step: UnderTest, port: str) -> bool | None:
     """Return whether a port was up during the entire step. None: not known."""
-    if (share := gauge(step.of(port), "link_up")) is not None:
+    if (share := gauge(step.samples_of(port), "link_up")) is not None:
         return is_always(share)
     state, speed = (topology.entities[port].attributes.get(name) for name in ("port_state", "speed_bits_per_second"))
-    if figure(speed):
+    if as_number(speed):
         return True
     return str(state).lower() in _UP if state is not None else None
 

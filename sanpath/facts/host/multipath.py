@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.under_test import UnderTest, figure, gauge, in_flight, is_always, platform, rate, text, truth
+from sanpath.facts.host.under_test import (
+    UnderTest,
+    as_bool,
+    as_number,
+    as_text,
+    gauge,
+    in_flight,
+    is_always,
+    platform,
+    rate,
+)
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
@@ -79,9 +89,9 @@ def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: Sourc
                 topology.entities[lun].attributes,
                 [_path(topology, step, item) for item in configured[lun]],
             )
-            if not paths and figure(attributes.get("paths")) is None:
+            if not paths and as_number(attributes.get("paths")) is None:
                 continue
-            samples = step.of(lun)
+            samples = step.samples_of(lun)
             yield {
                 "entity": lun,
                 "step": step.load.step,
@@ -90,7 +100,7 @@ def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: Sourc
                 "platform": platform(topology, lun),
                 **_device_names(topology, lun),
                 **_policy(topology, lun, paths),
-                **_states(paths, figure(attributes.get("paths")), figure(attributes.get("paths_active"))),
+                **_states(paths, as_number(attributes.get("paths")), as_number(attributes.get("paths_active"))),
                 **_ends(topology, [path for path in paths if path.works]),
                 **_spread(paths),
                 "in_flight": in_flight(samples),
@@ -105,7 +115,7 @@ def _configured_path(
     attributes = entity.attributes
     port = next(iter(topology.related(path, "targets", "array_port")), None)
     worked = any(name in changed for name in entity.known_as) or any(
-        gauge(step.of(path), "path_usable") for step in steps
+        gauge(step.samples_of(path), "path_usable") for step in steps
     )
     devices = (topology.known_as.get((source, "lun", str(attributes.get("device")))) for source, _ in entity.known_as)
     return _ConfiguredPath(
@@ -114,29 +124,29 @@ def _configured_path(
         str(attributes.get("state") or "").lower(),
         next(iter(topology.related(path, "attached_to", "hba")), None),
         port,
-        port or text(attributes.get("target")) or text(attributes.get("controller")),
+        port or as_text(attributes.get("target")) or as_text(attributes.get("controller")),
         next((lun for lun in devices if lun is not None), None),
-        truth(attributes.get("usable")),
+        as_bool(attributes.get("usable")),
         worked,
     )
 
 
 def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _Path:
-    usable = gauge(step.of(configured.entity), "path_usable")
+    usable = gauge(step.samples_of(configured.entity), "path_usable")
     if usable is None and configured.usable is not None:
         usable = float(configured.usable)
     counter = f"ops_{step.load.direction}_total"
-    ops = rate(step.of(configured.entity), counter)
+    ops = rate(step.samples_of(configured.entity), counter)
     if ops is None:
-        ops = rate(step.of(configured.device), counter)
+        ops = rate(step.samples_of(configured.device), counter)
     ends = [end for end in (configured.hba, configured.port) if end is not None]
     speeds = [speed for end in ends if (speed := _speed(topology, step, end)) is not None]
     return _Path(configured, usable, ops, min(speeds, default=None))
 
 
 def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
-    reported = gauge(step.of(port), "link_speed_bits_per_second")
-    return reported or figure(topology.entities[port].attributes.get("speed_bits_per_second"))
+    reported = gauge(step.samples_of(port), "link_speed_bits_per_second")
+    return reported or as_number(topology.entities[port].attributes.get("speed_bits_per_second"))
 
 
 def _device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
@@ -146,20 +156,20 @@ def _device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
     return {
         "naa": next(iter(entity.ids.get("naa", ())), None),
         "device": subsystem or None,
-        "map": text(entity.attributes.get("map")),
+        "map": as_text(entity.attributes.get("map")),
         "nvme": subsystem.startswith("nvme") if subsystem else None,
     }
 
 
 def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, FactValue]:
     attributes = topology.entities[lun].attributes
-    policy = text(attributes.get("path_policy"))
+    policy = as_text(attributes.get("path_policy"))
     return {
         "policy": policy,
-        "policy_native": text(attributes.get("path_policy_native")),
+        "policy_native": as_text(attributes.get("path_policy_native")),
         "one_path_policy": None if policy is None else policy in _SINGLE_PATH_POLICIES,
         "equal_paths": _has_equal_paths(topology, lun, paths),
-        "switch_operations": figure(attributes.get("path_switch_operations")),
+        "switch_operations": as_number(attributes.get("path_switch_operations")),
     }
 
 
@@ -217,7 +227,7 @@ def _fabrics(topology: Topology, hbas: Sequence[str]) -> float | None:
     """Count the fabrics of initiator ports by the fabric's name.
 
     Ports of one switch are in one fabric. None: not known."""
-    names = {text(topology.entities[hba].attributes.get("fabric_wwn")) for hba in hbas}
+    names = {as_text(topology.entities[hba].attributes.get("fabric_wwn")) for hba in hbas}
     if names and None not in names:
         return float(len(names))
     ports = [next(iter(topology.related(hba, "logged_in", "switch_port")), None) for hba in hbas]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.load import planes as catalogue_planes
-from sanpath.facts.host.under_test import figure
+from sanpath.facts.host.under_test import as_number
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactTable, number
@@ -145,7 +145,7 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
-    slots, requests = figure(attributes.get("queue_depth")), figure(attributes.get("nr_requests"))
+    slots, requests = as_number(attributes.get("queue_depth")), as_number(attributes.get("nr_requests"))
     if plane not in _BLOCK_DEVICES or (slots is not None and requests is not None and requests < slots):
         return None
     return slots

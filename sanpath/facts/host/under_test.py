@@ -38,7 +38,7 @@ class UnderTest:
     busiest_utilisation: float | None = None
     samples: Mapping[str, Sequence[StepSamples]] = field(default_factory=dict)
 
-    def of(self, entity: str | None) -> Sequence[StepSamples]:
+    def samples_of(self, entity: str | None) -> Sequence[StepSamples]:
         """Return the samples of an entity in the step; () for None."""
         return self.samples.get(entity, ()) if entity is not None else ()
 
@@ -105,17 +105,17 @@ def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | N
     return platforms.pop() if len(platforms) == 1 else None
 
 
-def text(value: Scalar) -> str | None:
+def as_text(value: Scalar) -> str | None:
     """Return an attribute that is a text; None: not known."""
     return str(value) if value not in (None, "") else None
 
 
-def figure(value: Scalar) -> float | None:
+def as_number(value: Scalar) -> float | None:
     """Return an attribute that is a number; None: not known, or not a number."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def truth(value: Scalar) -> bool | None:
+def as_bool(value: Scalar) -> bool | None:
     """Return an attribute that is true or false; None: not known, or neither."""
     return value if isinstance(value, bool) else None
 
@@ -204,7 +204,7 @@ def _lower(topology: Topology, lun: str) -> list[str]:
 def _is_path(topology: Topology, lun: str) -> bool:
     """Return whether a block device is one path of a multipath device, whose settings include those of its paths."""
     upper = [link.to_entity for link in topology.links if link.relation == "member_of" and link.from_entity == lun]
-    return any(figure(topology.entities[entity].attributes.get("paths")) is not None for entity in upper)
+    return any(as_number(topology.entities[entity].attributes.get("paths")) is not None for entity in upper)
 
 
 def _unique(values: Iterable[str | None]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, both_directions, figure, in_flight, text
+from sanpath.facts.host.under_test import UnderTest, as_number, as_text, both_directions, in_flight
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
@@ -23,14 +23,14 @@ def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterato
         for machine in step.machines:
             disks = topology.related(machine, "attached_to", "vdisk")
             for disk in disks:
-                samples, attributes = step.of(disk), topology.entities[disk].attributes
+                samples, attributes = step.samples_of(disk), topology.entities[disk].attributes
                 operations = both_directions(samples, "ops")
                 if operations is None or operations < _BUSY * step.load.ops_per_second:
                     continue
-                kind, controller = text(attributes.get("controller_type")), attributes.get("controller")
+                kind, controller = as_text(attributes.get("controller_type")), attributes.get("controller")
                 queue, shared = QUEUES.get(kind or "", (None, None))
                 flying = in_flight(samples)
-                limit = figure(attributes.get("limit_ops_per_second"))
+                limit = as_number(attributes.get("limit_ops_per_second"))
                 adapter_in_flight = _adapter_in_flight(topology, step, disks, controller)
                 yield {
                     "entity": disk,
@@ -39,7 +39,7 @@ def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterato
                     "windows": min(sample.windows for sample in samples),
                     "vm": topology.entities[machine].label,
                     "controller_type": kind,
-                    "controller": text(controller),
+                    "controller": as_text(controller),
                     "queue_depth": None if queue is None else float(queue),
                     "in_flight": flying,
                     "queue_filled_ratio": flying / queue if flying is not None and queue else None,
@@ -60,5 +60,5 @@ def _adapter_in_flight(topology: Topology, step: UnderTest, disks: Sequence[str]
     if controller is None:
         return None
     controller_disks = [disk for disk in disks if topology.entities[disk].attributes.get("controller") == controller]
-    flying = [in_flight(step.of(disk)) for disk in controller_disks]
+    flying = [in_flight(step.samples_of(disk)) for disk in controller_disks]
     return None if None in flying else sum(value or 0.0 for value in flying)

@@ -80,7 +80,9 @@ def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterato
             continue
         for step in steps:
             is_of_step = not step.loads or any(load.source == source for load in step.loads)
-            begin = min([step.start, *(load.whole[0] for load in step.loads if load.whole is not None)])
+            begin = min(
+                [step.start, *(load.summary_limits[0] for load in step.loads if load.summary_limits is not None)]
+            )
             if is_of_step and begin <= event.seen <= step.end + _LATE_US:
                 yield step, (source, event)
                 break

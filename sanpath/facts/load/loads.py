@@ -106,20 +106,20 @@ class LoadFacts:
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
     """Return a load with at most half as many of the same I/Os in flight and the same throughput; None: there is
     none."""
-    for other in loads:
-        same = abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
-        if same and other.comparable(load) and other.at_most_half(load):
-            return other
+    for candidate in loads:
+        is_flat = abs(candidate.ops_per_second / load.ops_per_second - 1) <= FLAT
+        if is_flat and candidate.comparable(load) and candidate.at_most_half(load):
+            return candidate
     return None
 
 
 def flat_beyond(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
     """Return a load with at least twice as many of the same I/Os in flight and no more throughput; None: there is
     none."""
-    for other in loads:
-        no_more = other.ops_per_second <= load.ops_per_second * (1 + FLAT)
-        if no_more and other.comparable(load) and load.at_most_half(other):
-            return other
+    for candidate in loads:
+        no_more = candidate.ops_per_second <= load.ops_per_second * (1 + FLAT)
+        if no_more and candidate.comparable(load) and load.at_most_half(candidate):
+            return candidate
     return None
 
 
@@ -149,7 +149,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     )
     single_job = active[0].last_values if len(active) == 1 else {}
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
-    summaries = {load.source for load in step.loads if load.whole is not None}
+    summaries = {load.source for load in step.loads if load.summary_limits is not None}
     series = [job for job in active if job.source not in summaries]
     return LoadFacts(
         tuple(dict.fromkeys(_root(topology, job) for job in active)),
@@ -171,7 +171,14 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         len(series) < len(active),
         tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
         *_series(series, direction),
-        min(((load.whole[1] - load.whole[0]) / 1e6 for load in step.loads if load.whole is not None), default=None),
+        min(
+            (
+                (load.summary_limits[1] - load.summary_limits[0]) / 1e6
+                for load in step.loads
+                if load.summary_limits is not None
+            ),
+            default=None,
+        ),
     )
 
 
@@ -222,8 +229,10 @@ def _series(
     if len(jobs) > 1:
         return _series_together(jobs, direction)
     job = jobs[0]
-    operations, waits = (job.rates.get(f"{counter}_{direction}_total", ()) for counter in ("ops", "latency_seconds"))
-    windows = [window for window in zip(operations, waits, job.seconds, strict=False) if window[0]]
+    operations, wait_series = (
+        job.rates.get(f"{counter}_{direction}_total", ()) for counter in ("ops", "latency_seconds")
+    )
+    windows = [window for window in zip(operations, wait_series, job.seconds, strict=False) if window[0]]
     return (
         tuple((ops, seconds) for ops, _, seconds in windows if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops and wait is not None),
@@ -243,8 +252,8 @@ def _series_together(
     if work is None or not np.all(np.diff(limits) > 0):
         return (), ()
     lengths, operations = np.diff(limits).tolist(), work.rates(limits).tolist()
-    waits = wait_work.rates(limits).tolist() if wait_work is not None else []
-    windows = zip(operations, waits, lengths, strict=False)
+    wait_rates = wait_work.rates(limits).tolist() if wait_work is not None else []
+    windows = zip(operations, wait_rates, lengths, strict=False)
     return (
         tuple((ops, seconds) for ops, seconds in zip(operations, lengths, strict=True) if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops),

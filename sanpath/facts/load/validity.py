@@ -35,7 +35,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "requested_ops_per_second": _number(every("requested_ops_per_second"), sum),
         "threads": _number(every("threads"), sum),
         "files": _number(every("files"), sum),
-        "fill": _same(every("fill")),
+        "fill": _common_value(every("fill")),
         "preconditioned": _truth(every("preconditioned"), all),
         "rate_limited": _truth(every("rate_limited"), any),
         "one_figure": load.summary,
@@ -108,5 +108,5 @@ def _truth(values: Sequence[Scalar] | None, combine: Callable[[Iterable[bool]], 
     return combine(truths) if len(truths) == len(values) else None
 
 
-def _same(values: Sequence[Scalar] | None) -> FactValue:
+def _common_value(values: Sequence[Scalar] | None) -> FactValue:
     return str(values[0]) if values and len(set(values)) == 1 else None

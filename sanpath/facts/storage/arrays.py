@@ -47,20 +47,24 @@ def array_rows(
             continue
         load = by_step.get((str(row["step"]), str(row["direction"])))
         peers = [
-            (other, number(peer_row, "array_seconds"))
+            (peer_load, number(peer_row, "array_seconds"))
             for peer_row in rows
             if peer_row["entity"] == row["entity"]
             and peer_row["array_seconds"]
-            and (other := by_step.get((str(peer_row["step"]), str(peer_row["direction"])))) is not None
+            and (peer_load := by_step.get((str(peer_row["step"]), str(peer_row["direction"])))) is not None
             and load is not None
-            and load.comparable(other)
+            and load.comparable(peer_load)
         ]
         growth = gain = None
         if len(peers) > 1 and load is not None and row["array_seconds"] is not None:
             growth = number(row, "array_seconds") / min(peers, key=lambda peer: peer[0].in_flight_measured)[1]
-            fewer = [other for other, _ in peers if other.at_most_half(load)]
+            fewer = [peer_load for peer_load, _ in peers if peer_load.at_most_half(load)]
             if fewer:
-                gain = load.ops_per_second / max(fewer, key=lambda other: other.in_flight_measured).ops_per_second - 1
+                gain = (
+                    load.ops_per_second
+                    / max(fewer, key=lambda peer_load: peer_load.in_flight_measured).ops_per_second
+                    - 1
+                )
         upstream = links.select(step=row["step"], direction=row["direction"], on_loaded_path=True)
         yield {
             **row,

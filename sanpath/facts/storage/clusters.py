@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, gauge, rate, text
+from sanpath.facts.host.under_test import UnderTest, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.identity import Topology
@@ -58,7 +58,7 @@ def media_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactR
             "step": step.load.step,
             "direction": step.load.direction,
             "windows": min(sample.windows for sample in samples),
-            "type": text(topology.entities[media].attributes.get("type")) or "storage-spaces",
+            "type": as_text(topology.entities[media].attributes.get("type")) or "storage-spaces",
             **values,
         }
 
@@ -68,14 +68,14 @@ def _sampled(
 ) -> Iterator[tuple[UnderTest, str, Sequence[StepSamples]]]:
     for step in steps:
         for entity in topology.of_kind(kind):
-            if samples := step.of(entity.id):
+            if samples := step.samples_of(entity.id):
                 yield step, entity.id, samples
 
 
-def _share(numerator: float | None, others: float | None) -> float | None:
+def _share(numerator: float | None, complement: float | None) -> float | None:
     return (
-        numerator / (numerator + others)
-        if numerator is not None and others is not None and numerator + others
+        numerator / (numerator + complement)
+        if numerator is not None and complement is not None and numerator + complement
         else None
     )
 

@@ -96,14 +96,14 @@ def is_significant(offset: ClockOffset) -> bool:
     return abs(offset.seconds) > max(_TRUSTED_SECONDS, offset.uncertainty_seconds)
 
 
-def offset(load: Work, other: Work) -> ClockOffset | str:
-    """Return by how much another source's clock is ahead of the load's, or the reason why that cannot be
+def offset(load: Work, source_work: Work) -> ClockOffset | str:
+    """Return by how much a source's clock is ahead of the load's, or the reason why that cannot be
     determined."""
-    step = max(1, (len(other.limits) - 1) // _MAX_WINDOWS)
-    limits = other.limits[::step]
+    step = max(1, (len(source_work.limits) - 1) // _MAX_WINDOWS)
+    limits = source_work.limits[::step]
     if len(limits) <= _MIN_WINDOWS:
         return "it has too few windows"
-    rates = other.rates(limits)
+    rates = source_work.rates(limits)
     if rates.min() > _PAUSE_RATIO * rates.max() or not rates.any():
         return "its throughput has no edge: a plateau fits anywhere"
     shifts = np.arange(-_MAX_OFFSET_SECONDS, _MAX_OFFSET_SECONDS + _STEP_SECONDS, _STEP_SECONDS)

@@ -17,7 +17,9 @@ from sanpath.facts.time.recorder_coverage import sources_with_uncertain_clock
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.duck import quoted
 
-UNKNOWN_CLOCK = "how its clock lies to that of the load is not known, and neither do edges of the load tell: recorder"
+UNKNOWN_CLOCK = (
+    "its clock was not compared with that of the load, and the edges of the load do not place it: recorder"
+)
 
 
 @dataclass(frozen=True, slots=True)
