@@ -20,7 +20,7 @@ from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same
 from sanpath.model import Event, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import MARK
-from sanpath.rulebook.accepted import sort_out
+from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
@@ -74,7 +74,7 @@ def concluded(
     polls = recording.polls()
     run = _run(recording, facts, rules)
     # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
-    found, accepted = sort_out(
+    found, accepted = split_accepted(
         findings(rules, facts.topology, facts.tables, judgements, verdict),
         site.suppressions,
         date.fromisoformat(run.end[:10]),
@@ -85,7 +85,7 @@ def concluded(
         steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
         verdict=verdict,
         latency_budget=tuple(
-            latency_budget(facts.at(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
+            latency_budget(facts.in_step(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
         ),
         findings=tuple(found),
         cleared=tuple(as_far_as_valid(cleared, found)),
@@ -166,7 +166,7 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         iso(step.end),
         step.origin,
         {f.direction: _direction(f, facts) for f in loads},
-        in_flight(facts.at(step.name), step, loads),
+        in_flight(facts.in_step(step.name), step, loads),
         windows,
         (*_validity(facts, step, windows, loads), *_noted(facts, step)),
         _step_verdict(judgements),
@@ -195,8 +195,8 @@ def _moved(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
     """Where the load's virtual machine ran, once it has moved."""
     for move in moves_in(facts.vm_placements, load):
         vm, before, after = (facts.topology.entities[e].label for e in (move.vm, move.from_host, move.to_host))
-        if move.seen >= step.start:
-            here = host_of(facts.at(step.name).topology, load.roots[0])
+        if move.seen_us >= step.start:
+            here = host_of(facts.in_step(step.name).topology, load.roots[0])
             where = facts.topology.entities[here].label if here is not None else "no host"
             yield f"{vm} moved from {before} to {after} in it: it is judged on {where}, and two hosts are mixed in it"
         else:

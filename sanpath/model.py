@@ -148,14 +148,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class StepLoad:
-    """What one source runs in a step. `entities`: its own ids of the loads, empty: all that it has.
+    """The loads of one source in a step. `entities`: the source's own ids of the loads, empty: all of its loads.
 
-    `whole`: limits of the only figure it gives for the step; None: it gives a series.
+    `summary_limits`: if the source reports a single figure for the step, the begin and end of the time it covers,
+    microseconds on the recorder's clock. None: it reports a series.
     """
 
     source: str
     entities: tuple[str, ...] = ()
-    whole: tuple[int, int] | None = None
+    summary_limits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

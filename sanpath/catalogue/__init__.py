@@ -1,1 +1,1 @@
-"""Entity kinds, metrics, facts, planes and link capacities: data with unit and meaning; documents come from it."""
+"""Entity kinds, metrics, facts, planes and link capacities: data with units and meanings, the source of documents."""

@@ -1,4 +1,4 @@
-"""What a link can carry: the data rate of a speed, and what a full link of it reads in a byte counter."""
+"""The capacity of a link: the data rate of a speed, and the rate that the byte counter of a full link shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Technology = Literal["fibre_channel", "ethernet"]
 class Capacity:
     """One direction of a link.
 
-    `data_bytes_per_second` is what utilisation is measured against; `name` is what people call the speed.
+    `data_bytes_per_second`: the rate that utilisation refers to. `name`: the usual name of the speed.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Capacity:
 
 
 def link_capacity(technology: Technology, nominal_bits_per_second: float) -> Capacity | None:
-    """Capacity of a negotiated speed. None for a Fibre Channel speed that is not in the table (e.g. 0)."""
+    """Return the capacity of a negotiated speed. None: a Fibre Channel speed that is not in the table (e.g. 0)."""
     if nominal_bits_per_second <= 0:
         return None
     if technology == "ethernet":
@@ -36,22 +36,22 @@ def link_capacity(technology: Technology, nominal_bits_per_second: float) -> Cap
 
 
 def full_ratio(technology: Technology, block_bytes: float | None) -> float:
-    """What a full link reads, counted bytes over data rate, when it carries blocks of this size.
+    """Return counted bytes over data rate of a full link that carries blocks of this size.
 
-    Frame model of capacities.yaml: a block is cut into frames, the last one shorter. `block_bytes` None: large.
+    Frame model of capacities.yaml: a block is split into frames, the last one shorter. `block_bytes` None: large.
     """
-    _, counted, wire = _bytes(technology, block_bytes)
+    _, counted, wire = _block_bytes(technology, block_bytes)
     return counted / wire
 
 
 def counted_per_payload(technology: Technology, block_bytes: float | None) -> float:
-    """Bytes a port counts for one byte of payload, by the same frame model."""
-    payload, counted, _ = _bytes(technology, block_bytes)
+    """Return the bytes that a port counts for one byte of payload, by the same frame model."""
+    payload, counted, _ = _block_bytes(technology, block_bytes)
     return counted / payload
 
 
-def _bytes(technology: Technology, block_bytes: float | None) -> tuple[float, float, float]:
-    """Payload of a block, what a port counts for it, and what it takes on the wire."""
+def _block_bytes(technology: Technology, block_bytes: float | None) -> tuple[float, float, float]:
+    """Return the bytes of a block: its payload, what a port counts for it, and what it occupies on the wire."""
     frame = capacities()[technology]["frame"]
     payload = block_bytes or frame["payload"]
     frames = math.ceil(payload / frame["payload"])

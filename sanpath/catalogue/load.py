@@ -1,4 +1,4 @@
-"""The catalogue as typed objects. One reader of the YAML files beside it; the documents are generated from it."""
+"""Reads the catalogue's YAML files into typed objects. Documents are generated from them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric that a collector may emit for an entity kind. `mean_over`: the metric of the same kind that tells over
-    how many operations a gauge is the mean; "": it is a state, and counts for as long as it lasts."""
+    """A metric that a collector may emit for an entity kind.
+
+    `mean_over`: the metric, of the same kind, with the number of operations that a gauge is a mean of. "": the gauge
+    is a state, and weighted by its duration."""
 
     name: str
     kind: Literal["counter", "gauge"]
@@ -33,7 +35,9 @@ class FactDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Where a latency starts and stops. A lower `order` lies nearer to the load and contains the higher ones."""
+    """Where the measurement of a latency starts and stops.
+
+    A plane with a lower `order` is closer to the load, and its latency includes that of planes with a higher one."""
 
     name: str
     order: int
@@ -58,32 +62,36 @@ def _yaml(name: str) -> Any:
 
 
 def kinds() -> dict[str, str]:
-    """Entity kinds and what they are."""
+    """Return entity kind → its meaning."""
     return dict(_yaml("kinds.yaml")["kinds"])
 
 
 def relations() -> dict[str, str]:
-    """Link relations and what they mean."""
+    """Return link relation → its meaning."""
     return dict(_yaml("kinds.yaml")["relations"])
 
 
 @cache
 def metrics() -> dict[str, dict[str, Metric]]:
-    """Entity kind → metric name → metric. A kind may have those of another (`same_as`) and its own beside them."""
+    """Return entity kind → metric name → metric. A kind may add its own to those of another kind (`same_as`)."""
     raw = _yaml("metrics.yaml")
-    own = {
-        kind: {name: Metric(name, **m) for name, m in body.items() if name != "same_as"} for kind, body in raw.items()
+    by_kind = {
+        kind: {name: Metric(name, **definition) for name, definition in body.items() if name != "same_as"}
+        for kind, body in raw.items()
     }
-    return {kind: {**own.get(body.get("same_as", ""), {}), **own[kind]} for kind, body in raw.items()}
+    return {kind: {**by_kind.get(body.get("same_as", ""), {}), **by_kind[kind]} for kind, body in raw.items()}
 
 
 @cache
 def facts() -> dict[str, dict[str, FactDefinition]]:
-    """Fact table → fact name → definition, the common columns included."""
+    """Return fact table → fact name → definition, including the common columns."""
     raw = _yaml("facts.yaml")
     common = raw["common"]
     return {
-        table: {name: FactDefinition(name, **f) for name, f in (common | raw[body.get("same_as", table)]).items()}
+        table: {
+            name: FactDefinition(name, **definition)
+            for name, definition in (common | raw[body.get("same_as", table)]).items()
+        }
         for table, body in raw.items()
         if table != "common"
     }
@@ -97,20 +105,20 @@ def glossary() -> list[Term]:
 
 @cache
 def planes() -> dict[str, Plane]:
-    """Plane name → plane."""
-    return {p["name"]: Plane(**p) for p in _yaml("planes.yaml")}
+    """Return plane name → plane."""
+    return {plane["name"]: Plane(**plane) for plane in _yaml("planes.yaml")}
 
 
 @cache
 def capacities() -> Any:
-    """Link technologies with their speeds and frame models, as in capacities.yaml."""
+    """Return link technologies with their speeds and frame models, as in capacities.yaml."""
     return _yaml("capacities.yaml")
 
 
 @cache
 def public() -> dict[str, list[str]]:
-    """What is left as it is when a recording is made safe to send, as in public.yaml."""
+    """Return the texts that redaction of a recording leaves unchanged, as in public.yaml."""
     return {
-        part: [entry for line in lines for entry in ([line] if isinstance(line, str) else line)]
-        for part, lines in _yaml("public.yaml").items()
+        section: [entry for line in lines for entry in ([line] if isinstance(line, str) else line)]
+        for section, lines in _yaml("public.yaml").items()
     }

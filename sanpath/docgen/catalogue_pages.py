@@ -34,7 +34,10 @@ def _metrics() -> str:
 
 def _facts() -> str:
     parts = [GENERATED, "# Facts\n"]
-    parts.append("What rules and verdict read: one table an entity kind, one row an entity, step and direction.\n")
+    parts.append(
+        "The facts that rules and verdict read: a table for each entity kind, a row for each entity, step and "
+        "direction.\n"
+    )
     for name, facts in catalogue.facts().items():
         parts.append(f"## {name}\n")
         rows = [(f"`{f.name}`", f.unit, f.meaning) for f in facts.values()]

@@ -1,4 +1,4 @@
-"""A fact table: what rules and verdict read."""
+"""The fact table, which rules and verdict read."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 FactValue = float | str | bool | None
 FactRow = Mapping[str, FactValue]
 _INDEXED = ("entity", "step")
-"""Columns that rows are looked up by, the one that tells them apart best first."""
+"""Columns with an index, the most selective one first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactTable:
     """Facts of one entity kind.
 
-    Each row has `entity`, `step` and `direction` and the facts of catalogue/facts.yaml. None: not known. A fact that
-    no row has is unknown as well.
+    Each row has `entity`, `step`, `direction` and the facts of catalogue/facts.yaml. None: not known. A fact that no
+    row has is not known either.
     """
 
     kind: str
@@ -29,15 +29,15 @@ class FactTable:
         return iter(self.rows)
 
     def select(self, **equal: FactValue) -> list[FactRow]:
-        """The rows whose columns have these values."""
+        """Return the rows whose columns have these values."""
         rows: Sequence[FactRow] = self.rows
         for name in _INDEXED:
             if name in equal:
-                rows = self._by(name).get(equal[name], ())
+                rows = self._rows_by(name).get(equal[name], ())
                 break
         return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
 
-    def _by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
+    def _rows_by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
         if name not in self._indices:
             index: dict[FactValue, list[FactRow]] = {}
             for row in self.rows:
@@ -47,6 +47,6 @@ class FactTable:
 
 
 def number(row: FactRow, fact: str) -> float:
-    """A fact as a number; 0.0 when it is not known, so ask for the fact itself where that makes a difference."""
+    """Return a fact as a number; 0.0 if it is not known. Where that matters, read the fact itself."""
     value = row.get(fact)
     return float(value) if isinstance(value, int | float) else 0.0

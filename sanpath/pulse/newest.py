@@ -83,7 +83,7 @@ class Newest:
                 self._busiest = None if kind == PORTS else self._busiest
             case Event() if is_wanted(item) and (source, item) not in self._events:
                 self._events.append((source, item))
-                self._marks.take(source, item)
+                self._marks.add(source, item)
             case Poll():
                 before = self._answers.get(item.source)
                 if item.outcome in ("ok", "partial") and (before is None or item.ended > before.ended):
@@ -107,7 +107,7 @@ class Newest:
         at_once: bool = True,
     ) -> Pulse:
         """What happens now. `now_us` and `started_us` are on the recorder's clock; `at_once`: see Pulse."""
-        under_way = self._marks.under_way(now_us)
+        under_way = self._marks.unfinished(now_us)
         elapsed, ages = (now_us - started_us) / 1e6, self._ages(now_us, sources, at_once)
         made = Pulse(elapsed, links=self._links(wiring), ages=ages, at_once=at_once)
         if under_way is None:
@@ -118,8 +118,8 @@ class Newest:
         )
         samples = list(self._of_loads(step, began))
         if facts := load_facts_of(step, samples):
-            ended = max(sample.ended[0] for sample in samples)
-            window = min(sample.ended[0] - round(1e6 * sample.seconds[0]) for sample in samples)
+            ended = max(sample.ended_us[0] for sample in samples)
+            window = min(sample.ended_us[0] - round(1e6 * sample.seconds[0]) for sample in samples)
             self._last = began, facts, window, ended
         if self._last[0] != began:
             return made

@@ -155,7 +155,7 @@ class Rounds:
             if column.bits:
                 found.rates[metric] = [window.rate(metric)]
             else:
-                found.means[metric] = found.lasts[metric] = window.gauge(metric)
+                found.means[metric] = found.last_values[metric] = window.gauge(metric)
         found.resolutions = {
             name: column.resolution for name, column in window.now.columns.items() if column.resolution
         }

@@ -1,4 +1,4 @@
-"""Findings that a site has accepted until a day: taken out of what counts, and listed with the reason."""
+"""Takes out the findings that a site has accepted until a day, and lists them with the reason."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from sanpath.rulebook.site import Suppression
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A suppression, and the findings it took out. `until`: the last day it holds, ISO 8601; `expired`: that day was
-    over when the test ran, and its findings count again."""
+    """A suppression, and the findings that it suppresses. `until`: its last day, ISO 8601.
+
+    `expired`: that day had passed when the test ran, and its findings count again."""
 
     rule: str
     entity: str
@@ -23,27 +24,29 @@ class Accepted:
     findings: Sequence[Finding] = ()
 
 
-def sort_out(
-    found: Sequence[Finding], suppressions: Sequence[Suppression], day: date
+def split_accepted(
+    all_findings: Sequence[Finding], suppressions: Sequence[Suppression], day: date
 ) -> tuple[list[Finding], list[Accepted]]:
-    """The findings that count on a day, and every suppression with those that do not.
+    """Return the findings that count on a day, and every suppression with the findings that it takes out.
 
-    Only hits are taken out: what could not be judged was not accepted by anybody.
+    Only hits are taken out: nobody has accepted what could not be judged.
     """
-    valid = [one for one in suppressions if day <= one.until]
-    out = {
-        id(finding): next((one for one in valid if finding.outcome == "hit" and one.covers(finding)), None)
-        for finding in found
-    }
-    told = [
-        Accepted(
-            one.rule,
-            one.entity,
-            one.reason,
-            one.until.isoformat(),
-            one not in valid,
-            tuple(finding for finding in found if out[id(finding)] is one),
+    valid = [suppression for suppression in suppressions if day <= suppression.until]
+    suppressed_by = {
+        id(finding): next(
+            (suppression for suppression in valid if finding.outcome == "hit" and suppression.covers(finding)), None
         )
-        for one in suppressions
+        for finding in all_findings
+    }
+    accepted = [
+        Accepted(
+            suppression.rule,
+            suppression.entity,
+            suppression.reason,
+            suppression.until.isoformat(),
+            suppression not in valid,
+            tuple(finding for finding in all_findings if suppressed_by[id(finding)] is suppression),
+        )
+        for suppression in suppressions
     ]
-    return [finding for finding in found if out[id(finding)] is None], told
+    return [finding for finding in all_findings if suppressed_by[id(finding)] is None], accepted

@@ -1,4 +1,4 @@
-"""Runs the tests that rules carry."""
+"""Runs the tests in rule files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanpath.rulebook.model import STATUSES, Judgement, Outcome, Rule, RuleTest
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A test that did not come out as it expects. As text it is one line."""
+    """A failed test of a rule. Its text is one line."""
 
     rule: str
     test: str
@@ -26,35 +26,39 @@ class Failure:
 
 
 def check(rules: Sequence[Rule]) -> list[Failure]:
-    """Run the tests of rules of every status; an empty list when all passed."""
-    got = _outcomes(rules)
+    """Run the tests of rules of every status and return the failures; [] if all passed."""
+    outcomes = _outcomes(rules)
     return [
-        Failure(rule.id, " ".join(test.name.split()), test.expect, found.outcome, found.missing)
+        Failure(rule.id, " ".join(test.name.split()), test.expect, judgement.outcome, judgement.missing)
         for rule in rules
         for number, test in enumerate(rule.tests)
-        if (found := got[rule.id, number]).outcome != test.expect
+        if (judgement := outcomes[rule.id, number]).outcome != test.expect
     ]
 
 
 def _outcomes(rules: Sequence[Rule]) -> dict[tuple[str, int], Judgement]:
-    """(rule, number of its test) → what the rule says. Tests with the rule's own limits are judged a table at once,
-    for to open the database takes longer than all of them."""
-    found: dict[tuple[str, int], Judgement] = {}
-    together: dict[str, list[tuple[Rule, int, RuleTest]]] = {}
+    """Return (rule, number of its test) → judgement.
+
+    Tests with the rule's own limits are judged together for each table, since opening the database takes longer than
+    judging them."""
+    result: dict[tuple[str, int], Judgement] = {}
+    groups: dict[str, list[tuple[Rule, int, RuleTest]]] = {}
     for rule in rules:
         for number, test in enumerate(rule.tests):
             key = f"{rule.id}/{number}" if test.limits else rule.each
-            together.setdefault(key, []).append((rule, number, test))
-    for tests in together.values():
+            groups.setdefault(key, []).append((rule, number, test))
+    for tests in groups.values():
         table = tests[0][0].each
         rows = tuple(_row(rule, number, test) for rule, number, test in tests)
         limits = {rule.id: test.limits for rule, _, test in tests if test.limits}
-        asked = {str(row["entity"]): (rule.id, number) for row, (rule, number, _) in zip(rows, tests, strict=True)}
-        judged = list({rule.id: rule for rule, _, _ in tests}.values())
-        for judgement in judge(judged, {table: FactTable(table, rows)}, limits, statuses=STATUSES):
-            if asked[judgement.entity][0] == judgement.rule:
-                found[asked[judgement.entity]] = judgement
-    return found
+        test_by_entity = {
+            str(row["entity"]): (rule.id, number) for row, (rule, number, _) in zip(rows, tests, strict=True)
+        }
+        rules_of_group = list({rule.id: rule for rule, _, _ in tests}.values())
+        for judgement in judge(rules_of_group, {table: FactTable(table, rows)}, limits, statuses=STATUSES):
+            if test_by_entity[judgement.entity][0] == judgement.rule:
+                result[test_by_entity[judgement.entity]] = judgement
+    return result
 
 
 def _row(rule: Rule, number: int, test: RuleTest) -> FactRow:

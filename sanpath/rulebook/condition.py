@@ -1,8 +1,8 @@
 """The condition language of rules: a small Python-like expression, compiled to SQL with three outcomes.
 
-Only what is listed here is understood; names become quoted identifiers and literals are rendered anew, so that
-no text of a rule file reaches the database. SQL's three-valued logic gives the outcomes: true is a hit, false is
-clear, NULL (a fact that is not known, a division by zero) is unknown.
+It supports only what this module lists. Names become quoted identifiers and literals are rendered anew, so that no
+text of a rule file reaches the database. SQL's three-valued logic gives the outcomes: true is a hit, false is clear,
+NULL (a fact that is not known, a division by zero) is unknown.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _REFUSED: Mapping[type[ast.AST], str] = {
 
 
 class ConditionError(UsageError):
-    """A condition that is refused: the problem, the condition and a caret line under the place."""
+    """An invalid condition. The message has the problem, the condition and a line of carets below the place."""
 
     def __init__(self, problem: str, text: str = "", start: int = 0, end: int = 0) -> None:
         caret = " " * start + "^" * max(1, end - start)
@@ -65,9 +65,9 @@ class ConditionError(UsageError):
 class Condition:
     """A condition as SQL over the columns of a fact table, with its limits filled in.
 
-    `facts` and `limits` are the names it uses, in the order of the text. `worst` is the fact of the first
-    comparison by size and whether more of it (1) or less (-1) is worse; None: it compares nothing by size.
-    `limit_of`: limit → the fact it is compared with, whose unit it has.
+    `facts` and `limits`: the names it uses, in the order of the text. `worst`: the fact of the first comparison by
+    size, and whether a larger (1) or smaller (-1) value is worse; None: it compares nothing by size. `limit_of`:
+    limit → the fact it is compared with, whose unit it has.
     """
 
     sql: str
@@ -91,7 +91,7 @@ def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str,
 
 def _parse(line: str) -> ast.expr:
     for position, character in enumerate(line):
-        # A backslash could hide a character, a number sign the rest of the condition.
+        # A backslash could hide a character, a number sign the remainder of the condition.
         if not character.isprintable() or character in "\\#":
             raise ConditionError(f"{character!r} is not part of the language", printable(line), position)
     try:
@@ -106,18 +106,18 @@ def _parse(line: str) -> ast.expr:
 
 
 class _Compiler:
-    """Walks one parsed condition; keeps which names it used."""
+    """Compiles one parsed condition, and collects the names that it uses."""
 
     def __init__(self, line: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> None:
         self._line, self._kinds, self._values = line, facts, limits
-        # Dictionaries, for they are sets that keep their order.
+        # Dictionaries serve as ordered sets.
         self.facts: dict[str, None] = {}
         self.limits: dict[str, None] = {}
         self.worst: tuple[str, int] | None = None
         self.limit_of: dict[str, str] = {}
 
     def truth(self, node: ast.expr, depth: int, negated: bool = False) -> str:
-        """SQL of something that is true, false or unknown."""
+        """Return the SQL of an expression that is true, false or unknown."""
         self._check_depth(node, depth)
         match node:
             case ast.BoolOp(op=op, values=values):
@@ -138,18 +138,18 @@ class _Compiler:
                 raise self._refused(node, op)
         operands = [node.left, *node.comparators]
         values = [self._operand(operand, depth + 1) for operand in operands]
-        parts = []
-        for i, op in enumerate(node.ops):
-            (left, left_kind), (right, right_kind) = values[i], values[i + 1]
+        comparisons = []
+        for index, op in enumerate(node.ops):
+            (left, left_kind), (right, right_kind) = values[index], values[index + 1]
             if left_kind != right_kind:
                 raise self._error(node, f"a {left_kind} cannot be compared with a {right_kind}")
             if left_kind != "number" and type(op) in _ORDER:
                 raise self._error(node, f"a {left_kind} can only be compared with == and !=")
-            self._note_limit(operands[i], operands[i + 1])
-            parts.append(f"{left} {_SYMBOL[type(op)]} {right}")
+            self._note_limit(operands[index], operands[index + 1])
+            comparisons.append(f"{left} {_SYMBOL[type(op)]} {right}")
             if type(op) in _ORDER and not negated and self.worst is None:
-                self.worst = self._worse(operands[i], op, operands[i + 1])
-        return f"({' AND '.join(parts)})"
+                self.worst = self._worse(operands[index], op, operands[index + 1])
+        return f"({' AND '.join(comparisons)})"
 
     def _note_limit(self, left: ast.expr, right: ast.expr) -> None:
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
@@ -158,21 +158,21 @@ class _Compiler:
                     self.limit_of.setdefault(limit, fact)
 
     def _worse(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[str, int] | None:
-        more = 1 if isinstance(op, ast.Gt | ast.GtE) else -1
-        for operand, sign in ((left, more), (right, -more)):
+        sign = 1 if isinstance(op, ast.Gt | ast.GtE) else -1
+        for operand, operand_sign in ((left, sign), (right, -sign)):
             if isinstance(operand, ast.Name) and operand.id in self._kinds:
-                return operand.id, sign
+                return operand.id, operand_sign
         return None
 
     def _operand(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
         sql, kind = self._value(node, depth)
         if not isinstance(node, ast.Name | ast.Constant):
-            # An overflow is not known rather than larger than every limit.
+            # An overflow is unknown, not larger than every limit.
             sql = f"CASE WHEN isfinite({sql}) THEN {sql} END"
         return sql, kind
 
     def _value(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
-        """SQL and kind of a name, a literal or arithmetic on numbers."""
+        """Return the SQL and the kind of a name, a literal or arithmetic on numbers."""
         self._check_depth(node, depth)
         match node:
             case ast.Name(id=name):
@@ -229,8 +229,8 @@ class _Compiler:
         if depth > MAX_DEPTH:
             raise self._error(node, f"nested more than {MAX_DEPTH} deep")
 
-    def _refused(self, node: ast.expr, what: ast.AST) -> ConditionError:
-        word = _REFUSED.get(type(what), type(what).__name__.lower())
+    def _refused(self, node: ast.expr, construct: ast.AST) -> ConditionError:
+        word = _REFUSED.get(type(construct), type(construct).__name__.lower())
         return self._error(node, f"{word} is not part of the language")
 
     def _error(self, node: ast.expr, problem: str) -> ConditionError:

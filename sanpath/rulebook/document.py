@@ -1,4 +1,4 @@
-"""A YAML text as plain data, and the line on which each part of it stands."""
+"""Reads YAML text into plain data, with the line number of each element."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import yaml
 from sanpath.yaml_text import TooMuchError, compose
 
 Place = tuple[str | int, ...]
-"""Where something stands in the data: keys and list positions, from the outside in."""
+"""The position of an element in the data: keys and list indices, outermost first."""
 
 
 class DocumentError(Exception):
-    """The text is not usable YAML. `line` is 1-based, None when the mistake has no place."""
+    """The text is not valid YAML. `line`: 1-based; None: the mistake has no position."""
 
     def __init__(self, line: int | None, problem: str) -> None:
         super().__init__(problem)
@@ -23,13 +23,13 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the text says, and where."""
+    """The data of a YAML text, and the 1-based line of each element."""
 
     data: object
     lines: Mapping[Place, int]
 
     def line(self, place: Place) -> int:
-        """The 1-based line of a place, or of the nearest one around it that is in the text."""
+        """Return the line of an element, or of the innermost enclosing one that is in the text."""
         while place not in self.lines:
             place = place[:-1]
         return self.lines[place]
@@ -38,8 +38,8 @@ class Document:
 def parse(data: bytes) -> Document:
     """Read one YAML document of mappings with text keys. Raises DocumentError.
 
-    Aliases are refused, for a few lines of them unfold to gigabytes, and so is a key given twice, of which YAML
-    would silently drop the first.
+    Aliases are refused, because a few lines of them expand to gigabytes. So are duplicate keys, of which YAML would
+    silently drop the first.
     """
     try:
         loader, node = compose(data.decode("utf-8"))
@@ -60,19 +60,19 @@ def parse(data: bytes) -> Document:
         raise DocumentError(None, f"not valid YAML: {str(error).splitlines()[0]}") from None
 
 
-def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], seen: set[int]) -> None:
+def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], visited: set[int]) -> None:
     line = node.start_mark.line + 1
     lines.setdefault(place, line)
-    if id(node) in seen:
+    if id(node) in visited:
         raise DocumentError(line, "aliases (*name) are not allowed")
-    seen.add(id(node))
+    visited.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for position, child in enumerate(node.value):
-            _walk(child, (*place, position), lines, seen)
+            _walk(child, (*place, position), lines, visited)
     elif isinstance(node, yaml.MappingNode):
         for key, child in node.value:
             _walk_key(key, place, lines)
-            _walk(child, (*place, key.value), lines, seen)
+            _walk(child, (*place, key.value), lines, visited)
 
 
 def _walk_key(key: yaml.Node, place: Place, lines: dict[Place, int]) -> None:

@@ -1,4 +1,4 @@
-"""Groups judgements into what a report shows: one finding a rule, entity and direction."""
+"""Groups judgements into the findings of a report: one for each rule, entity and direction."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sanpath.rulebook.model import SEVERITIES, Finding, Judgement, Outcome, Rule
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Hits and unknowns as findings, hits first, then by severity; clear judgements as a number a rule."""
+    """Hits and unknowns as findings, hits first, then by severity. `clear`: rule → number of clear judgements."""
 
     findings: tuple[Finding, ...]
     clear: Mapping[str, int]
 
 
 def group(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> Findings:
-    """Group the judgements of `judge(rules, ...)`. `rules` must hold every rule that was judged."""
+    """Group the judgements of `judge(rules, ...)`. `rules` must include every rule that was judged."""
     by_id = {rule.id: rule for rule in rules}
     groups: dict[tuple[str, str, str], list[Judgement]] = {}
     clear: Counter[str] = Counter()
@@ -29,13 +29,15 @@ def group(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> Findings:
         else:
             groups.setdefault((judgement.rule, judgement.entity, judgement.direction), []).append(judgement)
     worst = {rule_id: rule_condition(by_id[rule_id]).worst for rule_id in {key[0] for key in groups}}
-    findings = [_finding(by_id[key[0]], found, worst[key[0]]) for key, found in groups.items()]
+    findings = [
+        _finding(by_id[key[0]], judgements_of_group, worst[key[0]]) for key, judgements_of_group in groups.items()
+    ]
     return Findings(tuple(sorted(findings, key=_rank)), dict(clear))
 
 
-def _finding(rule: Rule, found: Sequence[Judgement], worst: tuple[str, int] | None) -> Finding:
-    hits = _of("hit", found)
-    unknown = _of("unknown", found)
+def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int] | None) -> Finding:
+    hits = _with_outcome("hit", judgements)
+    unknown = _with_outcome("unknown", judgements)
     shown = max(hits or unknown, key=lambda judgement: _badness(judgement, worst))
     return Finding(
         rule=rule.id,
@@ -54,12 +56,14 @@ def _finding(rule: Rule, found: Sequence[Judgement], worst: tuple[str, int] | No
     )
 
 
-def _of(outcome: Outcome, found: Sequence[Judgement]) -> list[Judgement]:
-    return [judgement for judgement in found if judgement.outcome == outcome]
+def _with_outcome(outcome: Outcome, judgements: Sequence[Judgement]) -> list[Judgement]:
+    return [judgement for judgement in judgements if judgement.outcome == outcome]
 
 
 def _badness(judgement: Judgement, worst: tuple[str, int] | None) -> float:
-    """How far the first fact that the condition compares by size has gone; what is not known goes nowhere."""
+    """Return a number that grows with the badness of the first fact that the condition compares by size.
+
+    A fact that is not known counts as the least bad."""
     if worst is None:
         return 0.0
     name, sign = worst

@@ -1,4 +1,4 @@
-"""Which facts a fact table has, and whether each is a number, a truth or a name."""
+"""The facts of each fact table, and whether each is a number, a truth value or a name."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ LAYERS: Mapping[str, str] = {
     "path_pair": "whole path",
     "source": "data",
 }
-"""Fact table → the layer that its rules are of, in the order of the I/O path; the last two belong to none."""
+"""Fact table → the layer of its rules, in the order of the I/O path; the last two belong to no layer."""
 
 
 def fact_kinds(table: str) -> dict[str, Kind]:
-    """Fact name → kind, from the unit in the catalogue. Raises KeyError for a table that it does not have."""
+    """Return fact name → kind, by the unit in the catalogue. Raises KeyError for an unknown table."""
     return {name: _kind(fact.unit) for name, fact in catalogue.facts()[table].items()}
 
 
 def units(table: str) -> dict[str, str]:
-    """Fact name → unit, and `entity`, which every row has beside its facts."""
+    """Return fact name → unit, including `entity`, which every row has in addition to its facts."""
     return {"entity": "name"} | {name: fact.unit for name, fact in catalogue.facts()[table].items()}
 
 
-def known(value: FactValue) -> FactValue:
-    """The value, or None for a number that is none: a rate over no time is not known, not infinite."""
+def finite_or_none(value: FactValue) -> FactValue:
+    """Return the value, or None for infinity and NaN: a rate over zero time is not known, not infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_kind(value: FactValue, kind: Kind) -> bool:
-    """Whether a value may stand for a fact of this kind. None, not known, always may."""
+    """Return whether a value is valid for a fact of this kind. None (not known) always is."""
     if value is None:
         return True
     if kind == "number":

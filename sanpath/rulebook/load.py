@@ -1,4 +1,4 @@
-"""Reads rule files: the built-in ones and those of a folder of the user's; every mistake with file and line."""
+"""Reads rule files, built-in ones and those of a user's folder, and reports every mistake with file and line."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from sanpath.rulebook.model import OUTCOMES, POLICIES, Fix, Limit, Rule, RuleTes
 from sanpath.rulebook.text import did_you_mean, printable
 
 MAX_BYTES = 64 * 1024
-"""Larger rule files are refused; the longest built-in one has a tenth of it."""
+"""Larger rule files are refused; the longest built-in one has a tenth of this size."""
 
 Problem = tuple[Place, str]
 
-_TWICE = "two rules are called {!r}; to change a limit of one, use a policy"
+_DUPLICATE_ID = "two rules are called {!r}; to change a limit of one, use a policy"
 
 
 def load_rulebook(folder: Path | None = None) -> tuple[Rule, ...]:
-    """All built-in rules and those of a folder, of every status, by id. Raises UsageError naming every mistake.
+    """Return all built-in rules and those of a folder, of every status, by id. Raises UsageError with every mistake.
 
     A rule of the folder may not have the id of a built-in one: limits are changed by a policy, not by a copy.
     """
@@ -44,13 +44,16 @@ def load_rulebook(folder: Path | None = None) -> tuple[Rule, ...]:
 
 @cache
 def _built_in() -> tuple[Rule, ...]:
-    """A live view diagnoses every few seconds; to read a hundred files each time costs a third of that."""
+    """Return the built-in rules.
+
+    Cached: a live view diagnoses every few seconds, and reading them takes a third of that."""
     return tuple(_read_all(_yaml_files(files("sanpath_rules"), "sanpath_rules")))
 
 
 def usable_rulebook(folder: Path | None = None) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """All built-in rules and those of a folder that can be used, and the mistakes of those that cannot: a line each,
-    with what belongs to it. One wrong file takes no other rule away. Raises UsageError for a folder without rules."""
+    """Return all built-in rules and the valid ones of a folder, and a message for each invalid file of the folder.
+
+    An invalid file does not affect other rules. Raises UsageError for a folder without rules."""
     rules, refused = {rule.id: rule for rule in load_rulebook()}, []
     for file, shown in _files_at(folder) if folder is not None else ():
         try:
@@ -59,18 +62,18 @@ def usable_rulebook(folder: Path | None = None) -> tuple[tuple[Rule, ...], tuple
             refused.append(str(error))
             continue
         if rule.id in rules:
-            refused.append(_TWICE.format(rule.id))
+            refused.append(_DUPLICATE_ID.format(rule.id))
         rules.setdefault(rule.id, rule)
     return tuple(rules[rule_id] for rule_id in sorted(rules)), tuple(refused)
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """The rules of one file, or of all files below a folder, by id. Raises UsageError naming every mistake."""
+    """Return the rules of one file, or of all files below a folder, by id. Raises UsageError with every mistake."""
     return _by_id(_read_all(_files_at(path)))
 
 
 def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
-    """The rule with this id. Raises UsageError with the nearest id when there is none."""
+    """Return the rule with this id. Raises UsageError with the most similar id if there is none."""
     by_id = {rule.id: rule for rule in rules}
     if rule_id not in by_id:
         raise UsageError(f"no rule is called {rule_id!r}{did_you_mean(rule_id, by_id)}")
@@ -78,7 +81,7 @@ def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
 
 
 def load_rule(data: bytes, shown: str) -> Rule:
-    """One rule from the content of its file. `shown` is the path that messages name and the id must match.
+    """Return the rule of a file, from the file's content. `shown`: its path for messages; the id must match its name.
 
     Raises UsageError with a line for each mistake.
     """
@@ -87,13 +90,13 @@ def load_rule(data: bytes, shown: str) -> Rule:
     try:
         document = parse(data)
     except DocumentError as error:
-        where = f"{shown}:{error.line}" if error.line else shown
-        raise UsageError(f"{where}: {error.problem}") from None
+        location = f"{shown}:{error.line}" if error.line else shown
+        raise UsageError(f"{location}: {error.problem}") from None
     try:
         rule = Rule.model_validate(document.data)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        problems = [_in_words(one) for one in details if not _is_consequence(one, details)]
+        problems = [_as_problem(detail) for detail in details if not _is_consequence(detail, details)]
         raise _usage_error(shown, document, problems) from None
     problems = list(_problems(rule, PurePosixPath(Path(shown).as_posix()).stem))
     if problems:
@@ -104,12 +107,12 @@ def load_rule(data: bytes, shown: str) -> Rule:
 def _files_at(path: Path) -> list[tuple[Traversable, str]]:
     if not path.is_dir() and not path.is_file():
         raise UsageError(f"{path}: no such file or folder")
-    found: list[tuple[Traversable, str]] = [(path, str(path))]
+    rule_files: list[tuple[Traversable, str]] = [(path, str(path))]
     if path.is_dir():
-        found = list(_yaml_files(path, str(path)))
-    if not found:
+        rule_files = list(_yaml_files(path, str(path)))
+    if not rule_files:
         raise UsageError(f"{path}: no rule files (*.yaml) in this folder")
-    return found
+    return rule_files
 
 
 def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
@@ -123,9 +126,9 @@ def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, 
             yield entry, name
 
 
-def _read_all(found: Iterable[tuple[Traversable, str]]) -> list[Rule]:
+def _read_all(rule_files: Iterable[tuple[Traversable, str]]) -> list[Rule]:
     rules, mistakes = [], []
-    for file, shown in found:
+    for file, shown in rule_files:
         try:
             with file.open("rb") as stream:
                 rules.append(load_rule(stream.read(MAX_BYTES + 1), shown))
@@ -142,7 +145,7 @@ def _by_id(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     by_id: dict[str, Rule] = {}
     for rule in rules:
         if rule.id in by_id:
-            raise UsageError(_TWICE.format(rule.id))
+            raise UsageError(_DUPLICATE_ID.format(rule.id))
         by_id[rule.id] = rule
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
@@ -153,7 +156,7 @@ def _usage_error(shown: str, document: Document, problems: Iterable[Problem]) ->
 
 
 def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
-    """What the shape of a rule does not tell: whether it makes sense with the catalogue and with itself."""
+    """Yield mistakes that the schema does not detect: contradictions with the catalogue or within the rule."""
     if rule.id != stem:
         yield ("id",), f"the id is {rule.id!r}, the file is called {stem!r}"
     if rule.each not in catalogue.facts():
@@ -173,7 +176,7 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         except ValueError as error:
             yield ("fix", position, "commands"), str(error)
         for name, value in fix.only_if.items():
-            if name in remedy.MAKES and isinstance(value, str):
+            if name in remedy.SWITCH_MAKE_FACTS and isinstance(value, str):
                 continue
             if name not in kinds or not is_kind(value, kinds[name]):
                 yield ("fix", position, "only_if", name), f"no fact is called {name!r}, or it is of another kind"
@@ -214,19 +217,19 @@ def _test_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
             yield ("tests",), f"no test expects {outcome!r}"
 
 
-def _in_words(details: Any) -> Problem:
-    """A mistake that pydantic found, in the words of a rule file."""
-    # pydantic puts "[key]" behind the place when the name itself is wrong.
-    place: Place = tuple(part for part in details["loc"] if part != "[key]")
-    key = ".".join(printable(str(part)) for part in place) or "the file"
+def _as_problem(details: Any) -> Problem:
+    """Convert a mistake that pydantic reports to the terms of a rule file."""
+    # pydantic appends "[key]" to the place if the key itself is wrong.
+    place: Place = tuple(element for element in details["loc"] if element != "[key]")
+    key = ".".join(printable(str(element)) for element in place) or "the file"
     match details["type"]:
         case "missing":
             return place[:-1], f"the key {key!r} is missing"
         case "extra_forbidden":
-            known = _keys_at(place[:-1])
-            near = get_close_matches(str(place[-1]), known, n=1)
+            allowed = _keys_at(place[:-1])
+            similar = get_close_matches(str(place[-1]), allowed, n=1)
             return place, f"no key is called {key!r}; " + (
-                f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+                f"did you mean {similar[0]!r}?" if similar else f"there are: {', '.join(allowed)}"
             )
         case "model_type" | "dict_type" | "mapping_type" | "is_instance_of":
             return place, f"{key} must be a mapping of names to values"
@@ -245,21 +248,22 @@ def _in_words(details: Any) -> Problem:
     return place, f"{key}: {message[0].lower()}{message[1:]}"
 
 
-def _is_consequence(details: Any, others: Iterable[Any]) -> bool:
-    """Whether a list counts as too short only because its entries are wrong."""
+def _is_consequence(details: Any, all_details: Iterable[Any]) -> bool:
+    """Return whether a list counts as too short only because its entries are wrong."""
     place = details["loc"]
     return details["type"] == "too_short" and any(
-        other["loc"][: len(place)] == place and len(other["loc"]) > len(place) for other in others
+        other_detail["loc"][: len(place)] == place and len(other_detail["loc"]) > len(place)
+        for other_detail in all_details
     )
 
 
 def _number_hint(value: object) -> str:
-    """YAML 1.1 takes 4e9 and 4.0e9 for text, which nobody sees."""
-    looks_like_one = isinstance(value, str) and value[:1].isdigit() and "e" in value.lower()
-    return " (in YAML a number is written 4.0e+9 or 1.0e-3)" if looks_like_one else ""
+    """Return a hint for numbers that YAML 1.1 reads as text, such as 4e9 and 4.0e9."""
+    is_number = isinstance(value, str) and value[:1].isdigit() and "e" in value.lower()
+    return " (in YAML a number is written 4.0e+9 or 1.0e-3)" if is_number else ""
 
 
 def _keys_at(place: Place) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"limits": Limit, "fix": Fix, "tests": RuleTest}
-    part = parts[str(place[0])] if place else Rule
-    return list(part.model_fields)
+    models: dict[str, type[BaseModel]] = {"limits": Limit, "fix": Fix, "tests": RuleTest}
+    model = models[str(place[0])] if place else Rule
+    return list(model.model_fields)

@@ -1,4 +1,4 @@
-"""What a rule file says, what judging it gives, and what the report shows of that."""
+"""The rule file, its judgements on rows of facts, and the findings that a report shows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 ROLES: tuple[Role, ...] = get_args(Role)
 DISRUPTIONS: tuple[Disruption, ...] = get_args(Disruption)
-"""From what interrupts nothing to what interrupts most."""
+"""In rising order of what is interrupted."""
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 def _printable(text: str) -> str:
-    """Escape sequences in a rule file would reach the terminal of everybody who reads the report."""
-    if not all(c.isprintable() or c == "\n" for c in text):
+    """Refuse control characters: escape sequences of a rule file would reach the terminal of everyone who reads the
+    report."""
+    if not all(character.isprintable() or character == "\n" for character in text):
         raise ValueError("must hold printable characters only")
     return text
 
@@ -41,12 +42,12 @@ Step = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]*$", max_length=
 StepName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]*(/[a-z][a-z0-9-]*)?$", max_length=121)]
 
 
-class _Part(BaseModel):
+class _RuleModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Limit(_Part):
-    """A threshold that users may override without touching the rule."""
+class Limit(_RuleModel):
+    """A threshold that users may override without changing the rule."""
 
     value: Number
     source: Text = Field(description="where the value comes from: a standard, a data sheet, a measurement")
@@ -55,12 +56,12 @@ class Limit(_Part):
     conservative: Number | None = Field(default=None, description="the value under --policy conservative")
 
     def under(self, policy: PolicyName) -> float | None:
-        """The value under a policy. None: the policy leaves it as it is."""
+        """Return the value under a policy. None: the policy does not change it."""
         return {"aggressive": self.aggressive, "moderate": self.moderate, "conservative": self.conservative}[policy]
 
 
-class Fix(_Part):
-    """One way to mend it. sanpath prints it and never applies it."""
+class Fix(_RuleModel):
+    """A remedy. sanpath prints it and never applies it."""
 
     platform: Text = Field(description="what it is for, e.g. ESXi, Linux, Cisco MDS; any")
     action: Text | None = Field(
@@ -94,8 +95,8 @@ class Fix(_Part):
     )
 
 
-class RuleTest(_Part):
-    """One row of facts and what the rule must say about it."""
+class RuleTest(_RuleModel):
+    """One row of facts, and the outcome that the rule must have for it."""
 
     name: Text
     facts: Mapping[Name, FactValue] = Field(description="a fact that is left out, or null, is not known")
@@ -103,11 +104,11 @@ class RuleTest(_Part):
     expect: Outcome
 
 
-class Rule(_Part):
+class Rule(_RuleModel):
     """One rule file.
 
-    Nothing in it is executed: `when` is compiled by the condition language, `summary` is filled in by
-    `summary.fill`. A rule from `load` is also known to make sense: its facts exist and its tests are complete.
+    Nothing in it is executed: the condition language compiles `when`, and `summary.fill` fills in `summary`. A rule
+    from `load` has also been validated: its facts exist and its tests are complete.
     """
 
     id: str = Field(
@@ -131,16 +132,16 @@ class Rule(_Part):
     tests: tuple[RuleTest, ...] = Field(description="at least one hit, one clear and one unknown")
 
     def limit_values(self) -> dict[str, float]:
-        """Limit name → value."""
+        """Return limit name → value."""
         return {name: limit.value for name, limit in self.limits.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one rule says about one row of its fact table.
+    """The outcome of one rule for one row of its fact table.
 
-    `evidence` holds the facts and limits of the condition, None where not known; `missing` names the facts that
-    were not known. `summary` is empty when clear.
+    `evidence`: the facts and limits of the condition, None where not known. `missing`: names of the facts that were
+    not known. `summary` is empty if the outcome is "clear".
     """
 
     rule: str
@@ -157,12 +158,12 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one rule says about one entity and direction, over all steps.
+    """The outcome of one rule for one entity and direction, over all steps.
 
-    `outcome` is "hit" when any step hits, else "unknown"; `steps` are those of that outcome and `unknown_steps`
-    those that could not be judged. `evidence` and `summary` are of the worst step. `gain`: what mending it would
-    give, None until the verdict has worked it out. `in_this_run`: whether a cause or risk limits this run, and what
-    else does; None: not asked. `relieves`: another entity that limits, and that mending this relieves.
+    `outcome` is "hit" if any step is a hit, else "unknown". `steps`: those with that outcome. `unknown_steps`: those
+    that could not be judged. `evidence` and `summary` are those of the worst step. `gain`: the expected effect of the
+    remedy, None until the verdict has computed it. `in_this_run`: whether a cause or risk limits this run, and what
+    else does; None: not determined. `relieves`: another entity that limits, which this remedy would relieve.
     """
 
     rule: str

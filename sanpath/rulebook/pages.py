@@ -21,7 +21,7 @@ _ESCAPED = str.maketrans({"|": r"\|", "*": r"\*", "<": "&lt;"})
 
 
 def documents(rules: Sequence[Rule]) -> dict[str, str]:
-    """Path below the root of the checkout → content."""
+    """Return path below the root of the checkout → content."""
     pages = {f"{FOLDER}/{rule.id}.md": _page(rule) for rule in rules}
     return pages | {f"{FOLDER}/README.md": _index(rules), SCHEMA: _schema()}
 
@@ -33,7 +33,10 @@ def _schema() -> str:
 
 def _index(rules: Sequence[Rule]) -> str:
     ordered = sorted(rules, key=lambda rule: (SEVERITIES.index(rule.severity), rule.id))
-    rows = [(f"[{r.id}]({r.id}.md)", _line(r.title), r.role, r.severity, r.each, r.status) for r in ordered]
+    rows = [
+        (f"[{rule.id}]({rule.id}.md)", _line(rule.title), rule.role, rule.severity, rule.each, rule.status)
+        for rule in ordered
+    ]
     table = _table(("rule", "says", "role", "severity", "judged on each", "status"), rows)
     return f"{_GENERATED}\n# Rules\n\n{table}\nHow to write one: [rules/README.md](../../rules/README.md).\n"
 
@@ -42,8 +45,8 @@ def _page(rule: Rule) -> str:
     condition = rule_condition(rule)
     facts = catalogue.facts()[rule.each]
     fact_rows = [(f"`{name}`", facts[name].unit, _line(facts[name].meaning)) for name in condition.facts]
-    limit_rows = [(f"`{name}`", _values(x), _line(x.source)) for name, x in rule.limits.items()]
-    parts = [
+    limit_rows = [(f"`{name}`", _values(limit), _line(limit.source)) for name, limit in rule.limits.items()]
+    sections = [
         f"{_GENERATED}\n# {rule.id}: {_line(rule.title)}",
         f"{rule.severity} severity, role *{rule.role}*, judged on each `{rule.each}`, {rule.status}.",
         f"## Condition\n\n```python\n{' '.join(rule.when.split())}\n```",
@@ -57,13 +60,13 @@ def _page(rule: Rule) -> str:
         "## Tests",
         _table(("facts", "outcome"), [(_line(test.name), test.expect) for test in rule.tests]),
     ]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+    return "\n\n".join(section.rstrip("\n") for section in sections) + "\n"
 
 
 def _values(limit: Limit) -> str:
-    """The limit's own value, and those under policies."""
-    told = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
-    return f"{limit.value:g}" + (f" ({', '.join(told)})" if told else "")
+    """Return the limit's own value, and those under policies."""
+    policy_values = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
+    return f"{limit.value:g}" + (f" ({', '.join(policy_values)})" if policy_values else "")
 
 
 def _fix(fix: Fix) -> str:
@@ -75,7 +78,7 @@ def _fix(fix: Fix) -> str:
 
 
 def _line(text: str) -> str:
-    """Text as one line of Markdown: nothing outside of code starts a table cell, emphasis or a tag."""
+    """Return a text as one line of Markdown: nothing outside of code starts a table cell, emphasis or a tag."""
     spans = " ".join(text.split()).split("`")
     return "`".join(span if number % 2 else span.translate(_ESCAPED) for number, span in enumerate(spans))
 
@@ -86,13 +89,13 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Write the documents, and remove pages of rules that are gone."""
+    """Write the documents, and remove pages of rules that no longer exist."""
     root = Path(__file__).parents[2]
-    wanted = documents(load_rulebook())
+    expected = documents(load_rulebook())
     for page in (root / FOLDER).glob("*.md"):
-        if f"{FOLDER}/{page.name}" not in wanted:
+        if f"{FOLDER}/{page.name}" not in expected:
             page.unlink()
-    for path, content in wanted.items():
+    for path, content in expected.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(content, encoding="utf-8")
 

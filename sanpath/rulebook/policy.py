@@ -1,4 +1,4 @@
-"""A policy: limits other than the rules' own, of a policy that ships or of a site, rule by rule."""
+"""Policies: limits that replace those of the rules, from a built-in policy or from a site."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ Policy = Mapping[str, Mapping[str, float]]
 """Rule id → limit name → value, in the unit of the rule's own limit."""
 
 
-def shipped(rules: Sequence[Rule], name: PolicyName) -> Policy:
-    """The limits that a policy sets: those whose rule gives a value for it."""
-    told = {rule.id: {n: limit.under(name) for n, limit in rule.limits.items()} for rule in rules}
-    known = {rule_id: {n: value for n, value in one.items() if value is not None} for rule_id, one in told.items()}
-    return {rule_id: one for rule_id, one in known.items() if one}
+def built_in_policy(rules: Sequence[Rule], name: PolicyName) -> Policy:
+    """Return the limits of a built-in policy: those for which the rule has a value under it."""
+    values_by_rule = {
+        rule.id: {name_of_limit: limit.under(name) for name_of_limit, limit in rule.limits.items()} for rule in rules
+    }
+    defined = {
+        rule_id: {name_of_limit: value for name_of_limit, value in values.items() if value is not None}
+        for rule_id, values in values_by_rule.items()
+    }
+    return {rule_id: values for rule_id, values in defined.items() if values}
 
 
 def apply_policy(rules: Sequence[Rule], policy: Policy, source: str = "policy") -> tuple[Rule, ...]:
-    """The rules with the policy's limits; `source` is where they come from.
+    """Return the rules with the policy's limits. `source`: where the limits come from.
 
-    Raises UsageError for a rule or limit that does not exist, or no number.
+    Raises UsageError for a rule or limit that does not exist, or a value that is not a number.
     """
     changed = {rule_id: _with_limits(find_rule(rules, rule_id), values, source) for rule_id, values in policy.items()}
     return tuple(changed.get(rule.id, rule) for rule in rules)

@@ -1,8 +1,8 @@
-"""Remedies for the entity at hand: their commands filled with its own names, others' left out.
+"""Selects the remedies that apply to an entity, and fills their commands with its names.
 
-In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. What is not known,
-and what could mean something to a shell, stays as it is, for a person to fill in: the command of a wrong port is
-worse than none. Where the remedy names its shell, a name with blanks is put in quotes.
+In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. A placeholder
+remains, for a person to fill in, if its fact is not known or could have a meaning for a shell: a command for the
+wrong port is worse than none. Where the remedy names its shell, a name with blanks is put in quotes.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from sanpath.rulebook.text import did_you_mean
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
-"""Between single quotes these are themselves in a POSIX shell and in PowerShell alike; quotes, which PowerShell knows
-several of, and its wildcards are not among them."""
+"""Between single quotes, these characters are literal in POSIX shells and in PowerShell. Not among them: quotes, of
+which PowerShell has several, and its wildcards."""
 
-MAKES = ("switch_make",)
-"""What `only_if` may name besides the facts of a rule's table: the make of the switches at the entity."""
-_KINDS = {"switch_make": "any switch", "platform": "any host"}
-"""Facts that tell on what a command line is typed, and what a remedy is for where they are not known."""
+SWITCH_MAKE_FACTS = ("switch_make",)
+"""Names that `only_if` may use in addition to the facts of the rule's table: the make of the switches at the
+entity."""
+_PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}
+"""Facts that decide for which command line a remedy is → the platform of a remedy if the fact is not known."""
 
 
 class Remedy(Fix):
-    """A remedy told for several makes, since the make is not known: without a command line of its own.
+    """A remedy for several makes, because the make is not known. It has no commands of its own.
 
-    `variants`: the remedy of each make, to be chosen by a person.
+    `variants`: the remedy of each make, for a person to choose from.
     """
 
     variants: tuple[Fix, ...] = ()
@@ -43,66 +44,70 @@ def check(commands: Iterable[str], names: Collection[str]) -> None:
                 raise ValueError(f"no fact is called {name!r}{did_you_mean(name, names)}")
 
 
-def fitting(
-    fixes: Sequence[Fix], rows: Sequence[FactRow], seen: Mapping[str, FactValue] | None = None
+def applicable_remedies(
+    fixes: Sequence[Fix], rows: Sequence[FactRow], context: Mapping[str, FactValue] | None = None
 ) -> tuple[Fix, ...]:
-    """The remedies that fit an entity with these rows of facts, filled with them. What is not known fits; but of
-    devices whose make is not known one remedy is told for all of them, and nobody is handed a command line of another
-    make. `seen`: what its own facts do not tell: the make of the switches at it, the platform of the test's hosts."""
-    told = {name: value for row in rows for name, value in row.items() if value is not None}
-    facts = {**(seen or {}), **told}
-    found: list[Fix] = []
-    for fix in (fix for fix in fixes if _fits(fix, facts)):
-        unknown = next((name for name in _KINDS if name in fix.only_if and name not in facts), None)
+    """Return the remedies that apply to an entity with these rows of facts, filled with the facts.
+
+    A condition on an unknown fact counts as met. But if the make of a device is not known, the remedies of all makes
+    become one, without commands: nobody should type those of another make. `context`: facts that the rows lack: the
+    make of the switches at the entity, the platform of the test's hosts."""
+    reported = {name: value for row in rows for name, value in row.items() if value is not None}
+    facts = {**(context or {}), **reported}
+    result: list[Fix] = []
+    for fix in (fix for fix in fixes if _applies(fix, facts)):
+        unknown = next((name for name in _PLATFORM_FACTS if name in fix.only_if and name not in facts), None)
         if unknown is None:
-            found.append(_filled(fix, facts))
+            result.append(_filled(fix, facts))
             continue
-        # With its placeholders: then it is one step of the plan for all the ports that it is for.
-        words = _in_words(fix, _KINDS[unknown])
-        if found and _same_action(found[-1], words):
-            found[-1] = _with(found[-1], words)
+        # Placeholders remain: the remedy is one step of the plan for all ports that it applies to.
+        generic = _without_commands(fix, _PLATFORM_FACTS[unknown])
+        if result and _same_action(result[-1], generic):
+            result[-1] = _merged(result[-1], generic)
         else:
-            found.append(words)
-    return tuple(found)
+            result.append(generic)
+    return tuple(result)
 
 
-def _in_words(fix: Fix, kind: str) -> Remedy:
-    """The remedy without commands of its own: what is typed on that make is in the words of its scope."""
-    make, _, when = fix.platform.partition(", ")
-    typed = f" ({'; '.join(fix.commands)})" if fix.commands else ""
+def _without_commands(fix: Fix, kind: str) -> Remedy:
+    """Return the remedy without commands; the text of its scope contains those of its make."""
+    make, _, condition = fix.platform.partition(", ")
+    commands_text = f" ({'; '.join(fix.commands)})" if fix.commands else ""
     return Remedy.model_validate(
         {
             **dict(fix),
-            "platform": f"{kind}, {when}" if when else kind,
+            "platform": f"{kind}, {condition}" if condition else kind,
             "commands": (),
-            "scope": f"On {make}: {fix.scope.rstrip('.')}{typed}.",
+            "scope": f"On {make}: {fix.scope.rstrip('.')}{commands_text}.",
             "variants": (fix,),
         }
     )
 
 
-def _with(one: Fix, other: Remedy) -> Fix:
-    """Two that are one."""
-    known = one.variants if isinstance(one, Remedy) else ()
-    return one.model_copy(update={"scope": f"{one.scope} {other.scope}", "variants": (*known, *other.variants)})
-
-
-def _same_action(one: Fix, other: Remedy) -> bool:
-    """Whether two remedies without commands of their own are one, told for several makes."""
-    if not isinstance(one, Remedy):
-        return False
-    if one.action is not None and one.action == other.action:
-        return (one.disruption, one.relieves) == (other.disruption, other.relieves)
-    return (one.platform, one.commands, one.disruption, one.reads_only, one.relieves) == (
-        other.platform,
-        (),
-        other.disruption,
-        other.reads_only,
-        other.relieves,
+def _merged(first: Fix, second: Remedy) -> Fix:
+    """Merge a remedy into another with the same action."""
+    variants = first.variants if isinstance(first, Remedy) else ()
+    return first.model_copy(
+        update={"scope": f"{first.scope} {second.scope}", "variants": (*variants, *second.variants)}
     )
 
 
-def _fits(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
+def _same_action(first: Fix, second: Remedy) -> bool:
+    """Return whether two remedies without commands are the same action for different makes."""
+    if not isinstance(first, Remedy):
+        return False
+    if first.action is not None and first.action == second.action:
+        return (first.disruption, first.relieves) == (second.disruption, second.relieves)
+    return (first.platform, first.commands, first.disruption, first.reads_only, first.relieves) == (
+        second.platform,
+        (),
+        second.disruption,
+        second.reads_only,
+        second.relieves,
+    )
+
+
+def _applies(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
     return all(name not in facts or facts[name] == value for name, value in fix.only_if.items())
 
 
@@ -120,9 +125,9 @@ def _filled(fix: Fix, facts: Mapping[str, FactValue]) -> Fix:
     )
 
 
-def _value(fact: FactValue, otherwise: str, fix: Fix) -> str:
+def _value(fact: FactValue, placeholder: str, fix: Fix) -> str:
     if isinstance(fact, str) and _HARMLESS.fullmatch(fact):
         return fact
     if isinstance(fact, str) and fix.shell is not None and _QUOTABLE.fullmatch(fact):
         return f"'{fact}'"
-    return otherwise
+    return placeholder

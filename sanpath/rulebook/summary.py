@@ -1,4 +1,4 @@
-"""Fills the one-sentence summary of a rule with facts, each in the unit people use."""
+"""Fills the one-sentence summary of a rule with facts, each in its usual unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from string import Formatter
 
 from sanpath.facts.table import FactValue
-from sanpath.rulebook.kinds import known
+from sanpath.rulebook.kinds import finite_or_none
 from sanpath.rulebook.text import did_you_mean, printable
 
 NOT_KNOWN = "not known"
@@ -22,10 +22,10 @@ def check(template: str, names: Collection[str], numbers: Collection[str]) -> No
     Only plain `{name}` and, for numbers, `{name:.1f}` and the like are allowed.
     """
     try:
-        parts = list(Formatter().parse(template))
+        fields = list(Formatter().parse(template))
     except ValueError as error:
         raise ValueError(f"the braces do not match: {error}") from None
-    for _, name, spec, conversion in parts:
+    for _, name, spec, conversion in fields:
         if name is None:
             continue
         if not name.isidentifier() or conversion:
@@ -50,19 +50,19 @@ def fill(template: str, values: Mapping[str, FactValue], units: Mapping[str, str
 
 
 def _text(value: FactValue, unit: str, spec: str) -> str:
-    value = known(value)
+    value = finite_or_none(value)
     if value is None:
         return NOT_KNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        # Names come from devices and may hold anything, escape sequences included.
+        # Names come from devices and may contain anything, including escape sequences.
         return printable(value)
     return format(value, spec) if spec else in_unit(value, unit)
 
 
 def in_unit(value: float, unit: str) -> str:
-    """A number with the unit people use for it: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
+    """Return a number in its usual unit: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
     match unit:
         case "ratio":
             return f"{100 * value:.1f} %"

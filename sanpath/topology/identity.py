@@ -1,4 +1,4 @@
-"""From what sources say to entities under one name each: the joins, with their evidence and what was not found."""
+"""Joins what sources report into entities under one name each, with the evidence, and reports failed joins."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
 from sanpath.topology.keys import TRUST, normalise
-from sanpath.topology.logins import Local, bare_wwpn, settled, without_guesses
-from sanpath.topology.vm_moves import Sighting, ties_at
+from sanpath.topology.logins import Local, nearest_logins, without_wrong_guesses, wwpn_without_name
+from sanpath.topology.vm_moves import Report, links_at
 
 if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath
 
 CONFIG = "config"
-"""The source name of what people wrote into sanpath.yaml. What it calls a thing is what the thing is called."""
+"""The source name of sanpath.yaml. Its name for an entity is the one that is used."""
 
-_LOCAL = ("switch_port", "array_port", "controller", "volume", "media", "path")
+_LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
 _INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
-_GIVEN = ("load", "vm", "vdisk", "host", "hba", "lun")
-"""Kinds that may be known by nothing but the configuration."""
+_DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
+"""Kinds that the configuration alone may declare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
     """A join that was not found, and why."""
 
-    what: str
-    why: str
+    subject: str
+    reason: str
 
 
 @dataclass(slots=True)
 class Topology:
-    """The entities, their links, and the way back from a source's own ids. `paths_of_loads`: loads → paths of
-    their I/O that were searched before; nothing is added once it is resolved."""
+    """The entities, their links, and the failed joins.
+
+    `known_as`: (source, kind, the source's own id) → entity. `paths_of_loads`: a cache, loads → their I/O paths. The
+    rest does not change once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -48,21 +50,21 @@ class Topology:
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
 
     def of_kind(self, kind: str) -> list[Entity]:
-        """Entities of a kind, by name."""
+        """Return the entities of a kind, sorted by id."""
         return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
 
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
-        """Entities that `entity` has this relation to, in either direction."""
-        found = []
+        """Return the entities that `entity` has this relation to, in either direction. `kind` None: of any kind."""
+        related = []
         for link in self.links:
             if link.relation == relation and entity in (link.from_entity, link.to_entity):
-                other = link.to_entity if link.from_entity == entity else link.from_entity
-                if kind is None or self.entities[other].kind == kind:
-                    found.append(other)
-        return found
+                far_end = link.to_entity if link.from_entity == entity else link.from_entity
+                if kind is None or self.entities[far_end].kind == kind:
+                    related.append(far_end)
+        return related
 
     def graph(self) -> nx.Graph[str]:
-        """The whole as an undirected graph; edges carry their relation."""
+        """Return all entities and links as an undirected graph; edges carry their relation."""
         graph: nx.Graph[str] = nx.Graph()
         for entity in self.entities.values():
             graph.add_node(entity.id, kind=entity.kind, label=entity.label)
@@ -71,132 +73,143 @@ class Topology:
         return graph
 
 
-def resolve(seen: Iterable[Sighting], at: int | None = None) -> Topology:
-    """Join what all sources said. Later statements of a source replace its earlier ones; a virtual machine that has
-    moved runs where it ran at the moment `at`, microseconds on the recorder's clock, None: at the end."""
-    seen = list(seen)
-    things = {(source, item.kind, item.local_id): item for source, _, item in seen if isinstance(item, SourceEntity)}
-    ties = ties_at(seen, at)
-    _add_implied(things, ties)
-    things = without_guesses(things)
-    names = _names(things, ties)
+def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topology:
+    """Join the reports of all sources. A later report of a source replaces its earlier ones.
+
+    A virtual machine that has moved is placed on the host where it ran at `moment_us`, on the recorder's clock; None:
+    at the end."""
+    inventory = list(inventory)
+    entities = {
+        (source, item.kind, item.local_id): item for source, _, item in inventory if isinstance(item, SourceEntity)
+    }
+    links = links_at(inventory, moment_us)
+    _add_configured(entities, links)
+    entities = without_wrong_guesses(entities)
+    names = _names(entities, links)
     topology = Topology()
-    _make_entities(topology, things, names, _same_ports(things, ties))
-    _make_links(topology, ties)
+    _make_entities(topology, entities, names, _duplicate_ports(entities, links))
+    _make_links(topology, links)
     _attach_initiators(topology)
     _back_luns(topology)
     return topology
 
 
-def _add_implied(things: dict[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]) -> None:
-    """What the configuration's links name is a thing, even when nothing else is said of it."""
-    for source, tie in ties:
-        for kind, name in (tie.from_end, tie.to_end):
-            if source == CONFIG and kind in _GIVEN:
-                things.setdefault((CONFIG, kind, name), SourceEntity(kind, name, name, {"name": (name,)}))
+def _add_configured(entities: dict[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> None:
+    """Add entities that only links of the configuration name."""
+    for source, link in links:
+        for kind, name in (link.from_end, link.to_end):
+            if source == CONFIG and kind in _DECLARABLE_KINDS:
+                entities.setdefault((CONFIG, kind, name), SourceEntity(kind, name, name, {"name": (name,)}))
 
 
-def _names(things: Mapping[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]) -> dict[Local, str]:
-    """What people call each thing: ports and volumes after their device, disks after their machine.
+def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> dict[Local, str]:
+    """Name each entity as people do: ports and volumes after their device, disks after their machine.
 
-    A switch or array is called as its source, unless the source tells of several. A port of which nothing but the
-    WWPN is known is called by it."""
+    A switch or array has the name of its source, unless the source reports several. A port of which only the WWPN is
+    known is named by it."""
     machines = {
-        tie.from_end[1]: tie.to_end[1]
-        for _, tie in ties
-        if tie.relation == "runs_on" and tie.from_end[0] == "load" and tie.to_end[0] in ("vm", "host")
+        link.from_end[1]: link.to_end[1]
+        for _, link in links
+        if link.relation == "runs_on" and link.from_end[0] == "load" and link.to_end[0] in ("vm", "host")
     }
-    devices = Counter((source, kind) for source, kind, _ in things if kind in ("switch", "array"))
-    parts = {
-        (source, *tie.from_end): _label(things, (source, *tie.to_end))
-        for source, tie in ties
-        if tie.relation == "member_of" and devices[source, tie.to_end[0]] > 1
+    devices = Counter((source, kind) for source, kind, _ in entities if kind in ("switch", "array"))
+    device_labels = {
+        (source, *link.from_end): _label(entities, (source, *link.to_end))
+        for source, link in links
+        if link.relation == "member_of" and devices[source, link.to_end[0]] > 1
     }
     names = {}
-    for local, thing in things.items():
+    for local, entity in entities.items():
         source, kind, local_id = local
-        label = thing.label or local_id
+        label = entity.label or local_id
         if source == CONFIG:
             names[local] = local_id
         elif kind in ("switch", "array"):
             names[local] = source if devices[source, kind] == 1 else label
-        elif (wwpn := bare_wwpn(thing)) is not None:
+        elif (wwpn := wwpn_without_name(entity)) is not None:
             names[local] = wwpn
-        elif kind in _LOCAL:
-            names[local] = f"{parts.get(local, source)}/{label}"
-        elif "device" in thing.ids and source in machines:
-            names[local] = f"{machines[source]}/{thing.ids['device'][0]}"
+        elif kind in _LOCAL_KINDS:
+            names[local] = f"{device_labels.get(local, source)}/{label}"
+        elif "device" in entity.ids and source in machines:
+            names[local] = f"{machines[source]}/{entity.ids['device'][0]}"
         else:
             names[local] = label
     return names
 
 
-def _label(things: Mapping[Local, SourceEntity], local: Local) -> str:
-    return things[local].label or local[2] if local in things else local[2]
+def _label(entities: Mapping[Local, SourceEntity], local: Local) -> str:
+    return entities[local].label or local[2] if local in entities else local[2]
 
 
-def _same_ports(
-    things: Mapping[Local, SourceEntity], ties: Iterable[tuple[str, SourceLink]]
+def _duplicate_ports(
+    entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]
 ) -> list[tuple[Local, Local]]:
-    """Ports that are one although two sources read them: a cable has one end, so where two sources see the same
-    WWPN logged in at ports of one name they read one switch, under two names."""
-    first: dict[tuple[str, str], Local] = {}
+    """Return pairs of ports, and of their switches, that are the same although two sources read them.
+
+    A cable has one end: where two sources see the same WWPN logged in at ports of the same name, they read the same
+    switch under two names."""
+    first_ports: dict[tuple[str, str], Local] = {}
     pairs = []
-    for source, tie in ties:
-        port = (source, *tie.to_end)
-        wwpn = normalise("wwpn", tie.from_end[1]) if tie.from_end[0] == "wwpn" else None
-        if tie.relation != "logged_in" or wwpn is None or port not in things:
+    for source, link in links:
+        port = (source, *link.to_end)
+        wwpn = normalise("wwpn", link.from_end[1]) if link.from_end[0] == "wwpn" else None
+        if link.relation != "logged_in" or wwpn is None or port not in entities:
             continue
-        known = first.setdefault((wwpn, things[port].label), port)
-        if known[0] != source and not _have_other_wwpns(things[known], things[port]):
-            pairs.append((known, port))
+        first_port = first_ports.setdefault((wwpn, entities[port].label), port)
+        if first_port[0] != source and not _have_different_wwpns(entities[first_port], entities[port]):
+            pairs.append((first_port, port))
             pairs += [
-                (one, other)
-                for one in things
-                for other in things
-                if one[1] == other[1] == "switch" and (one[0], other[0]) == (known[0], source)
+                (switch, duplicate)
+                for switch in entities
+                for duplicate in entities
+                if switch[1] == duplicate[1] == "switch" and (switch[0], duplicate[0]) == (first_port[0], source)
             ]
     return pairs
 
 
-def _have_other_wwpns(one: SourceEntity, other: SourceEntity) -> bool:
-    """Whether two ports are told apart by their own WWPNs: both ends of an uplink see the logins that pass it."""
-    mine, its = ({normalise("wwpn", v) for v in thing.ids.get("wwpn", ())} for thing in (one, other))
-    return bool(mine and its) and mine.isdisjoint(its)
+def _have_different_wwpns(first: SourceEntity, second: SourceEntity) -> bool:
+    """Return whether the ports' own WWPNs differ: both ends of an uplink see the logins that pass through it."""
+    first_wwpns, second_wwpns = (
+        {normalise("wwpn", v) for v in entity.ids.get("wwpn", ())} for entity in (first, second)
+    )
+    return bool(first_wwpns and second_wwpns) and first_wwpns.isdisjoint(second_wwpns)
 
 
 def _make_entities(
     topology: Topology,
-    things: Mapping[Local, SourceEntity],
+    entities: Mapping[Local, SourceEntity],
     names: Mapping[Local, str],
-    same: Iterable[tuple[Local, Local]],
+    duplicates: Iterable[tuple[Local, Local]],
 ) -> None:
-    known_by: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
-    for local, thing in things.items():
-        known_by[thing.kind, "name", names[local]].append(local)
-        for key, values in thing.ids.items():
+    by_key: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
+    for local, source_entity in entities.items():
+        by_key[source_entity.kind, "name", names[local]].append(local)
+        for key, values in source_entity.ids.items():
             for value in values:
-                if key in TRUST and key != "name" and (normal := normalise(key, value)):
-                    known_by[thing.kind, key, _scope(thing.kind, names[local]) + normal].append(local)
-    # Most things share no key with any other.
-    graph: nx.Graph[Local] = nx.Graph(same)
-    for locals_ in known_by.values():
-        if len(locals_) > 1:
-            nx.add_path(graph, locals_)
+                if key in TRUST and key != "name" and (key_value := normalise(key, value)):
+                    by_key[source_entity.kind, key, _scope(source_entity.kind, names[local]) + key_value].append(
+                        local
+                    )
+    # Most entities share no key with any other.
+    graph: nx.Graph[Local] = nx.Graph(duplicates)
+    for sharing in by_key.values():
+        if len(sharing) > 1:
+            nx.add_path(graph, sharing)
     groups = {local: group for group in nx.connected_components(graph) for local in group}
-    for local in things:
+    for local in entities:
         if local in topology.known_as:
             continue
         members = sorted(
-            groups.get(local, (local,)), key=lambda n: (n[0] != CONFIG, bare_wwpn(things[n]) is not None, n)
+            groups.get(local, (local,)), key=lambda n: (n[0] != CONFIG, wwpn_without_name(entities[n]) is not None, n)
         )
-        entity = _entity([(local, things[local]) for local in members], names[members[0]])
+        entity = _entity([(local, entities[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
         topology.known_as.update(dict.fromkeys(members, entity.id))
 
 
 def _scope(kind: str, name: str) -> str:
-    """Several hosts may see one volume: a LUN is the device of one of them, so its identifier joins only there."""
+    """Return a prefix that limits a join key to one host. Several hosts may see a volume; a LUN is a device of
+    one."""
     return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 
@@ -204,73 +217,89 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
     kind = members[0][1].kind
     ids: dict[str, list[str]] = defaultdict(list)
     attributes: dict[str, Scalar] = {}
-    for _, thing in members:
-        for key, values in thing.ids.items():
-            ids[key].extend(n for v in values if (n := normalise(key, v)) and n not in ids[key])
-        for attribute, value in thing.attributes.items():
+    for _, entity in members:
+        for key, values in entity.ids.items():
+            ids[key].extend(
+                normal for value in values if (normal := normalise(key, value)) and normal not in ids[key]
+            )
+        for attribute, value in entity.attributes.items():
             if attributes.get(attribute) is None:
                 attributes[attribute] = value
-    known_as = tuple((source, local_id) for (source, _, local_id), _ in members)
-    return Entity(f"{kind}:{name}", kind, name, {k: tuple(v) for k, v in ids.items()}, attributes, known_as)
+    source_ids = tuple((source, local_id) for (source, _, local_id), _ in members)
+    return Entity(f"{kind}:{name}", kind, name, {k: tuple(value) for k, value in ids.items()}, attributes, source_ids)
 
 
-def _make_links(topology: Topology, ties: Iterable[tuple[str, SourceLink]]) -> None:
+def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink]]) -> None:
     by_key: dict[tuple[str, str], str] = {}
-    # A host carries the WWPNs of its ports as well: the port itself is what is meant.
+    # A host has the WWPNs of its ports as well: ports come last, so that a WWPN means the port.
     for entity in sorted(topology.entities.values(), key=lambda e: e.kind in ("hba", "array_port")):
         for key, values in entity.ids.items():
             if key != "name":
                 by_key.update(((key, value), entity.id) for value in values)
     evidence: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for source, tie in ties:
-        ends = [_end(topology, by_key, source, *end) for end in (tie.from_end, tie.to_end)]
-        for end, found in zip((tie.from_end, tie.to_end), ends, strict=True):
-            # An Ethernet switch learns of every machine there is: only what somebody asks about is missed.
-            if found is None and (tie.relation, end[0]) != ("logged_in", "mac"):
-                topology.unjoined.append(_unjoined(topology, source, end, tie))
+    for source, link in source_links:
+        ends = [_entity_at_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
+        for end, end_id in zip((link.from_end, link.to_end), ends, strict=True):
+            # An Ethernet switch learns every address in the network: those that match no entity are not reported.
+            if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
+                topology.unjoined.append(_unjoined(topology, source, end, link))
         if ends[0] and ends[1] and ends[0] != ends[1]:
-            evidence[tie.relation, ends[0], ends[1]].append(f"{source}: {tie.evidence}")
+            evidence[link.relation, ends[0], ends[1]].append(f"{source}: {link.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
-    links = [Link(*key, tuple(dict.fromkeys(said))) for key, said in evidence.items()]
-    topology.links = settled(links, {entity.id: entity.kind for entity in topology.entities.values()})
+    links = [Link(*key, tuple(dict.fromkeys(texts))) for key, texts in evidence.items()]
+    topology.links = nearest_logins(links, {entity.id: entity.kind for entity in topology.entities.values()})
 
 
-def _end(topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str) -> str | None:
-    if (own := topology.known_as.get((source, kind, value))) is not None:
-        return own
+def _entity_at_end(
+    topology: Topology, by_key: Mapping[tuple[str, str], str], source: str, kind: str, value: str
+) -> str | None:
+    if (entity := topology.known_as.get((source, kind, value))) is not None:
+        return entity
     if f"{kind}:{value}" in topology.entities:
         return f"{kind}:{value}"
     normal = normalise(kind, value)
     return by_key.get((kind, normal)) if normal else None
 
 
-def _unjoined(topology: Topology, source: str, end: tuple[str, str], tie: SourceLink) -> Unjoined:
+def _unjoined(topology: Topology, source: str, end: tuple[str, str], link: SourceLink) -> Unjoined:
     kind, value = end
-    what = f"{kind} {value} ({source}: {tie.evidence})"
+    subject = f"{kind} {value} ({source}: {link.evidence})"
     if kind in TRUST:
-        return Unjoined(what, f"no source knows a thing with this {kind}")
-    near = get_close_matches(f"{kind}:{value}", [i for i in topology.entities if i.startswith(f"{kind}:")], n=1)
-    return Unjoined(what, f"no source has it; did you mean {near[0]}?" if near else "no source has it")
+        return Unjoined(subject, f"no source reports anything with this {kind}")
+    similar = get_close_matches(f"{kind}:{value}", [i for i in topology.entities if i.startswith(f"{kind}:")], n=1)
+    return Unjoined(subject, f"no source has it; did you mean {similar[0]}?" if similar else "no source has it")
 
 
 def _attach_initiators(topology: Topology) -> None:
-    """An initiator port whose host no source names belongs to the host that lists its identifier, as arrays do."""
-    hosts = {(key, i): h.id for h in topology.of_kind("host") for key in _INITIATOR_KEYS for i in h.ids.get(key, ())}
+    """Attach each initiator port without a host to the host that lists its identifier, as arrays list them."""
+    hosts = {
+        (key, value): host.id
+        for host in topology.of_kind("host")
+        for key in _INITIATOR_KEYS
+        for value in host.ids.get(key, ())
+    }
     for hba in topology.of_kind("hba"):
-        listed = [hosts[key, i] for key in _INITIATOR_KEYS for i in hba.ids.get(key, ()) if (key, i) in hosts]
+        listed = [
+            hosts[key, value] for key in _INITIATOR_KEYS for value in hba.ids.get(key, ()) if (key, value) in hosts
+        ]
         if listed and not topology.related(hba.id, "attached_to", "host"):
             topology.links.append(Link("attached_to", hba.id, listed[0], ("the host's list of initiators",)))
 
 
 def _back_luns(topology: Topology) -> None:
-    """A LUN is backed by the volume with its identifier, SCSI or NVMe."""
-    volumes = {i: v.id for v in topology.of_kind("volume") for key in ("naa", "eui") for i in v.ids.get(key, ())}
+    """Link each LUN to the volume with its SCSI or NVMe identifier."""
+    volumes = {
+        value: volume.id
+        for volume in topology.of_kind("volume")
+        for key in ("naa", "eui")
+        for value in volume.ids.get(key, ())
+    }
     for lun in topology.of_kind("lun"):
-        for naa in (*lun.ids.get("naa", ()), *lun.ids.get("eui", ())):
-            if naa in volumes:
-                topology.links.append(Link("backed_by", lun.id, volumes[naa], (f"identifier {naa}",)))
-            # A host has disks of its own as well: only what the test or a person names is missed.
+        for identifier in (*lun.ids.get("naa", ()), *lun.ids.get("eui", ())):
+            if identifier in volumes:
+                topology.links.append(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
+            # A host has local disks as well: only LUNs that the test or the configuration names are reported.
             elif topology.related(lun.id, "targets") or any(source == CONFIG for source, _ in lun.known_as):
                 topology.unjoined.append(
-                    Unjoined(f"{lun.id} ({naa})", "no array presents a volume with this identifier")
+                    Unjoined(f"{lun.id} ({identifier})", "no array presents a volume with this identifier")
                 )

@@ -1,4 +1,4 @@
-"""Join keys, made comparable: the same WWPN is written in four ways by four devices."""
+"""Normalises join keys: four devices write the same WWPN in four forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRUST = ("wwpn", "switch_wwn", "nqn", "iqn", "naa", "eui", "serial", "lldp", "ma
 
 
 def normalise(kind: str, value: str) -> str | None:
-    """The comparable form of a key. None: not a key of this kind (a WWPN of zeros, an address that is none).
+    """Return the comparable form of a key. None: not a valid key of this kind, such as a WWPN of zeros.
 
     wwpn, switch_wwn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID
     "3…" and from "0x…"; lldp: the identifiers of chassis and port, as LLDP announces them, with a slash between.
@@ -19,8 +19,8 @@ def normalise(kind: str, value: str) -> str | None:
     match kind:
         case "wwpn" | "switch_wwn" | "mac":
             digits = re.sub(r"[^0-9a-f]", "", text.lower().removeprefix("0x"))
-            wanted = 12 if kind == "mac" else 16
-            return digits if len(digits) == wanted and set(digits) != {"0"} else None
+            expected_length = 12 if kind == "mac" else 16
+            return digits if len(digits) == expected_length and set(digits) != {"0"} else None
         case "naa":
             digits = text.lower().removeprefix("naa.").removeprefix("0x")
             match = re.fullmatch(r"3?([0-9a-f]{16}|[0-9a-f]{32})", digits)

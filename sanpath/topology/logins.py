@@ -1,4 +1,7 @@
-"""What switches know of the ports behind them: a WWPN is no name, and only the nearest switch port is its login."""
+"""Interprets what switches know of the ports behind them.
+
+A switch knows a device by its WWPN only, and several switches may report its login: the nearest port is the right
+one."""
 
 from __future__ import annotations
 
@@ -14,49 +17,55 @@ Local = tuple[str, str, str]
 """(source, kind, the source's own id)."""
 
 
-def bare_wwpn(thing: SourceEntity) -> str | None:
-    """The WWPN of an initiator or target port that its source can name by nothing else. None: it has a name."""
-    if thing.kind not in _PORTS:
+def wwpn_without_name(entity: SourceEntity) -> str | None:
+    """Return the WWPN of an initiator or target port if its source has no better name for it. None: it has one."""
+    if entity.kind not in _PORTS:
         return None
-    label = normalise("wwpn", thing.label or thing.local_id)
-    return label if label in {normalise("wwpn", value) for value in thing.ids.get("wwpn", ())} else None
+    label = normalise("wwpn", entity.label or entity.local_id)
+    return label if label in {normalise("wwpn", value) for value in entity.ids.get("wwpn", ())} else None
 
 
-def without_guesses(things: Mapping[Local, SourceEntity]) -> dict[Local, SourceEntity]:
-    """Without what a switch took for an initiator or a target where the port itself is known to be something else."""
-    switches = {source for source, kind, _ in things if kind == "switch"}
-    guessed = {local: wwpn for local, thing in things.items() if local[0] in switches and (wwpn := bare_wwpn(thing))}
+def without_wrong_guesses(entities: Mapping[Local, SourceEntity]) -> dict[Local, SourceEntity]:
+    """Drop ports that a switch took for an initiator or a target, where another source shows that they are not."""
+    switches = {source for source, kind, _ in entities if kind == "switch"}
+    guessed = {
+        local: wwpn
+        for local, entity in entities.items()
+        if local[0] in switches and (wwpn := wwpn_without_name(entity))
+    }
     kinds: dict[str, set[str]] = defaultdict(set)
-    for local, thing in things.items():
-        if local not in guessed and thing.kind in (*_PORTS, "switch_port"):
-            for value in thing.ids.get("wwpn", ()):
-                kinds[normalise("wwpn", value) or ""].add(thing.kind)
+    for local, entity in entities.items():
+        if local not in guessed and entity.kind in (*_PORTS, "switch_port"):
+            for value in entity.ids.get("wwpn", ()):
+                kinds[normalise("wwpn", value) or ""].add(entity.kind)
     wrong = {local for local, wwpn in guessed.items() if kinds[wwpn] and local[1] not in kinds[wwpn]}
-    return {local: thing for local, thing in things.items() if local not in wrong}
+    return {local: entity for local, entity in entities.items() if local not in wrong}
 
 
-def settled(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link]:
-    """Links with every login at its nearest port. `kinds`: entity → kind.
+def nearest_logins(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link]:
+    """Return the links with every login at its nearest port only. `kinds`: entity → kind.
 
-    Behind an NPV device, which logs in like a host, its hosts log in at both switches: at the port of the device that
-    they hang on, and through its uplink at the switch before it. An Ethernet switch, too, learns of addresses behind
-    its neighbours. So a switch port that has logged in at another is cabled to it; and of the ports at which a
-    device has logged in, one that leads to the switch of another of them is where it is known at.
+    An NPV device logs in like a host. The hosts behind it log in at both switches: at the port of the device that
+    they are cabled to, and through its uplink at the upstream switch. An Ethernet switch, too, learns the addresses
+    behind its neighbours. So a switch port that has logged in at another one is cabled to it. Of the ports at which a
+    device has logged in, one that leads to the switch of another of them becomes `known_at`.
     """
     cables: dict[frozenset[str], Link] = {}
-    others: list[Link] = []
+    device_links: list[Link] = []
     for link in links:
         ends = frozenset((link.from_entity, link.to_entity))
         if link.relation in ("logged_in", "cabled_to") and {kinds[end] for end in ends} == {"switch_port"}:
-            known = cables.get(ends, Link("cabled_to", link.from_entity, link.to_entity, ()))
-            evidence = tuple(dict.fromkeys((*known.evidence, *link.evidence)))
-            cables[ends] = Link("cabled_to", known.from_entity, known.to_entity, evidence)
+            cable = cables.get(ends, Link("cabled_to", link.from_entity, link.to_entity, ()))
+            evidence = tuple(dict.fromkeys((*cable.evidence, *link.evidence)))
+            cables[ends] = Link("cabled_to", cable.from_entity, cable.to_entity, evidence)
         else:
-            others.append(link)
-    passed = _passed_through(others, _switches_behind(others, cables, kinds), kinds)
+            device_links.append(link)
+    through_uplinks = _logins_through_uplinks(device_links, _switches_behind(device_links, cables, kinds), kinds)
     logins = [
-        Link("known_at", link.from_entity, link.to_entity, link.evidence) if _login(link, kinds) in passed else link
-        for link in others
+        Link("known_at", link.from_entity, link.to_entity, link.evidence)
+        if _login(link, kinds) in through_uplinks
+        else link
+        for link in device_links
     ]
     return [*logins, *cables.values()]
 
@@ -79,7 +88,7 @@ def _switches_of(links: Iterable[Link], kinds: Mapping[str, str]) -> dict[str, s
 def _switches_behind(
     links: Iterable[Link], cables: Iterable[frozenset[str]], kinds: Mapping[str, str]
 ) -> dict[str, set[str]]:
-    """Port → ports of the switches that it leads to."""
+    """Return port → ports of the switches that it is cabled to."""
     switch_of = _switches_of(links, kinds)
     ports: dict[str, set[str]] = defaultdict(set)
     for port, switch in switch_of.items():
@@ -87,21 +96,21 @@ def _switches_behind(
     behind: dict[str, set[str]] = defaultdict(set)
     for cable in cables:
         for port in cable:
-            for other in cable - {port}:
-                behind[port] |= ports.get(switch_of.get(other, ""), set())
+            for peer in cable - {port}:
+                behind[port] |= ports.get(switch_of.get(peer, ""), set())
     return behind
 
 
-def _passed_through(
+def _logins_through_uplinks(
     links: Iterable[Link], behind: Mapping[str, set[str]], kinds: Mapping[str, str]
 ) -> set[tuple[str, str]]:
-    at: dict[str, set[str]] = defaultdict(set)
+    login_ports: dict[str, set[str]] = defaultdict(set)
     for link in links:
         if login := _login(link, kinds):
-            at[login[0]].add(login[1])
-    passed: set[tuple[str, str]] = set()
-    for device, ports in at.items():
+            login_ports[login[0]].add(login[1])
+    logins: set[tuple[str, str]] = set()
+    for device, ports in login_ports.items():
         through = {port for port in ports if (ports - {port}) & behind.get(port, set())}
         if through != ports:
-            passed |= {(device, port) for port in through}
-    return passed
+            logins |= {(device, port) for port in through}
+    return logins

@@ -1,4 +1,4 @@
-"""Cables and I/O paths: from a load over its host's initiators and the switches to the target ports."""
+"""Finds cables and I/O paths: from a load over its host's initiators and the switches to the target ports."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import networkx as nx
 from sanpath.topology.identity import Topology
 
 _HOPS = 14
-"""Longest path searched: initiator, port, switch, port and so on over four switches; a mesh would explode."""
+"""Longest path that is searched: initiator, port, switch, port and so on over four switches; a mesh would explode."""
 _ROUTES = 16
-"""Most ways of equal length that are told apart between an initiator and a target port: parallel ISLs."""
+"""Most routes of equal length between an initiator and a target port that are distinguished: parallel ISLs."""
 
 
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
@@ -22,12 +22,13 @@ _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A link with the switch port that counts its bytes and what is at its other end.
+    """A link: the switch port that counts its bytes, and the device at its other end.
 
-    `side`: the device there is of the host, or of the array, or it is a port of another switch. `facing`: which end
-    of the path the switch port looks at: data towards the host leaves a port that faces it (tx), and enters one that
-    faces the array (rx). `group`: links that carry the test's I/O beside each other. `uplink_of`: the initiators that
-    share it where several have logged in at one port: another switch is cabled there, or an adapter with many names.
+    `side`: whether the device belongs to the host, to the array, or is a port of another switch. `facing`: the end of
+    the path that the switch port is turned to. Data towards the host leaves a port that faces the host (tx), and
+    enters one that faces the array (rx). `group`: links that carry the test's I/O in parallel. `uplink_of`: the
+    initiators that share the link, where several have logged in at its port: another switch is cabled to it, or an
+    adapter with many names.
     """
 
     id: str
@@ -40,22 +41,22 @@ class Cable:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """What is at its other end, or behind it."""
+        """The devices at its other end, or behind it."""
         return self.uplink_of or (self.device,)
 
     def counter(self, direction: str) -> Literal["rx", "tx"]:
-        """Which of the switch port's counters holds the bytes of a direction."""
+        """Return which counter of the switch port counts the bytes of a direction."""
         return "tx" if (direction == "read") == (self.facing == "host") else "rx"
 
     @property
     def from_far_end(self) -> Cable:
-        """The same link as the port of the other switch counts it."""
+        """The same link as seen from the port of the other switch."""
         return replace(self, switch_port=self.device, device=self.switch_port, facing=_OPPOSITE[self.facing])
 
 
 @dataclass(frozen=True, slots=True)
 class IoPath:
-    """One way from an initiator to a target port. `cables` in the order host to array."""
+    """A path from an initiator to a target port. `cables`: in the order from host to array."""
 
     load: str
     host: str
@@ -66,8 +67,8 @@ class IoPath:
 
 
 def cables(topology: Topology) -> list[Cable]:
-    """Every cable between a switch port and an initiator or target port."""
-    found: dict[str, Cable] = {}
+    """Return every cable between a switch port and an initiator or target port."""
+    by_id: dict[str, Cable] = {}
     for link in topology.links:
         if link.relation not in ("logged_in", "cabled_to"):
             continue
@@ -77,52 +78,52 @@ def cables(topology: Topology) -> list[Cable]:
             side: Literal["host", "array"] = "host" if "hba" in ends else "array"
             names = [topology.entities[e].label for e in ((device, port) if side == "host" else (port, device))]
             cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side, side, side)
-            found[cable.id] = cable
-    return list(_with_uplinks(topology, found.values()))
+            by_id[cable.id] = cable
+    return list(_with_uplinks(topology, by_id.values()))
 
 
-def _with_uplinks(topology: Topology, found: Iterable[Cable]) -> Iterator[Cable]:
-    """Initiators that have logged in at one port share one cable (NPV, Access Gateway, NPIV)."""
+def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[Cable]:
+    """Merge the cables of initiators that have logged in at one port: they share it (NPV, Access Gateway, NPIV)."""
     by_port: dict[tuple[str, str], list[Cable]] = {}
-    for cable in found:
+    for cable in all_cables:
         by_port.setdefault((cable.side, cable.switch_port), []).append(cable)
-    for (side, port), here in by_port.items():
-        if side == "host" and len(here) > 1:
+    for (side, port), port_cables in by_port.items():
+        if side == "host" and len(port_cables) > 1:
             name = f"link:uplink--{topology.entities[port].label}"
-            yield replace(here[0], id=name, uplink_of=tuple(cable.device for cable in here))
+            yield replace(port_cables[0], id=name, uplink_of=tuple(cable.device for cable in port_cables))
         else:
-            yield from here
+            yield from port_cables
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """The virtual machine or host a load runs on. None: not known. A host may stand for a load that nobody reads."""
+    """Return the virtual machine or host a load runs on. None: not known. A host may stand in for an unread load."""
     if load.startswith("host:"):
         return load
     return next(iter(topology.related(load, "runs_on")), None)
 
 
 def machines_of(topology: Topology, load: str) -> list[str]:
-    """The virtual machines or hosts a load runs on: its own, or those of its jobs, which may run on several."""
-    own = machine_of(topology, load)
-    if own is not None:
-        return [own]
+    """Return the virtual machines or hosts a load runs on. Its jobs may run on several."""
+    machine = machine_of(topology, load)
+    if machine is not None:
+        return [machine]
     jobs = topology.related(load, "member_of", "load")
     return sorted({machine for job in jobs if (machine := machine_of(topology, job)) is not None})
 
 
 def hosts_of(topology: Topology, load: str) -> list[str]:
-    """The hosts a load runs on, directly or in virtual machines."""
-    if (own := host_of(topology, load)) is not None:
-        return [own]
-    found: list[str] = []
+    """Return the hosts a load runs on, directly or in virtual machines."""
+    if (host := host_of(topology, load)) is not None:
+        return [host]
+    hosts: list[str] = []
     for machine in machines_of(topology, load):
         is_host = topology.entities[machine].kind == "host"
-        found += [machine] if is_host else topology.related(machine, "runs_on", "host")[:1]
-    return list(dict.fromkeys(found))
+        hosts += [machine] if is_host else topology.related(machine, "runs_on", "host")[:1]
+    return list(dict.fromkeys(hosts))
 
 
 def host_of(topology: Topology, load: str) -> str | None:
-    """The host a load runs on, directly or in a virtual machine. None: not known."""
+    """Return the host a load runs on, directly or in a virtual machine. None: not known."""
     machine = machine_of(topology, load)
     if machine is None or topology.entities[machine].kind == "host":
         return machine
@@ -130,14 +131,15 @@ def host_of(topology: Topology, load: str) -> str | None:
 
 
 def initiators_of(topology: Topology, load: str) -> list[str]:
-    """The initiator ports of the hosts a load runs on."""
+    """Return the initiator ports of the hosts a load runs on."""
     return [hba for host in hosts_of(topology, load) for hba in topology.related(host, "attached_to", "hba")]
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
-    """Target ports and volumes that loads address, as far as they or their LUNs say so; empty: not known."""
-    told = [_targets(topology, load) for load in loads]
-    return {port for ports, _ in told for port in ports}, {volume for _, volumes in told for volume in volumes}
+    """Return the target ports and volumes that loads address, by their own reports or their LUNs'; empty: not
+    known."""
+    targets = [_targets(topology, load) for load in loads]
+    return {port for ports, _ in targets for port in ports}, {volume for _, volumes in targets for volume in volumes}
 
 
 def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
@@ -160,24 +162,34 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Every way the loads' I/O can take, by what is cabled; which of them carry it is told by the byte counters."""
-    found = topology.paths_of_loads.get(loads)
-    if found is None:  # Everybody asks, dozens of times a diagnosis, and to search takes long.
-        found = topology.paths_of_loads[loads] = [path for load in loads for path in _paths(topology, load)]
-    return list(found)
+    """Return every path that is cabled for the loads' I/O. The byte counters show which of them carry it."""
+    paths = topology.paths_of_loads.get(loads)
+    if paths is None:  # Needed dozens of times in a diagnosis, and the search is slow.
+        paths = topology.paths_of_loads[loads] = [path for load in loads for path in _paths(topology, load)]
+    return list(paths)
 
 
 def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
-    """Kind → source → ids, as that source has them, of what lies on the ways of any load's I/O."""
+    """Return kind → source → the source's own ids of the entities on the I/O paths of any load."""
     loads = [entity.id for entity in topology.of_kind("load")] or [host.id for host in topology.of_kind("host")]
-    ends = {end for path in io_paths(topology, *loads) for c in path.cables for end in (c.switch_port, c.device)}
+    ends = {
+        end
+        for path in io_paths(topology, *loads)
+        for cable in path.cables
+        for end in (cable.switch_port, cable.device)
+    }
     machines = {machine for load in loads for machine in machines_of(topology, load)}
-    devices = {d for m in machines for kind in ("lun", "vdisk") for d in topology.related(m, "attached_to", kind)}
-    found: dict[str, dict[str, set[str]]] = {}
+    devices = {
+        device
+        for machine in machines
+        for kind in ("lun", "vdisk")
+        for device in topology.related(machine, "attached_to", kind)
+    }
+    by_kind: dict[str, dict[str, set[str]]] = {}
     for entity in {*ends, *devices, *targets_of(topology, *loads)[1]}:
-        for source, local in topology.entities[entity].known_as:
-            found.setdefault(topology.entities[entity].kind, {}).setdefault(source, set()).add(local)
-    return found
+        for source, source_id in topology.entities[entity].known_as:
+            by_kind.setdefault(topology.entities[entity].kind, {}).setdefault(source, set()).add(source_id)
+    return by_kind
 
 
 def _paths(topology: Topology, load: str) -> list[IoPath]:
@@ -185,10 +197,12 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
     if not owners:
         return []
     ports, volumes = _targets(topology, load)
-    arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
-    by_ends = {frozenset((c.switch_port, device)): c for c in cables(topology) for device in c.devices}
+    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    by_ends = {
+        frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
+    }
     fabric = _fabric(topology, by_ends)
-    found = []
+    paths = []
     for hba, host in owners.items():
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
@@ -196,41 +210,43 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
                 continue
             if hba not in fabric or port.id not in fabric or not nx.has_path(fabric, hba, port.id):
                 continue
-            # Routing between switches takes the shortest way (FSPF); over parallel links it spreads the exchanges.
-            routes = _through(topology, hba, islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES))
-            found += [
+            # Routing between switches takes the shortest path (FSPF); over parallel links it spreads the exchanges.
+            routes = _routes_by_known_ports(
+                topology, hba, islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES)
+            )
+            paths += [
                 IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array)
                 for nodes in routes
                 if len(nodes) - 1 <= _HOPS
             ]
-    return found
+    return paths
 
 
-def _through(topology: Topology, hba: str, routes: Iterable[list[str]]) -> list[list[str]]:
-    """The routes over the ports at which other switches know the initiator; all, where none of them leads there."""
-    told = list(routes)
-    known = set(topology.related(hba, "known_at", "switch_port"))
-    return [nodes for nodes in told if not known.isdisjoint(nodes)] or told
+def _routes_by_known_ports(topology: Topology, hba: str, routes: Iterable[list[str]]) -> list[list[str]]:
+    """Return the routes through ports at which other switches know the initiator; all routes, where none does."""
+    all_routes = list(routes)
+    known_ports = set(topology.related(hba, "known_at", "switch_port"))
+    return [route for route in all_routes if not known_ports.isdisjoint(route)] or all_routes
 
 
 def _cables(topology: Topology, nodes: Sequence[str], by_ends: dict[frozenset[str], Cable]) -> Iterator[Cable]:
-    """The cables of a way from an initiator to a target port."""
-    for near, far in pairwise(nodes):
-        if (cable := by_ends.get(frozenset((near, far)))) is not None:
+    """Yield the cables of a route from an initiator to a target port."""
+    for first, second in pairwise(nodes):
+        if (cable := by_ends.get(frozenset((first, second)))) is not None:
             yield cable
-        elif all(topology.entities[node].kind == "switch_port" for node in (near, far)):
-            names = [topology.entities[node].label for node in (near, far)]
-            between = "--".join(switch_of(topology, node) or node for node in (near, far))
-            yield Cable(f"link:{'--'.join(names)}", near, far, "switch", "array", between)
+        elif all(topology.entities[node].kind == "switch_port" for node in (first, second)):
+            names = [topology.entities[node].label for node in (first, second)]
+            switches = "--".join(switch_of(topology, node) or node for node in (first, second))
+            yield Cable(f"link:{'--'.join(names)}", first, second, "switch", "array", switches)
 
 
 def switch_of(topology: Topology, port: str) -> str | None:
-    """The switch that a port belongs to. None: not known."""
+    """Return the switch that a port belongs to. None: not known."""
     return next(iter(topology.related(port, "member_of", "switch")), None)
 
 
 def _fabric(topology: Topology, by_ends: dict[frozenset[str], Cable]) -> nx.Graph[str]:
-    """Only what frames can cross: cables, and ports of one switch."""
+    """Return the graph of what frames can cross: cables, and the inside of a switch."""
     fabric: nx.Graph[str] = nx.Graph()
     for first, second in by_ends:
         fabric.add_edge(first, second)

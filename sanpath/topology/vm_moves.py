@@ -1,4 +1,4 @@
-"""Virtual machines that move to another host during a run: what holds at a moment, and when it changed."""
+"""Virtual machines that move to another host during a run: where each ran at a given moment, and when it moved."""
 
 from __future__ import annotations
 
@@ -7,79 +7,88 @@ from dataclasses import dataclass
 
 from sanpath.model import SourceEntity, SourceLink
 
-Sighting = tuple[str, int, SourceEntity | SourceLink]
-"""(source, when it was seen on the recorder's clock in microseconds, what)."""
+Report = tuple[str, int, SourceEntity | SourceLink]
+"""(source, when it was reported in microseconds on the recorder's clock, the report)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A virtual machine that a source saw on another host than before, by that source's own ids. `seen`: when, on the
-    recorder's clock in microseconds; it may have moved a poll earlier."""
+    """A virtual machine that a source reported on another host than before, by that source's own ids.
+
+    `seen_us`: when it was reported, on the recorder's clock; it may have moved up to a poll interval earlier."""
 
     source: str
     vm: str
-    seen: int
+    seen_us: int
     from_host: str
     to_host: str
 
 
-def moves(told: Iterable[Sighting]) -> list[Move]:
-    """Every move of a virtual machine, by time."""
-    where: dict[tuple[str, str], str] = {}
-    found = []
-    for source, seen, item in sorted(told, key=lambda one: one[1]):
+def moves(reports: Iterable[Report]) -> list[Move]:
+    """Return every move of a virtual machine, in the order of time."""
+    current_hosts: dict[tuple[str, str], str] = {}
+    result = []
+    for source, seen_us, item in sorted(reports, key=lambda report: report[1]):
         if isinstance(item, SourceLink) and _places(item):
             vm, host = item.from_end[1], item.to_end[1]
-            before = where.setdefault((source, vm), host)
-            if before != host:
-                where[source, vm] = host
-                found.append(Move(source, vm, seen, before, host))
-    return found
+            previous = current_hosts.setdefault((source, vm), host)
+            if previous != host:
+                current_hosts[source, vm] = host
+                result.append(Move(source, vm, seen_us, previous, host))
+    return result
 
 
-def ties_at(told: Iterable[Sighting], moment: int | None) -> dict[tuple[str, SourceLink], None]:
-    """(source, link) of all links that were told, without those of a virtual machine to hosts that it does not run on
-    at the moment, and to their LUNs. None: at the end.
+def links_at(reports: Iterable[Report], moment_us: int | None) -> dict[tuple[str, SourceLink], None]:
+    """Return (source, link) of the links that hold at a moment, in order; None: at the end.
 
-    A person who wrote down a host of a machine that moves meant the host it was on.
+    A virtual machine has no links to hosts that it did not run on at the moment, nor to their LUNs. If the
+    configuration places a machine that moves, that link holds like the others: only while the machine ran there.
     """
-    told = list(told)
-    ties = dict.fromkeys((source, item) for source, _, item in told if isinstance(item, SourceLink))
-    moved = moves(told)
-    if not moved:
-        return ties
-    left = set(_left(moved, moment))
-    names = {(vm, host) for _, vm, host in left}
-    travellers = {move.vm for move in moved}
-    saw = {move.source for move in moved}
-    disks = {(s, t.from_end): t.to_end[1] for s, t in ties if (t.relation, t.to_end[0]) == ("attached_to", "vm")}
-    luns = {(s, t.from_end): t.to_end[1] for s, t in ties if (t.relation, t.to_end[0]) == ("attached_to", "host")}
+    reports = list(reports)
+    links = dict.fromkeys((source, item) for source, _, item in reports if isinstance(item, SourceLink))
+    all_moves = moves(reports)
+    if not all_moves:
+        return links
+    not_used = set(_hosts_not_used(all_moves, moment_us))
+    names = {(vm, host) for _, vm, host in not_used}
+    moved_vms = {move.vm for move in all_moves}
+    reporting_sources = {move.source for move in all_moves}
+    disks = {
+        (source, link.from_end): link.to_end[1]
+        for source, link in links
+        if (link.relation, link.to_end[0]) == ("attached_to", "vm")
+    }
+    luns = {
+        (source, link.from_end): link.to_end[1]
+        for source, link in links
+        if (link.relation, link.to_end[0]) == ("attached_to", "host")
+    }
 
-    def holds(source: str, tie: SourceLink) -> bool:
-        if _places(tie):
-            vm, host = tie.from_end[1], tie.to_end[1]
-            return (source, vm, host) not in left and (
-                source in saw or vm not in travellers or (vm, host) not in names
+    def holds(source: str, link: SourceLink) -> bool:
+        if _places(link):
+            vm, host = link.from_end[1], link.to_end[1]
+            return (source, vm, host) not in not_used and (
+                source in reporting_sources or vm not in moved_vms or (vm, host) not in names
             )
-        if tie.relation == "backed_by" and (vm := disks.get((source, tie.from_end), "")):
-            return (source, vm, luns.get((source, tie.to_end))) not in left
+        if link.relation == "backed_by" and (vm := disks.get((source, link.from_end), "")):
+            return (source, vm, luns.get((source, link.to_end))) not in not_used
         return True
 
-    return {(source, tie): None for source, tie in ties if holds(source, tie)}
+    return {(source, link): None for source, link in links if holds(source, link)}
 
 
-def _left(moved: list[Move], moment: int | None) -> Iterator[tuple[str, str, str]]:
-    """(source, virtual machine, host) of the hosts that a machine is not on at the moment."""
+def _hosts_not_used(all_moves: list[Move], moment_us: int | None) -> Iterator[tuple[str, str, str]]:
+    """Yield (source, virtual machine, host) of the hosts that a machine does not run on at the moment."""
     by_machine: dict[tuple[str, str], list[Move]] = {}
-    for move in moved:
+    for move in all_moves:
         by_machine.setdefault((move.source, move.vm), []).append(move)
-    for (source, vm), own in by_machine.items():
-        done = [move for move in own if moment is None or move.seen <= moment]
-        here = done[-1].to_host if done else own[0].from_host
-        for host in {own[0].from_host, *(move.to_host for move in own)} - {here}:
+    for (source, vm), vm_moves in by_machine.items():
+        past = [move for move in vm_moves if moment_us is None or move.seen_us <= moment_us]
+        current = past[-1].to_host if past else vm_moves[0].from_host
+        for host in {vm_moves[0].from_host, *(move.to_host for move in vm_moves)} - {current}:
             yield source, vm, host
 
 
-def _places(tie: SourceLink) -> bool:
-    """Whether a link says on which host a virtual machine runs."""
-    return (tie.relation, tie.from_end[0], tie.to_end[0]) == ("runs_on", "vm", "host")
+def _places(link: SourceLink) -> bool:
+    """Return whether a link places a virtual machine on a host."""
+    return (link.relation, link.from_end[0], link.to_end[0]) == ("runs_on", "vm", "host")

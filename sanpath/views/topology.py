@@ -34,7 +34,7 @@ def as_json(topology: Topology) -> str:
             for load in loads
             for p in io_paths(topology, load)
         ],
-        "unjoined": [{"what": u.what, "why": u.why} for u in topology.unjoined],
+        "unjoined": [{"what": u.subject, "why": u.reason} for u in topology.unjoined],
     }
     return json.dumps(content, indent=2) + "\n"
 
@@ -74,5 +74,5 @@ def as_tree(topology: Topology) -> str:
         lines.append(f"  {link.from_entity} {link.relation} {link.to_entity}   [{'; '.join(link.evidence)}]")
     lines.append("")
     lines.append("not joined" if topology.unjoined else "everything that a source named was joined")
-    lines += [f"  {u.what}: {u.why}" for u in topology.unjoined]
+    lines += [f"  {u.subject}: {u.reason}" for u in topology.unjoined]
     return "".join(f"{printable(line)}\n" for line in lines)

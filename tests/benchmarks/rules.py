@@ -30,7 +30,7 @@ def measure() -> str:
             told = scan(connection, conditions)
             seconds.append(time.perf_counter() - began)
     began = time.perf_counter()
-    judged = judge(rules, {"link": FactTable("link", rows)}, clear=False)
+    judged = judge(rules, {"link": FactTable("link", rows)}, include_clear=False)
     whole = time.perf_counter() - began
     hits = sum(len(outcomes.hit) for outcomes in told)
     return (

@@ -121,7 +121,7 @@ def test_scales_are_applied_to_counters_and_gauges(tmp_path: Path) -> None:
         out.samples("fio", table, at, {"job": values})
     (found,) = sampled(out.write(), step(-1, 9), kind="load")
     assert found.rate("latency_seconds_read_total") == pytest.approx(0.5)
-    assert found.lasts["latency_seconds_max_read"] == pytest.approx(0.0025)
+    assert found.last_values["latency_seconds_max_read"] == pytest.approx(0.0025)
 
 
 @pytest.mark.parametrize("refresh", [2.0, 3.0, 3.3])
@@ -215,7 +215,7 @@ def by_hand(series: Sequence[tuple[int, int]], inside: Step) -> tuple[int, float
 def test_segments_without_any_order_give_what_counting_by_hand_does(
     tmp_path: Path, closely: dict[str, list[str]] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "_ONE_BY_ONE", 1_000)
+    monkeypatch.setattr(sampling, "_MAX_DETAILED_DIFFERENCES", 1_000)
     random = Random(7)
     ports = {f"fc1/{number}": list[tuple[int, int]]() for number in range(40)}
     for series in ports.values():

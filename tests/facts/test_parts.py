@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.time.unmarked_steps import parts
+from sanpath.facts.time.unmarked_steps import split_steady
 from sanpath.model import Step
 
 SECOND = 1_000_000
@@ -21,11 +21,11 @@ def load(*levels: tuple[int, float, float], noise: float = 0.0) -> tuple[Step, l
     sample.rates = {"ops_read_total": [], "latency_seconds_read_total": []}
     for seconds, operations, in_flight in levels:
         for _ in range(seconds):
-            sample.ended.append((len(sample.ended) + 1) * SECOND)
+            sample.ended_us.append((len(sample.ended_us) + 1) * SECOND)
             sample.seconds.append(1.0)
             sample.rates["ops_read_total"].append(operations * rng.gauss(1, noise))
             sample.rates["latency_seconds_read_total"].append(in_flight * rng.gauss(1, noise))
-    return Step("whole run", 0, len(sample.ended) * SECOND, "whole run", (), None), [sample]
+    return Step("whole run", 0, len(sample.ended_us) * SECOND, "whole run", (), None), [sample]
 
 
 def limits(steps: Sequence[Step]) -> list[tuple[float, float]]:
@@ -36,7 +36,7 @@ def limits(steps: Sequence[Step]) -> list[tuple[float, float]]:
 def test_pauses_are_boundaries_where_throughput_is_the_same_in_every_step(noise: float) -> None:
     pause = (10, 0.0, 0.0)
     told = load((5, 0, 0), (40, 6250, 16), pause, (40, 6250, 128), pause, (40, 6250, 512), (5, 0, 0), noise=noise)
-    steps = parts(*told)
+    steps = split_steady(*told)
     assert [(s.name, s.origin) for s in steps] == [("part 1", "found"), ("part 2", "found"), ("part 3", "found")]
     # The first tenth is left out as a ramp, and the windows beside a pause, which may hold a part of it.
     for (start, end), begin in zip(limits(steps), (5, 55, 105), strict=True):
@@ -46,23 +46,23 @@ def test_pauses_are_boundaries_where_throughput_is_the_same_in_every_step(noise:
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_a_saturated_test_without_pauses_is_cut_where_latency_jumps(noise: float) -> None:
-    steps = parts(*load((60, 6250, 16), (60, 6250, 32), (60, 6250, 128), noise=noise))
+    steps = split_steady(*load((60, 6250, 16), (60, 6250, 32), (60, 6250, 128), noise=noise))
     assert len(steps) == 3
     assert [end for _, end in limits(steps)] == [pytest.approx(at, abs=2.01) for at in (60, 120, 180)]
     assert [start for start, _ in limits(steps)] == [pytest.approx(at + 6, abs=2.01) for at in (0, 60, 120)]
 
 
 def test_throughput_that_doubles_with_what_is_in_flight_is_a_boundary() -> None:
-    assert len(parts(*load((60, 2000, 1), (60, 4000, 2), noise=0.03))) == 2
+    assert len(split_steady(*load((60, 2000, 1), (60, 4000, 2), noise=0.03))) == 2
 
 
 def test_one_load_is_one_step() -> None:
     step, samples = load((120, 6250, 128), noise=0.1)
-    assert parts(step, samples) == [step]
+    assert split_steady(step, samples) == [step]
 
 
 def test_idle_time_around_one_load_is_left_out() -> None:
-    (step,) = parts(*load((30, 0, 0), (60, 6250, 128), (30, 0, 0)))
+    (step,) = split_steady(*load((30, 0, 0), (60, 6250, 128), (30, 0, 0)))
     assert step.name == "whole run"
     assert 31 <= step.start / SECOND <= 38
     assert 88 <= step.end / SECOND <= 90
@@ -71,15 +71,15 @@ def test_idle_time_around_one_load_is_left_out() -> None:
 def test_a_drift_is_no_boundary() -> None:
     """A write cache that fills: a fifth less throughput over five minutes."""
     step, samples = load(*((1, 6250 * (1 - n / 1500), 32.0) for n in range(300)), noise=0.02)
-    assert parts(step, samples) == [step]
+    assert split_steady(step, samples) == [step]
 
 
 def test_a_burst_every_few_seconds_is_no_boundary() -> None:
     step, samples = load(*((1, 8000.0 if n % 3 else 2000.0, 32.0) for n in range(90)))
-    assert parts(step, samples) == [step]
+    assert split_steady(step, samples) == [step]
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3])
 def test_too_little_to_tell_is_left_as_it_is(seconds: int) -> None:
     step, samples = load((seconds, 100, 1))
-    assert parts(step, samples) == [step]
+    assert split_steady(step, samples) == [step]

@@ -31,7 +31,7 @@ def within(story: Series, line: Line, step: str) -> list[float | None]:
 
 
 def only(story: Series, quantity: Quantity, entity: str) -> Line:
-    found = [line for line in story.of(quantity) if line.entity == entity]
+    found = [line for line in story.lines_of(quantity) if line.entity == entity]
     assert len(found) == 1
     return found[0]
 
@@ -48,7 +48,7 @@ def test_device_and_array_are_drawn_below_it(story: Series) -> None:
 
 
 def test_links_are_drawn_by_the_direction_that_is_busy(story: Series) -> None:
-    used = story.of("utilisation")
+    used = story.lines_of("utilisation")
     assert {line.entity for line in used} == {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"}
     assert {line.direction for line in used} == {"read"}
     for line in used:

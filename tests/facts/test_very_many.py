@@ -47,7 +47,7 @@ def test_a_long_run_keeps_the_windows_of_the_busiest_only(
 ) -> None:
     assert kept(folder, monkeypatch) == 120
     monkeypatch.setattr(
-        step_samples, "_ONE_BY_ONE", 10_000
+        step_samples, "_MAX_DETAILED_DIFFERENCES", 10_000
     )  # Twelve ports of a hundred polls, of eight counters that are known.
     assert kept(folder, monkeypatch) == 12
     assert render(diagnose(Recording(folder))) == of_all_windows
@@ -57,6 +57,6 @@ def test_a_long_run_keeps_the_windows_of_the_busiest_only(
 def test_into_how_many_parts_it_is_cut_makes_no_difference(
     folder: Path, of_all_windows: str, monkeypatch: pytest.MonkeyPatch, values: int
 ) -> None:
-    monkeypatch.setattr(step_samples, "_ONE_BY_ONE", 10_000)
-    monkeypatch.setattr(partitions, "_PART", values)
+    monkeypatch.setattr(step_samples, "_MAX_DETAILED_DIFFERENCES", 10_000)
+    monkeypatch.setattr(partitions, "_MAX_VALUES", values)
     assert render(diagnose(Recording(folder))) == of_all_windows

@@ -11,7 +11,7 @@ import pytest
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.samples.step_samples import step_samples
-from sanpath.facts.time.placement import placed
+from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.steps import load_steps
 from sanpath.model import Step
 from sanpath.pulse.model import Pulse
@@ -57,7 +57,7 @@ def diagnosed(
 ) -> tuple[list[LoadFacts], dict[tuple[str, str], float]]:
     """The facts of a window: of the load, and the utilisation of each direction of a link."""
     with closing(told.recording.connect()) as connection:
-        events = placed(told.recording, connection).events
+        events = place_in_time(told.recording, connection).events
         here = [s for s in load_steps(events, 0, at) if s.start <= at <= s.end] or [None]
         loads = here[0].loads if here[0] is not None else ()
         step = Step(NOW, began_us, ended_us, "marks", loads, here[0].offered if here[0] else None)

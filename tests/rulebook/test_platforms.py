@@ -25,7 +25,7 @@ def make(fix: Fix) -> str:
 
 def typed_on_one_platform(rule: Rule) -> list[Fix]:
     """Guests are left out: the platform of a row is that of the host."""
-    known = {*facts()[rule.each], *remedy.MAKES}
+    known = {*facts()[rule.each], *remedy.SWITCH_MAKE_FACTS}
     return [f for f in rule.fix if f.commands and FACT_OF.get(make(f)) in known and "guest" not in f.platform]
 
 
@@ -33,6 +33,6 @@ def typed_on_one_platform(rule: Rule) -> list[Fix]:
 def test_no_command_of_a_platform_that_was_not_seen(rule: Rule) -> None:
     for fix in typed_on_one_platform(rule):
         fact = FACT_OF[make(fix)]
-        assert remedy.fitting([fix], [], {fact: "another"}) == ()
-        assert [one.commands for one in remedy.fitting([fix], [], {fact: make(fix)})] == [fix.commands]
-        assert [one.commands for one in remedy.fitting([fix], [])] == [()]
+        assert remedy.applicable_remedies([fix], [], {fact: "another"}) == ()
+        assert [one.commands for one in remedy.applicable_remedies([fix], [], {fact: make(fix)})] == [fix.commands]
+        assert [one.commands for one in remedy.applicable_remedies([fix], [])] == [()]

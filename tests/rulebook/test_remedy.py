@@ -25,7 +25,7 @@ SPEED = Fix(
 
 
 def filled(**facts: str | float | bool | None) -> Fix:
-    (fix,) = remedy.fitting([SPEED], [facts])
+    (fix,) = remedy.applicable_remedies([SPEED], [facts])
     return fix
 
 
@@ -43,7 +43,7 @@ def test_what_is_not_known_stays_for_a_person_to_fill_in() -> None:
 
 
 def test_a_fact_of_any_step_fills_it() -> None:
-    (fix,) = remedy.fitting([SPEED], [{"switch_port": "fc1/7"}, {"switch_port": None}])
+    (fix,) = remedy.applicable_remedies([SPEED], [{"switch_port": "fc1/7"}, {"switch_port": None}])
     assert fix.commands[0] == "interface fc1/7"
 
 
@@ -76,7 +76,7 @@ def test_what_a_shell_could_obey_is_left_out(name: str) -> None:
 @pytest.mark.parametrize("shell", ["posix", "powershell"])
 def test_a_name_with_blanks_is_quoted_where_the_shell_is_known(shell: str) -> None:
     fix = SPEED.model_copy(update={"commands": ("Get-VM <naa>",), "shell": shell})
-    (got,) = remedy.fitting([fix], [{"naa": "SQL VM 01 (test)"}])
+    (got,) = remedy.applicable_remedies([fix], [{"naa": "SQL VM 01 (test)"}])
     assert got.commands == ("Get-VM 'SQL VM 01 (test)'",)
 
 
@@ -86,7 +86,7 @@ def test_a_name_with_blanks_is_quoted_where_the_shell_is_known(shell: str) -> No
 @pytest.mark.parametrize("shell", ["posix", "powershell"])
 def test_what_could_end_the_quotes_is_left_out(name: str, shell: str) -> None:
     fix = SPEED.model_copy(update={"commands": ("Get-VM <naa>",), "shell": shell})
-    (got,) = remedy.fitting([fix], [{"naa": name}])
+    (got,) = remedy.applicable_remedies([fix], [{"naa": name}])
     assert got.commands == ("Get-VM <naa>",)
 
 
@@ -95,10 +95,10 @@ def test_a_number_is_no_name() -> None:
 
 
 def test_a_remedy_for_another_technology_is_left_out() -> None:
-    assert remedy.fitting([SPEED], [{"technology": "ethernet"}]) == ()
-    assert len(remedy.fitting([SPEED], [{"technology": "fibre_channel"}])) == 1
-    assert len(remedy.fitting([SPEED], [{"technology": None}])) == 1, "what is not known fits"
-    assert len(remedy.fitting([SPEED], [])) == 1
+    assert remedy.applicable_remedies([SPEED], [{"technology": "ethernet"}]) == ()
+    assert len(remedy.applicable_remedies([SPEED], [{"technology": "fibre_channel"}])) == 1
+    assert len(remedy.applicable_remedies([SPEED], [{"technology": None}])) == 1, "what is not known fits"
+    assert len(remedy.applicable_remedies([SPEED], [])) == 1
 
 
 def test_a_placeholder_that_no_fact_fills_is_refused() -> None:
@@ -127,17 +127,17 @@ def test_every_built_in_remedy_can_be_filled() -> None:
         "platform": "esxi",
     }
     seen = {"switch_make": "cisco"}
-    found = [command for fix in remedy.fitting(rule.fix, [facts], seen) for command in fix.commands]
+    found = [command for fix in remedy.applicable_remedies(rule.fix, [facts], seen) for command in fix.commands]
     assert "interface fc1/7" in found
     assert "esxcli storage nmp device set -d naa.6001 --psp VMW_PSP_RR" in found
     assert not any("<" in command for command in found)
-    without = remedy.fitting(rule.fix, [facts | {"other_path_idle": False}])
+    without = remedy.applicable_remedies(rule.fix, [facts | {"other_path_idle": False}])
     assert not any("VMW_PSP_RR" in command for fix in without for command in fix.commands)
 
 
 def made_for(make: str | None) -> tuple[Fix, ...]:
     rule = find_rule(load_rulebook(), "link-full")
-    return remedy.fitting(
+    return remedy.applicable_remedies(
         rule.fix,
         [{"switch_port": "fc1/7", "technology": "fibre_channel"}],
         {} if make is None else {"switch_make": make},
@@ -161,7 +161,7 @@ def test_of_an_unknown_make_it_is_one_remedy_in_words_for_all_of_them() -> None:
 
 def test_a_host_whose_system_is_not_known_gets_one_remedy_for_all_of_them() -> None:
     rule = find_rule(load_rulebook(), "link-full")
-    fixes = remedy.fitting(rule.fix, [{"other_path_idle": True}], {"switch_make": "cisco"})
+    fixes = remedy.applicable_remedies(rule.fix, [{"other_path_idle": True}], {"switch_make": "cisco"})
     (paths,) = [fix for fix in fixes if fix.relieves == "idle_path"]
     assert paths.commands == ()
     assert paths.platform == "any host, over the other paths of the host"

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.errors import ConfigError, UsageError
 from sanpath.facts.table import FactTable
-from sanpath.rulebook.accepted import sort_out
+from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.load import find_rule, load_rulebook, usable_rulebook
@@ -122,7 +122,7 @@ def test_what_was_accepted_is_taken_out_to_the_end_of_its_day(
     entity: str, day: date, kept: int, expired: bool
 ) -> None:
     accepted = Suppression("link-errors", entity, "a cable is on order", date(2027, 3, 31))
-    left, (told,) = sort_out(findings(), [accepted], day)
+    left, (told,) = split_accepted(findings(), [accepted], day)
     assert (len(left), len(told.findings), told.expired) == (kept, 1 - kept, expired)
     assert (told.reason, told.until) == ("a cable is on order", "2027-03-31")
 
@@ -130,7 +130,7 @@ def test_what_was_accepted_is_taken_out_to_the_end_of_its_day(
 def test_what_could_not_be_judged_was_accepted_by_nobody() -> None:
     unknown = findings(float("nan"))
     assert [finding.outcome for finding in unknown] == ["unknown"]
-    assert sort_out(unknown, [Suppression("link-errors", "*", "-", date.max)], date.min)[0] == unknown
+    assert split_accepted(unknown, [Suppression("link-errors", "*", "-", date.max)], date.min)[0] == unknown
 
 
 def test_one_wrong_file_takes_no_other_rule_away(tmp_path: Path) -> None:

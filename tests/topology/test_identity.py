@@ -102,8 +102,8 @@ def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written
 def test_a_lun_without_a_volume_is_told() -> None:
     found = topology(thing("config", "lun", "db1/sdb", naa=NAA))
     (unjoined,) = found.unjoined
-    assert "lun:db1/sdb" in unjoined.what
-    assert "no array presents a volume" in unjoined.why
+    assert "lun:db1/sdb" in unjoined.subject
+    assert "no array presents a volume" in unjoined.reason
 
 
 def test_a_target_given_by_address_is_the_port_that_has_it() -> None:
@@ -136,9 +136,9 @@ def test_a_wwpn_that_nobody_knows_is_told_with_where_it_was_seen() -> None:
         said("sw1", "wwpn:500143802426baf4 logged_in switch_port:17"),
     )
     (unjoined,) = found.unjoined
-    assert "500143802426baf4" in unjoined.what
-    assert "sw1" in unjoined.what
-    assert unjoined.why == "no source knows a thing with this wwpn"
+    assert "500143802426baf4" in unjoined.subject
+    assert "sw1" in unjoined.subject
+    assert unjoined.reason == "no source reports anything with this wwpn"
 
 
 def test_a_misspelt_port_is_told_with_the_one_that_may_be_meant() -> None:
@@ -147,7 +147,7 @@ def test_a_misspelt_port_is_told_with_the_one_that_may_be_meant() -> None:
         said("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1-7"),
     )
     (unjoined,) = found.unjoined
-    assert unjoined.why == "no source has it; did you mean switch_port:sw1/fc1/7?"
+    assert unjoined.reason == "no source has it; did you mean switch_port:sw1/fc1/7?"
 
 
 def test_names_of_the_configuration_address_what_a_collector_found() -> None:

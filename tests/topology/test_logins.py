@@ -63,7 +63,7 @@ def test_behind_an_npv_device_the_nearest_port_is_the_login() -> None:
 def test_without_the_npv_device_the_port_of_its_uplink_is_the_nearest_there_is() -> None:
     found = resolved(*(said for said in NPV if said[0] == "core"))
     assert ("logged_in", HOST, "core/p1") in links(found)
-    assert {unjoined.what.split()[1] for unjoined in found.unjoined} == {UPLINK, OTHER_UPLINK}
+    assert {unjoined.subject.split()[1] for unjoined in found.unjoined} == {UPLINK, OTHER_UPLINK}
 
 
 def test_a_chain_of_npv_devices() -> None:

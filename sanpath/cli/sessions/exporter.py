@@ -51,7 +51,7 @@ def served(where: str, folder: Location, choice: Choice) -> Iterator[None]:
     from sanpath.cli.sessions.child_process import environment, python
 
     host, port = address(where)
-    said = (host, str(port), str(folder), *choice.words())
+    said = (host, str(port), str(folder), *choice.arguments())
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         python("sanpath.views.prometheus.exporter", *said),
         stdin=subprocess.PIPE,

@@ -36,7 +36,7 @@ def show(
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.reading.feed import ReaderProcess
 
-    command = python("sanpath.views.live.reading.reader", str(folder), *choice.words())
+    command = python("sanpath.views.live.reading.reader", str(folder), *choice.arguments())
     LiveView(ReaderProcess(command, environment()), ended, interrupt, Viewer(folder), hint).run()
 
 
@@ -45,7 +45,7 @@ class Lines:
     Ended when left."""
 
     def __init__(self, folder: Location, choice: Choice) -> None:
-        self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.words())
+        self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.arguments())
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Lines:

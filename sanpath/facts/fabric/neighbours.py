@@ -1,4 +1,4 @@
-"""Facts of a link among its neighbours: what holds it up, what it holds up, and the links that share its load."""
+"""Facts of a link among its neighbours: what stalls it, what it stalls, and the links that share its load."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Literal
 from sanpath.facts.fabric.links import FULL
 from sanpath.facts.table import FactRow, number
 
-_STALLED = 0.3
+_STALLED_RATIO = 0.3
 """A port that spends this share of a second without transmit credit is congested (port monitor policies of switches);
 the limit of the rule slow-drain-device."""
-_STALLED_IDLE, _IDLE = 0.1, 0.5
+_STALLED_IDLE_RATIO, _IDLE_UTILISATION = 0.1, 0.5
 """The same for a port that carries little: a port without credit cannot be full."""
 
 Key = tuple[str, str, str]
-"""Step, direction, and a switch, a device or a trunk."""
+"""(step, direction, and a switch, device, trunk or link)."""
 
 
-def among_neighbours(rows: Iterable[FactRow]) -> Iterator[FactRow]:
-    """The rows of the table `link`, with what the links beside, before and behind each of them tell."""
+def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
+    """Yield the rows of the table `link`, with facts of the links upstream, downstream and parallel to each."""
     links = list(rows)
-    by_sender, by_receiver, by_trunk = (_by(links, name) for name in ("sender", "receiver", "trunk"))
-    # Once a switch, not once a link: every link into a large switch has all of the others before it.
-    held_up = {key: _held_up(onward) for key, onward in by_sender.items()}
-    stalled = {key: _most_stalled(before) for key, before in by_receiver.items()}
-    trunks = {key: _mean_utilisation(together) for key, together in by_trunk.items()}
-    fastest, holding = _fastest(links), _holding(links, by_sender)
+    by_sender, by_receiver, by_trunk = (_by_end(links, name) for name in ("sender", "receiver", "trunk"))
+    # Computed once a switch and not once a link: at a large switch, each link has all others as neighbours.
+    stalled_downstream = {key: _is_stalled_downstream(leaving) for key, leaving in by_sender.items()}
+    stalled = {key: _most_stalled(arriving) for key, arriving in by_receiver.items()}
+    trunks = {key: _mean_utilisation(trunk_links) for key, trunk_links in by_trunk.items()}
+    fastest, stalls_test = _fastest(links), _stalls_test(links, by_sender)
     for row in links:
         trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
         yield {
@@ -36,18 +36,20 @@ def among_neighbours(rows: Iterable[FactRow]) -> Iterator[FactRow]:
             "trunk_links": float(len(by_trunk[trunk])) if trunk in by_trunk else None,
             "trunk_utilisation": trunks.get(trunk),
             "upstream_stall_ratio": stalled.get(_key(row, "sender")),
-            "held_up_behind": None if row["receiver"] is None else held_up.get(_key(row, "receiver"), False),
-            "holds_up_test": holding.get(_key(row, "entity")),
+            "held_up_behind": None
+            if row["receiver"] is None
+            else stalled_downstream.get(_key(row, "receiver"), False),
+            "holds_up_test": stalls_test.get(_key(row, "entity")),
             "fastest_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
 
 
-def _by(links: Sequence[FactRow], end: Literal["sender", "receiver", "trunk"]) -> dict[Key, list[FactRow]]:
-    found: dict[Key, list[FactRow]] = defaultdict(list)
+def _by_end(links: Sequence[FactRow], end: Literal["sender", "receiver", "trunk"]) -> dict[Key, list[FactRow]]:
+    by_key: dict[Key, list[FactRow]] = defaultdict(list)
     for link in links:
         if link[end] is not None:
-            found[_key(link, end)].append(link)
-    return found
+            by_key[_key(link, end)].append(link)
+    return by_key
 
 
 def _key(row: FactRow, end: str) -> Key:
@@ -55,71 +57,74 @@ def _key(row: FactRow, end: str) -> Key:
 
 
 def _fastest(links: Sequence[FactRow]) -> dict[tuple[str, str], float]:
-    """Step and direction → speed of the fastest link that carries the test."""
-    found: dict[tuple[str, str], float] = {}
+    """Return (step, direction) → speed of the fastest link that carries the test."""
+    speeds: dict[tuple[str, str], float] = {}
     for link in links:
         if link["on_loaded_path"] and link["negotiated_bits_per_second"] is not None:
             key = (str(link["step"]), str(link["direction"]))
-            found[key] = max(found.get(key, 0.0), number(link, "negotiated_bits_per_second"))
-    return found
+            speeds[key] = max(speeds.get(key, 0.0), number(link, "negotiated_bits_per_second"))
+    return speeds
 
 
-def _holding(links: Sequence[FactRow], by_sender: Mapping[Key, Sequence[FactRow]]) -> dict[Key, bool]:
-    """Link → whether a link of the loaded path waits for credit because of it, itself included. Left out where no
-    link of the loaded path tells whether it waits."""
-    found: dict[Key, bool] = {}
-    told = {
+def _stalls_test(links: Sequence[FactRow], by_sender: Mapping[Key, Sequence[FactRow]]) -> dict[Key, bool]:
+    """Return link → whether it makes a link of the loaded path, or itself, wait for credit.
+
+    Left out where no link of the loaded path reports whether it waits."""
+    result: dict[Key, bool] = {}
+    reported = {
         (str(link["step"]), str(link["direction"]))
         for link in links
         if link["on_loaded_path"] and link["credit_stall_ratio"] is not None
     }
-    slow = {key: [link for link in onward if _slow(link)] for key, onward in by_sender.items()}
-    waiting = [link for link in links if link["on_loaded_path"] and _stalled(link)]
+    slow = {key: [link for link in leaving if _has_waiting_frames(link)] for key, leaving in by_sender.items()}
+    waiting = [link for link in links if link["on_loaded_path"] and _is_stalled(link)]
     while waiting:
         link = waiting.pop()
-        if not found.get(_key(link, "entity")):
-            found[_key(link, "entity")] = True
+        if not result.get(_key(link, "entity")):
+            result[_key(link, "entity")] = True
             waiting += slow.get(_key(link, "receiver"), ())
     for link in links:
-        if (str(link["step"]), str(link["direction"])) in told:
-            found.setdefault(_key(link, "entity"), False)
-    return found
+        if (str(link["step"]), str(link["direction"])) in reported:
+            result.setdefault(_key(link, "entity"), False)
+    return result
 
 
 def _most_stalled(links: Sequence[FactRow]) -> float | None:
-    """The longest wait for credit among links. None: none of them tells."""
-    told = [number(link, "credit_stall_ratio") for link in links if link["credit_stall_ratio"] is not None]
-    return max(told, default=None)
+    """Return the longest wait for credit among links, as a ratio of time. None: no link reports it."""
+    ratios = [number(link, "credit_stall_ratio") for link in links if link["credit_stall_ratio"] is not None]
+    return max(ratios, default=None)
 
 
-def _held_up(onward: Sequence[FactRow]) -> bool | None:
-    """Whether one of the links that lead on from a switch is full or waits for credit itself. None: not known."""
-    told = [_slow(link) for link in onward]
-    return True if any(told) else None if None in told else False
+def _is_stalled_downstream(leaving: Sequence[FactRow]) -> bool | None:
+    """Return whether a link that leaves a switch is full or waits for credit. None: not known."""
+    wait_states = [_has_waiting_frames(link) for link in leaving]
+    return True if any(wait_states) else None if None in wait_states else False
 
 
 def _mean_utilisation(links: Sequence[FactRow]) -> float | None:
-    """None: not all of them tell."""
-    told = [number(link, "utilisation") for link in links if link["utilisation"] is not None]
-    return sum(told) / len(told) if len(told) == len(links) else None
+    """Return the mean utilisation of links. None: not all of them report it."""
+    utilisations = [number(link, "utilisation") for link in links if link["utilisation"] is not None]
+    return sum(utilisations) / len(utilisations) if len(utilisations) == len(links) else None
 
 
-def _slow(link: FactRow) -> bool | None:
-    """Whether frames wait at a link, because it is full or for credit. None: not known."""
-    full, stalled = _full(link), _stalled(link)
+def _has_waiting_frames(link: FactRow) -> bool | None:
+    """Return whether frames wait at a link, because it is full or lacks credit. None: not known."""
+    full, stalled = _is_full(link), _is_stalled(link)
     return True if full or stalled else None if full is None or stalled is None else False
 
 
-def _full(link: FactRow) -> bool | None:
+def _is_full(link: FactRow) -> bool | None:
     if link["utilisation"] is None:
         return None
     return number(link, "utilisation") >= FULL * number(link, "full_ratio")
 
 
-def _stalled(link: FactRow) -> bool | None:
+def _is_stalled(link: FactRow) -> bool | None:
     if link["credit_stall_ratio"] is None:
         return None
     stall = number(link, "credit_stall_ratio")
-    if stall < _STALLED_IDLE or _full(link):
+    if stall < _STALLED_IDLE_RATIO or _is_full(link):
         return False
-    return stall >= _STALLED or (None if link["utilisation"] is None else number(link, "utilisation") < _IDLE)
+    return stall >= _STALLED_RATIO or (
+        None if link["utilisation"] is None else number(link, "utilisation") < _IDLE_UTILISATION
+    )

@@ -1,8 +1,8 @@
-"""Which links carry the test, and what share of its bytes each does: measured, or not known.
+"""Determines which links carry the test, and the share of its bytes on each: measured, or not known.
 
-On the host's side the host's own ports carry it, on the array's side what the array counts of each initiator and
-target tells, else the ports that the host can reach. Where ports carry clearly more than the test has moved, others
-use them too; then only what the rest cannot have carried is certainly the test's.
+On the host's side, the host's own ports carry the test. On the array's side, the array's counts for each initiator
+and target show it, else the ports that the host can reach. Where ports carry clearly more than the test has moved,
+others use them too. Then only what the other ports cannot have carried is certainly the test's.
 """
 
 from __future__ import annotations
@@ -17,130 +17,162 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, initiators_of
 
 OVERHEAD_TOLERANCE = 1.02
-"""Retransmissions, command and status frames: bytes of others are told only beyond this."""
-_OTHERS = 1.05
-"""Ports that together carry more than this of the test's bytes carry somebody else's as well."""
+"""Allowance for retransmissions, command and status frames: only bytes beyond it count as foreign."""
+_FOREIGN_TOLERANCE = 1.05
+"""Ports that together carry more than this multiple of the test's bytes carry foreign bytes as well."""
 LOADED = 0.01
 """Smallest share of the test's bytes that makes a link part of the loaded path."""
 
 Shares = dict[str, float | None]
-"""Cable → share of the test's bytes. None: others use the ports too, and the share cannot be told."""
+"""Cable → share of the test's bytes. None: others use the ports too, and the share cannot be determined."""
 
 
 def cables_of_test(
-    topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], known: Sequence[Cable]
+    topology: Topology, loads: Sequence[LoadFacts], paths: Sequence[IoPath], all_cables: Sequence[Cable]
 ) -> dict[str, set[str]]:
-    """Group of links → those of it that the test's I/O can cross; empty: not known.
+    """Return group of links → the links of the group that the test's I/O can cross; empty: not known.
 
-    Where no target port is known, the initiators of the host are still those that its I/O leaves by."""
-    mine: dict[str, set[str]] = {"host": set(), "array": set()}
+    Where no target port is known, the I/O still leaves by the initiators of the host."""
+    test_cables: dict[str, set[str]] = {"host": set(), "array": set()}
     for cable in (cable for path in paths for cable in path.cables):
-        mine.setdefault(cable.group, set()).add(cable.id)
-    own = {hba for load in {root for f in loads for root in f.roots} for hba in initiators_of(topology, load)}
-    mine["host"] = mine["host"] or {cable.id for cable in known if not own.isdisjoint(cable.devices)}
-    return mine
+        test_cables.setdefault(cable.group, set()).add(cable.id)
+    initiators = {hba for load in {root for f in loads for root in f.roots} for hba in initiators_of(topology, load)}
+    test_cables["host"] = test_cables["host"] or {
+        cable.id for cable in all_cables if not initiators.isdisjoint(cable.devices)
+    }
+    return test_cables
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The host's links whose every path crosses a group of links between switches, and those of which some do."""
+    """The host's links of which all paths, or only some, cross a group of links between switches."""
 
     always: frozenset[str]
     sometimes: frozenset[str]
 
 
 def crossings(paths: Sequence[IoPath]) -> dict[str, Crossing]:
-    """Group of links between switches → which of the host's links lead over it."""
+    """Return group of links between switches → the host's links whose paths cross it."""
     by_link: defaultdict[str, list[set[str]]] = defaultdict(list)
     for path in paths:
         if path.cables:
             by_link[path.cables[0].id].append({cable.group for cable in path.cables if cable.side == "switch"})
-    groups = {group for crossed in by_link.values() for ways in crossed for group in ways}
+    groups = {
+        group for crossed_groups in by_link.values() for paths_of_link in crossed_groups for group in paths_of_link
+    }
     return {
         group: Crossing(
-            frozenset(link for link, ways in by_link.items() if all(group in way for way in ways)),
-            frozenset(link for link, ways in by_link.items() if 0 < sum(group in way for way in ways) < len(ways)),
+            frozenset(
+                link
+                for link, paths_of_link in by_link.items()
+                if all(group in path_groups for path_groups in paths_of_link)
+            ),
+            frozenset(
+                link
+                for link, paths_of_link in by_link.items()
+                if 0 < sum(group in path_groups for path_groups in paths_of_link) < len(paths_of_link)
+            ),
         )
         for group in groups
     }
 
 
 def shares_of_test(
-    sizes: Mapping[Cable, float],
+    byte_rates: Mapping[Cable, float],
     test: float,
-    mine: Mapping[str, set[str]],
-    told: Mapping[str, float],
+    test_cables: Mapping[str, set[str]],
+    operations: Mapping[str, float],
     crossed: Mapping[str, Crossing] | None = None,
 ) -> Shares:
-    """Share of each cable. `sizes`: bytes a second counted on each; `test`: those of the test as a port would count
-    them; `told`: target port → operations of the test's initiators, {} when the array does not count them; `crossed`:
-    of each group of links between switches."""
-    limit = test * _OTHERS * OVERHEAD_TOLERANCE
-    # The array counts initiators: where others use them as well, its count is not the test's alone.
-    alone = not test or sum(size for cable, size in sizes.items() if cable.id in mine.get("host", ())) <= limit
+    """Return the test's share on each cable.
+
+    `byte_rates`: bytes a second counted on each cable. `test`: those of the test, as a port would count them.
+    `operations`: target port → operations of the test's initiators, {} if the array does not count them. `crossed`:
+    group of links between switches → its crossing."""
+    limit = test * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
+    # The array counts by initiator: where others use the initiators as well, its count includes theirs.
+    exclusive = (
+        not test
+        or sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables.get("host", ()))
+        <= limit
+    )
     shares: Shares = {}
-    for side, possible in mine.items():
-        here = {cable: size for cable, size in sizes.items() if cable.id in possible}
+    for side, possible in test_cables.items():
+        side_rates = {cable: byte_rate for cable, byte_rate in byte_rates.items() if cable.id in possible}
         if side not in ("host", "array"):
-            through = _through((crossed or {}).get(side), shares, mine.get("host", ()))
-            shares |= _between_switches(here, test, limit, through)
+            through = _share_through((crossed or {}).get(side), shares, test_cables.get("host", ()))
+            shares |= _between_switches(side_rates, test, limit, through)
             continue
-        if side == "array" and told:
-            counts = {cable: told.get(cable.device, 0.0) for cable in here}
+        if side == "array" and operations:
+            counts = {cable: operations.get(cable.device, 0.0) for cable in side_rates}
             if total := sum(counts.values()):
-                shares |= {cable.id: count / total for cable, count in counts.items() if alone or not count}
-            here = {cable: size for cable, size in here.items() if counts[cable] and not alone}
-        total = sum(here.values())
-        if total > limit and sum(size > 0 for size in here.values()) > 1:
-            shares |= {cable.id: _certain(size, total, test) for cable, size in here.items()}
+                shares |= {cable.id: count / total for cable, count in counts.items() if exclusive or not count}
+            side_rates = {
+                cable: byte_rate for cable, byte_rate in side_rates.items() if counts[cable] and not exclusive
+            }
+        total = sum(side_rates.values())
+        if total > limit and sum(byte_rate > 0 for byte_rate in side_rates.values()) > 1:
+            shares |= {cable.id: _certain_share(byte_rate, total, test) for cable, byte_rate in side_rates.items()}
         elif total:
-            shares |= {cable.id: size / total for cable, size in here.items()}
+            shares |= {cable.id: byte_rate / total for cable, byte_rate in side_rates.items()}
     return shares
 
 
-def _through(crossed: Crossing | None, shares: Shares, own: Collection[str]) -> float | None:
-    """Share of the test that crosses a group of links between switches: that of the host's links which lead over it,
-    all of it where every one does. None: not known, or some of a link's paths lead another way."""
+def _share_through(crossed: Crossing | None, shares: Shares, host_links: Collection[str]) -> float | None:
+    """Return the share of the test that crosses a group of links between switches.
+
+    It is the sum over the host's links whose paths cross the group; 1.0 where all do. None: not known, or only some
+    of a link's paths cross it."""
     if crossed is None:
         return None
-    if crossed.always and crossed.always >= set(own):
+    if crossed.always and crossed.always >= set(host_links):
         return 1.0
-    used = [shares.get(link) for link in crossed.always]
-    elsewhere = [shares.get(link) for link in crossed.sometimes]
-    if any(share is None for share in used) or any(share is None or share >= LOADED for share in elsewhere):
+    crossing_shares = [shares.get(link) for link in crossed.always]
+    partial_shares = [shares.get(link) for link in crossed.sometimes]
+    if any(share is None for share in crossing_shares) or any(
+        share is None or share >= LOADED for share in partial_shares
+    ):
         return None
-    return sum(share for share in used if share is not None)
+    return sum(share for share in crossing_shares if share is not None)
 
 
-def _between_switches(sizes: Mapping[Cable, float], test: float, limit: float, through: float | None) -> Shares:
-    """Shares of parallel links between two switches. They spread exchanges by source, destination and exchange
-    (FC-SW), so that each carries the same part of the test as of everything. `through`: share of the test that
-    crosses them together; where that is not known, theirs is while nobody else's bytes are on them."""
-    total = sum(sizes.values())
+def _between_switches(byte_rates: Mapping[Cable, float], test: float, limit: float, through: float | None) -> Shares:
+    """Return the shares of parallel links between two switches.
+
+    The links spread exchanges by source, destination and exchange (FC-SW), so that each carries the same share of the
+    test as of all traffic. `through`: share of the test that crosses all of them. Where that is None, shares are
+    known only while the links carry no foreign bytes."""
+    total = sum(byte_rates.values())
     if not total:
         return {}
     if through is not None:
-        return {cable.id: through * size / total for cable, size in sizes.items()}
-    return {cable.id: size / test if test and total <= limit else None for cable, size in sizes.items()}
+        return {cable.id: through * byte_rate / total for cable, byte_rate in byte_rates.items()}
+    return {
+        cable.id: byte_rate / test if test and total <= limit else None for cable, byte_rate in byte_rates.items()
+    }
 
 
-def _certain(size: float, total: float, test: float) -> float | None:
-    """The share of the test that the other ports cannot have carried; None when they could have carried it all."""
-    least = (test - (total - size)) / test if test else 0.0
-    if size < LOADED * test:
-        return size / test if test else None
+def _certain_share(byte_rate: float, total: float, test: float) -> float | None:
+    """Return the share of the test that the other ports cannot have carried. None: they could have carried all of
+    it."""
+    least = (test - (total - byte_rate)) / test if test else 0.0
+    if byte_rate < LOADED * test:
+        return byte_rate / test if test else None
     return min(1.0, least) if least >= LOADED else None
 
 
 def operations_by_target(
     topology: Topology, paths: Sequence[IoPath], samples: Mapping[str, Sequence[StepSamples]], step: str
 ) -> dict[str, float]:
-    """Target port → I/Os of this test's initiators in the step, by the array's own count; {} when it keeps none.
+    """Return target port → I/Os of this test's initiators in the step, as the array counts them; {} if it does not.
 
     A source names such a pair "INITIATOR WWPN>TARGET PORT".
     """
     initiators = {
-        w for path in paths for key in ("wwpn", "iqn", "nqn") for w in topology.entities[path.hba].ids.get(key, ())
+        identifier
+        for path in paths
+        for key in ("wwpn", "iqn", "nqn")
+        for identifier in topology.entities[path.hba].ids.get(key, ())
     }
     counts: dict[str, float] = {}
     for sample in samples.get("path", ()):
@@ -153,28 +185,30 @@ def operations_by_target(
 
 
 def on_loaded_path(
-    cable: Cable, counted: bool, loaded: bool, shares: Shares, mine: Mapping[str, set[str]]
+    cable: Cable, counted: bool, loaded: bool, shares: Shares, test_cables: Mapping[str, set[str]]
 ) -> bool | None:
-    """Whether the test crosses a cable. `counted`: its bytes are known; `loaded`: the test has I/O in this direction.
-    None: not known."""
+    """Return whether the test crosses a cable. None: not known.
+
+    `counted`: the cable's bytes are known. `loaded`: the test has I/O in this direction."""
     if not loaded:
         return False
     if cable.id in shares:
         share = shares[cable.id]
         return None if share is None else share >= LOADED
-    possible = mine.get(cable.group, set())
+    possible = test_cables.get(cable.group, set())
     if possible and cable.id not in possible:
         return False
     return False if possible and counted else None
 
 
 def other_path_idle(
-    cable: Cable, sizes: Mapping[Cable, float], shares: Shares, mine: Mapping[str, set[str]]
+    cable: Cable, byte_rates: Mapping[Cable, float], shares: Shares, test_cables: Mapping[str, set[str]]
 ) -> bool | None:
-    """Whether a link beside this one, which the test could use, carries nothing: neither of the test nor of others.
+    """Return whether a parallel link, which the test could use as well, carries neither the test nor foreign bytes.
+
     None: not known."""
-    counted = {other.id: size for other, size in sizes.items()}
-    others, own = mine.get(cable.group, set()) - {cable.id}, counted.get(cable.id, 0.0)
-    if any(counted.get(other, own) < LOADED * own for other in others):
+    rate_by_id = {link.id: rate for link, rate in byte_rates.items()}
+    parallel, byte_rate = test_cables.get(cable.group, set()) - {cable.id}, rate_by_id.get(cable.id, 0.0)
+    if any(rate_by_id.get(link, byte_rate) < LOADED * byte_rate for link in parallel):
         return True
-    return None if any(shares.get(other) is None for other in others) else False
+    return None if any(shares.get(link) is None for link in parallel) else False

@@ -1,4 +1,4 @@
-"""Facts of the block devices under test: how deep their queues are, how full, and what the host does to I/Os."""
+"""Facts of the block devices under test: depth and fill of their queues, and what the host does to I/Os."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.facts.host.under_test import (
     UnderTest,
-    both,
-    figure,
+    as_bool,
+    as_number,
+    as_text,
+    both_directions,
+    device_names,
     gauge,
     in_flight,
-    names,
     platform,
     rate,
-    text,
-    truth,
 )
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
@@ -26,23 +26,24 @@ _SETTINGS = ("queue_depth", "nr_requests", "scheduler")
 
 
 def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
-    """One row a block device and step, in the direction of the main load; none of which nothing is known."""
+    """Yield one row for each block device and step, in the direction of the main load. Unknown devices have no
+    row."""
     for step in steps:
         for lun in step.devices:
-            samples, about = step.of(lun), topology.entities[lun].attributes
-            if not samples and all(about.get(name) is None for name in _SETTINGS):
+            samples, attributes = step.samples_of(lun), topology.entities[lun].attributes
+            if not samples and all(attributes.get(name) is None for name in _SETTINGS):
                 continue
-            depth = gauge(samples, "queue_depth") or figure(about.get("queue_depth"))
+            depth = gauge(samples, "queue_depth") or as_number(attributes.get("queue_depth"))
             flying = in_flight(samples)
             if flying is None:
-                flying = _below_the_queue(samples)
+                flying = _in_flight_below_queue(samples)
             yield {
                 "entity": lun,
                 "step": step.load.step,
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
-                **names(topology, lun),
+                **device_names(topology, lun),
                 "queue_depth": depth,
                 "in_flight": flying,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
@@ -51,55 +52,55 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),
                 "queue_seconds": gauge(samples, "queue_seconds_mean"),
                 "busiest_utilisation": step.busiest_utilisation,
-                "nr_requests": figure(about.get("nr_requests")),
-                "scheduler": text(about.get("scheduler")),
-                "rotational": truth(about.get("rotational")),
-                "largest_request_bytes": _kibibytes(figure(about.get("max_sectors_kb"))),
+                "nr_requests": as_number(attributes.get("nr_requests")),
+                "scheduler": as_text(attributes.get("scheduler")),
+                "rotational": as_bool(attributes.get("rotational")),
+                "largest_request_bytes": _bytes_of_kibibytes(as_number(attributes.get("max_sectors_kb"))),
                 "operation_bytes": step.load.operation_bytes,
-                "competing_limit": figure(about.get("sched_num_req_outstanding")),
-                "virtual_machines": _machines(topology, lun),
-                "driver_queue_depth": _driver_depth(topology, lun),
+                "competing_limit": as_number(attributes.get("sched_num_req_outstanding")),
+                "virtual_machines": _virtual_machine_count(topology, lun),
+                "driver_queue_depth": _driver_queue_depth(topology, lun),
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
                 "reservation_conflicts_per_second": rate(samples, "reservation_conflicts_total"),
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
-                "operations_per_second": both(samples, "ops"),
+                "operations_per_second": both_directions(samples, "ops"),
             }
 
 
-def _below_the_queue(samples: Sequence[StepSamples]) -> float | None:
-    """Mean number in flight below a hypervisor's queue: operations times DAVG (Little's law). None: not told.
+def _in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
+    """Return the mean number in flight below a hypervisor's queue: operations times DAVG (Little's law).
 
-    A mean that is cut off lies half of what is cut off higher, on average.
+    None: not reported. The true mean is, on average, half the resolution above a truncated one.
     """
-    found = []
+    by_direction = []
     for direction in DIRECTIONS:
         operations = rate(samples, f"ops_{direction}_total")
         for name in (f"device_seconds_mean_{direction}", "device_seconds_mean"):
             if operations and (seconds := gauge(samples, name)) is not None:
-                cut_off = max(sample.resolutions.get(name, 0.0) for sample in samples)
-                found.append(operations * (seconds + cut_off / 2))
+                resolution = max(sample.resolutions.get(name, 0.0) for sample in samples)
+                by_direction.append(operations * (seconds + resolution / 2))
                 break
         else:
             if operations:
                 return None
-    return sum(found) if found else None
+    return sum(by_direction) if by_direction else None
 
 
-def _machines(topology: Topology, lun: str) -> float | None:
-    """How many virtual machines have disks on a LUN. None: no source tells of any."""
+def _virtual_machine_count(topology: Topology, lun: str) -> float | None:
+    """Return the number of virtual machines with disks on a LUN. None: no source reports any."""
     disks = topology.related(lun, "backed_by", "vdisk")
     machines = {vm for disk in disks for vm in topology.related(disk, "attached_to", "vm")}
     return float(len(machines)) or None
 
 
-def _driver_depth(topology: Topology, lun: str) -> float | None:
-    """The smallest queue depth that the drivers of the host's initiator ports give a LUN. None: not told."""
+def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
+    """Return the smallest queue depth that drivers of the host's initiator ports give a LUN. None: not reported."""
     hosts = topology.related(lun, "attached_to", "host")
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
-    depths = [figure(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
+    depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
 
 
-def _kibibytes(value: float | None) -> float | None:
+def _bytes_of_kibibytes(value: float | None) -> float | None:
     return None if value is None else value * _KIB

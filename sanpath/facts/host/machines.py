@@ -1,11 +1,11 @@
-"""Facts of the hosts under test and of their initiator ports: processors, ports that are down, queues and errors."""
+"""Facts of the hosts under test and of their initiator ports: processors, failed ports, queues and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from sanpath.facts.host.port_utilisation import port_use
-from sanpath.facts.host.under_test import UnderTest, always, figure, gauge, platform, rate, text, truth
+from sanpath.facts.host.under_test import UnderTest, as_bool, as_number, as_text, gauge, is_always, platform, rate
 from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.topology.identity import Topology
@@ -16,17 +16,17 @@ _UP = ("online", "up", "link up")
 
 
 def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
-    """One row a machine that the load runs on and a step; none of which nothing is known."""
+    """Yield one row for each machine of the load and step. Machines without any known fact have no row."""
     for step in steps:
         for machine in step.machines:
-            samples, about = step.of(machine), topology.entities[machine].attributes
+            samples, attributes = step.samples_of(machine), topology.entities[machine].attributes
             ports = _fibre_channel(topology, machine)
-            verified = truth(about.get("mpio_path_verification"))
-            if verified is None and (said := text(about.get("mpio_path_verification"))) is not None:
-                verified = said.lower() == "enabled"
+            verified = as_bool(attributes.get("mpio_path_verification"))
+            if verified is None and (verification := as_text(attributes.get("mpio_path_verification"))) is not None:
+                verified = verification.lower() == "enabled"
             if not samples and not ports and verified is None:
                 continue
-            up = [_up(topology, step, port) for port in ports]
+            up = [_is_up(topology, step, port) for port in ports]
             yield {
                 "entity": machine,
                 "step": step.load.step,
@@ -35,26 +35,27 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                 "platform": platform(topology, machine),
                 "cpu_ratio": _cpu(samples),
                 "tcp_retransmit_ratio": next(
-                    (told for sample in samples if (told := tcp_retransmit_ratio(sample)) is not None), None
+                    (ratio for sample in samples if (ratio := tcp_retransmit_ratio(sample)) is not None), None
                 ),
                 "busiest_core_ratio": gauge(samples, "cpu_busiest_core_ratio"),
                 "fc_ports": float(len(ports)) if ports else None,
                 "fc_ports_down": float(up.count(False)) if ports and None not in up else None,
                 "fc_port_down": next(
-                    (topology.entities[p].label for p, works in zip(ports, up, strict=True) if works is False), None
+                    (topology.entities[port].label for port, is_up in zip(ports, up, strict=True) if is_up is False),
+                    None,
                 ),
                 "path_verification": verified,
-                "iscsi_sessions": figure(about.get("iscsi_sessions")),
+                "iscsi_sessions": as_number(attributes.get("iscsi_sessions")),
                 "busiest_utilisation": step.busiest_utilisation,
             }
 
 
 def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
-    """One row an initiator port of the hosts under test and a step, of those that a source counts."""
+    """Yield one row for each initiator port of the hosts under test and step, if a source samples the port."""
     for step in steps:
         for host in step.hosts:
             for port in topology.related(host, "attached_to", "hba"):
-                samples, entity = step.of(port), topology.entities[port]
+                samples, entity = step.samples_of(port), topology.entities[port]
                 if not samples:
                     continue
                 depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
@@ -65,7 +66,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "windows": min(sample.windows for sample in samples),
                     "platform": platform(topology, port) or platform(topology, host),
                     "adapter": entity.label.rpartition("/")[2] or None,
-                    "technology": text(entity.attributes.get("technology")),
+                    "technology": as_text(entity.attributes.get("technology")),
                     "queue_depth": depth,
                     "in_flight": flying,
                     "queue_filled_ratio": flying / depth if flying is not None and depth else None,
@@ -80,8 +81,8 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
 
 
 def _cpu(samples: Sequence[StepSamples]) -> float | None:
-    busy, whole = rate(samples, "cpu_busy_seconds_total"), rate(samples, "cpu_seconds_total")
-    return busy / whole if busy is not None and whole else gauge(samples, "cpu_busy_ratio")
+    busy, total = rate(samples, "cpu_busy_seconds_total"), rate(samples, "cpu_seconds_total")
+    return busy / total if busy is not None and total else gauge(samples, "cpu_busy_ratio")
 
 
 def _fibre_channel(topology: Topology, machine: str) -> list[str]:
@@ -89,16 +90,16 @@ def _fibre_channel(topology: Topology, machine: str) -> list[str]:
     return [port for port in ports if topology.entities[port].attributes.get("technology") == "fibre_channel"]
 
 
-def _up(topology: Topology, step: UnderTest, port: str) -> bool | None:
-    """Whether a port was up all the time. None: not known."""
-    if (share := gauge(step.of(port), "link_up")) is not None:
-        return always(share)
+def _is_up(topology: Topology, step: UnderTest, port: str) -> bool | None:
+    """Return whether a port was up during the entire step. None: not known."""
+    if (share := gauge(step.samples_of(port), "link_up")) is not None:
+        return is_always(share)
     state, speed = (topology.entities[port].attributes.get(name) for name in ("port_state", "speed_bits_per_second"))
-    if figure(speed):
+    if as_number(speed):
         return True
     return str(state).lower() in _UP if state is not None else None
 
 
 def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
-    told = [found for counter in counters if (found := rate(samples, counter)) is not None]
-    return sum(told) if told else None
+    rates = [counter_rate for counter in counters if (counter_rate := rate(samples, counter)) is not None]
+    return sum(rates) if rates else None

@@ -1,32 +1,43 @@
-"""Facts of multipath devices: how many ways lead to a LUN, whether they work, and how the policy spreads the I/O."""
+"""Facts of multipath devices: the paths to a LUN, whether they work, and how the policy spreads the I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.under_test import UnderTest, always, figure, gauge, in_flight, platform, rate, text, truth
+from sanpath.facts.host.under_test import (
+    UnderTest,
+    as_bool,
+    as_number,
+    as_text,
+    gauge,
+    in_flight,
+    is_always,
+    platform,
+    rate,
+)
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
 
-_ONE_AT_A_TIME = ("most_recently_used", "fixed", "failover_only")
+_SINGLE_PATH_POLICIES = ("most_recently_used", "fixed", "failover_only")
 _STANDBY = ("standby", "ghost", "passive", "disabled")
-"""How states begin in which a path works and carries nothing: it leads to a controller that does not own the LUN."""
+"""Prefixes of the states of a path that works but carries nothing: its controller does not own the LUN."""
 _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")
 _OPTIMISED = ("active/optimized", "optimized")
-_ALIKE = {"active/active": True, "active_active": True, "symmetric": True, "active/passive": False}
-"""What host or array say of its access → whether all paths that work are as good as each other."""
+_EQUIVALENT = {"active/active": True, "active_active": True, "symmetric": True, "active/passive": False}
+"""Access mode as host or array report it → whether all working paths are equivalent."""
 _IDLE = 0.01
-"""A path with a smaller share of the I/Os than this carries nothing."""
+"""A path with a smaller share of the I/Os counts as idle."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A path as it is set up. `device`: the block device that it is of its own, on Linux; `worked`: I/O could go over
-    it at some time of the run; `usable`: whether it can, as the inventory says. None: not known."""
+class _ConfiguredPath:
+    """A path by the inventory. `device`: its block device, on Linux. `usable`: whether it can carry I/O.
+
+    `worked`: whether it could carry I/O at some time of the run. None: not known."""
 
     entity: str
     label: str
@@ -41,48 +52,55 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A path in one step. `usable`: share of the step in which I/O could go over it; `ops`: I/Os a second over it in
-    the direction of the main load; `speed`: of its slower end, bits a second. None: not known."""
+    """A path in one step. `usable`: share of the step in which it could carry I/O.
 
-    way: _Way
+    `ops`: I/Os a second in the direction of the main load. `speed`: that of its slower end, bits a second. None: not
+    known."""
+
+    configured: _ConfiguredPath
     usable: float | None
     ops: float | None
     speed: float | None
 
     @property
     def standby(self) -> bool:
-        return self.way.state.startswith(_STANDBY)
+        return self.configured.state.startswith(_STANDBY)
 
     @property
     def lost(self) -> bool:
-        return self.usable is not None and not always(self.usable) and self.way.worked
+        return self.usable is not None and not is_always(self.usable) and self.configured.worked
 
     @property
     def works(self) -> bool:
-        return self.usable is not None and always(self.usable)
+        return self.usable is not None and is_always(self.usable)
 
 
 def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: SourceEvents) -> Iterator[FactRow]:
-    """One row a LUN that is reached over paths and a step, in the direction of the main load."""
+    """Yield one row for each LUN with paths and each step, in the direction of the main load."""
     changed = {(source, event.detail.get("path")) for source, event in events if event.name == "path-state"}
-    ways: dict[str, list[_Way]] = {}
+    configured: dict[str, list[_ConfiguredPath]] = {}
     for lun in dict.fromkeys(lun for step in steps for lun in step.devices):
-        ways[lun] = [_way(topology, steps, path, changed) for path in topology.related(lun, "member_of", "path")]
+        configured[lun] = [
+            _configured_path(topology, steps, path, changed) for path in topology.related(lun, "member_of", "path")
+        ]
     for step in steps:
         for lun in step.devices:
-            about, paths = topology.entities[lun].attributes, [_path(topology, step, way) for way in ways[lun]]
-            if not paths and figure(about.get("paths")) is None:
+            attributes, paths = (
+                topology.entities[lun].attributes,
+                [_path(topology, step, item) for item in configured[lun]],
+            )
+            if not paths and as_number(attributes.get("paths")) is None:
                 continue
-            samples = step.of(lun)
+            samples = step.samples_of(lun)
             yield {
                 "entity": lun,
                 "step": step.load.step,
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
-                **_names(topology, lun),
+                **_device_names(topology, lun),
                 **_policy(topology, lun, paths),
-                **_states(paths, figure(about.get("paths")), figure(about.get("paths_active"))),
+                **_states(paths, as_number(attributes.get("paths")), as_number(attributes.get("paths_active"))),
                 **_ends(topology, [path for path in paths if path.works]),
                 **_spread(paths),
                 "in_flight": in_flight(samples),
@@ -90,98 +108,106 @@ def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: Sourc
             }
 
 
-def _way(topology: Topology, steps: Sequence[UnderTest], path: str, changed: Container[tuple[str, Scalar]]) -> _Way:
+def _configured_path(
+    topology: Topology, steps: Sequence[UnderTest], path: str, changed: Container[tuple[str, Scalar]]
+) -> _ConfiguredPath:
     entity = topology.entities[path]
-    about = entity.attributes
+    attributes = entity.attributes
     port = next(iter(topology.related(path, "targets", "array_port")), None)
-    worked = any(name in changed for name in entity.known_as) or any(gauge(s.of(path), "path_usable") for s in steps)
-    local = (topology.known_as.get((source, "lun", str(about.get("device")))) for source, _ in entity.known_as)
-    return _Way(
+    worked = any(name in changed for name in entity.known_as) or any(
+        gauge(step.samples_of(path), "path_usable") for step in steps
+    )
+    devices = (topology.known_as.get((source, "lun", str(attributes.get("device")))) for source, _ in entity.known_as)
+    return _ConfiguredPath(
         path,
         entity.label,
-        str(about.get("state") or "").lower(),
+        str(attributes.get("state") or "").lower(),
         next(iter(topology.related(path, "attached_to", "hba")), None),
         port,
-        port or text(about.get("target")) or text(about.get("controller")),
-        next((lun for lun in local if lun is not None), None),
-        truth(about.get("usable")),
+        port or as_text(attributes.get("target")) or as_text(attributes.get("controller")),
+        next((lun for lun in devices if lun is not None), None),
+        as_bool(attributes.get("usable")),
         worked,
     )
 
 
-def _path(topology: Topology, step: UnderTest, way: _Way) -> _Path:
-    usable = gauge(step.of(way.entity), "path_usable")
-    if usable is None and way.usable is not None:
-        usable = float(way.usable)
+def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _Path:
+    usable = gauge(step.samples_of(configured.entity), "path_usable")
+    if usable is None and configured.usable is not None:
+        usable = float(configured.usable)
     counter = f"ops_{step.load.direction}_total"
-    ops = rate(step.of(way.entity), counter)
+    ops = rate(step.samples_of(configured.entity), counter)
     if ops is None:
-        ops = rate(step.of(way.device), counter)
-    ends = [end for end in (way.hba, way.port) if end is not None]
+        ops = rate(step.samples_of(configured.device), counter)
+    ends = [end for end in (configured.hba, configured.port) if end is not None]
     speeds = [speed for end in ends if (speed := _speed(topology, step, end)) is not None]
-    return _Path(way, usable, ops, min(speeds, default=None))
+    return _Path(configured, usable, ops, min(speeds, default=None))
 
 
 def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
-    told = gauge(step.of(port), "link_speed_bits_per_second")
-    return told or figure(topology.entities[port].attributes.get("speed_bits_per_second"))
+    reported = gauge(step.samples_of(port), "link_speed_bits_per_second")
+    return reported or as_number(topology.entities[port].attributes.get("speed_bits_per_second"))
 
 
-def _names(topology: Topology, lun: str) -> dict[str, FactValue]:
+def _device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
     entity = topology.entities[lun]
     device = [name for name in entity.ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
     subsystem = next(iter(device), "")
     return {
         "naa": next(iter(entity.ids.get("naa", ())), None),
         "device": subsystem or None,
-        "map": text(entity.attributes.get("map")),
+        "map": as_text(entity.attributes.get("map")),
         "nvme": subsystem.startswith("nvme") if subsystem else None,
     }
 
 
 def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, FactValue]:
-    about = topology.entities[lun].attributes
-    policy = text(about.get("path_policy"))
+    attributes = topology.entities[lun].attributes
+    policy = as_text(attributes.get("path_policy"))
     return {
         "policy": policy,
-        "policy_native": text(about.get("path_policy_native")),
-        "one_path_policy": None if policy is None else policy in _ONE_AT_A_TIME,
-        "equal_paths": _equal(topology, lun, paths),
-        "switch_operations": figure(about.get("path_switch_operations")),
+        "policy_native": as_text(attributes.get("path_policy_native")),
+        "one_path_policy": None if policy is None else policy in _SINGLE_PATH_POLICIES,
+        "equal_paths": _has_equal_paths(topology, lun, paths),
+        "switch_operations": as_number(attributes.get("path_switch_operations")),
     }
 
 
-def _equal(topology: Topology, lun: str, paths: Sequence[_Path]) -> bool | None:
-    """Whether the array serves I/O alike over all paths that work. None: neither host nor array tells."""
-    usable = [path.way.state for path in paths if path.works]
+def _has_equal_paths(topology: Topology, lun: str, paths: Sequence[_Path]) -> bool | None:
+    """Return whether the array serves I/O equally well over all working paths.
+
+    None: neither host nor array reports it."""
+    usable = [path.configured.state for path in paths if path.works]
     if any(state.startswith(_NON_OPTIMISED) for state in usable):
         return False
     if usable and all(state.startswith(_OPTIMISED) for state in usable):
         return True
-    about = topology.entities[lun].attributes
+    attributes = topology.entities[lun].attributes
     volumes = topology.related(lun, "backed_by", "volume")
     arrays = [array for volume in volumes for array in topology.related(volume, "member_of", "array")]
-    said = [topology.entities[array].attributes.get("array_access") for array in arrays]
-    return next((_ALIKE[str(word)] for word in (*said, about.get("path_access")) if str(word) in _ALIKE), None)
+    modes = [topology.entities[array].attributes.get("array_access") for array in arrays]
+    return next(
+        (_EQUIVALENT[str(mode)] for mode in (*modes, attributes.get("path_access")) if str(mode) in _EQUIVALENT), None
+    )
 
 
-def _states(paths: Sequence[_Path], number: float | None, active: float | None) -> dict[str, FactValue]:
+def _states(paths: Sequence[_Path], count: float | None, active: float | None) -> dict[str, FactValue]:
     lost = [path for path in paths if path.lost]
-    known = bool(paths) and all(path.usable is not None for path in paths)
-    down = [path for path in paths if path.usable == 0 and not path.way.worked and not path.standby]
+    all_known = bool(paths) and all(path.usable is not None for path in paths)
+    down = [path for path in paths if path.usable == 0 and not path.configured.worked and not path.standby]
     return {
-        "paths": float(len(paths)) if paths else number,
-        "usable_paths": float(sum(path.works for path in paths)) if known else active if not paths else None,
-        "lost_paths": float(len(lost)) if known else None,
-        "lost_path": lost[0].way.label if lost else None,
-        "down_paths": float(len(down)) if known else None,
+        "paths": float(len(paths)) if paths else count,
+        "usable_paths": float(sum(path.works for path in paths)) if all_known else active if not paths else None,
+        "lost_paths": float(len(lost)) if all_known else None,
+        "lost_path": lost[0].configured.label if lost else None,
+        "down_paths": float(len(down)) if all_known else None,
         "standby_paths": float(sum(path.standby for path in paths)) if paths else None,
     }
 
 
 def _ends(topology: Topology, paths: Sequence[_Path]) -> dict[str, FactValue]:
-    """Where the paths that work begin and end. None: it is not known of all of them."""
-    hbas, targets = [path.way.hba for path in paths], [path.way.target for path in paths]
+    """Return facts of the ends of the working paths. None: not known for all of them."""
+    hbas, targets = [path.configured.hba for path in paths], [path.configured.target for path in paths]
     speeds = [path.speed for path in paths if path.speed is not None]
     all_speeds = len(speeds) == len(paths)
     return {
@@ -198,8 +224,10 @@ def _number(ends: Sequence[str | None]) -> float | None:
 
 
 def _fabrics(topology: Topology, hbas: Sequence[str]) -> float | None:
-    """Fabrics that initiator ports have logged in to, by the fabric's name; ports of one switch share its fabric."""
-    names = {text(topology.entities[hba].attributes.get("fabric_wwn")) for hba in hbas}
+    """Count the fabrics of initiator ports by the fabric's name.
+
+    Ports of one switch are in one fabric. None: not known."""
+    names = {as_text(topology.entities[hba].attributes.get("fabric_wwn")) for hba in hbas}
     if names and None not in names:
         return float(len(names))
     ports = [next(iter(topology.related(hba, "logged_in", "switch_port")), None) for hba in hbas]
@@ -208,15 +236,15 @@ def _fabrics(topology: Topology, hbas: Sequence[str]) -> float | None:
 
 
 def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
-    """How the I/Os are spread over the paths. None: the I/Os of a path that works are not counted."""
+    """Return how the I/Os are spread over the paths. None: not all working paths count their I/Os."""
     used = [path for path in paths if path.works or path.ops]
     total = sum(path.ops or 0.0 for path in used)
-    side = [path.way.state.startswith((*_OPTIMISED, *_NON_OPTIMISED)) for path in used]
-    off = [path for path in used if path.way.state.startswith(_NON_OPTIMISED)]
+    has_state = [path.configured.state.startswith((*_OPTIMISED, *_NON_OPTIMISED)) for path in used]
+    non_optimised = [path for path in used if path.configured.state.startswith(_NON_OPTIMISED)]
     if not total or any(path.ops is None for path in used):
-        return {"non_optimised_share": 0.0 if used and all(side) and not off else None}
+        return {"non_optimised_share": 0.0 if used and all(has_state) and not non_optimised else None}
     return {
         "busiest_path_share": max(path.ops or 0.0 for path in used) / total,
         "idle_paths": float(sum((path.ops or 0.0) < _IDLE * total for path in used)),
-        "non_optimised_share": sum(path.ops or 0.0 for path in off) / total if all(side) else None,
+        "non_optimised_share": sum(path.ops or 0.0 for path in non_optimised) / total if all(has_state) else None,
     }

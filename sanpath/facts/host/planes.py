@@ -1,4 +1,4 @@
-"""Facts of the planes of guest and host: latency wherever a clock was read between the load and the fabric."""
+"""Facts of the planes of guest and host: the latency at each clock between the load and the fabric."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.load import planes as catalogue_planes
-from sanpath.facts.host.under_test import figure
+from sanpath.facts.host.under_test import as_number
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactTable, number
@@ -14,58 +14,64 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, machines_of
 
-_SAME = 0.05
-"""A device carries the load's I/O when their rates agree within this."""
-_A_WINDOW = 0.2
-"""By how much they may differ besides where one window tells all: it is another part of the step than the load's."""
+_RATE_TOLERANCE = 0.05
+"""A device carries the load's I/O if their rates agree within this ratio."""
+_SINGLE_WINDOW_TOLERANCE = 0.2
+"""Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
 _BLOCK_DEVICES = ("guest_block", "windows_disk")
-"""Planes at which an operating system counts what it has given to a device."""
-_ALL = 0.99
-"""Share of a device's I/Os in one direction from which a mean over both directions is that direction's."""
+"""Planes at which an operating system counts the I/Os that it has sent to a device."""
+_ONE_DIRECTION_RATIO = 0.99
+"""If this share of a device's I/Os has one direction, a mean over both directions counts as that direction's."""
 
 
 def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
-    """The planes on the path of the load's I/O that were observed, from the load down; one row a plane.
+    """Return the observed planes on the path of the load's I/O, from the load down; one row for each plane.
 
-    Only what carries the load's bytes (its operations, where bytes are not counted: they may be split on the way) is
-    on its path: one device, or all those of the load together. A device that several loads share tells of none.
+    On the path is what carries the load's bytes: one device, or all devices of the load together. Where bytes are not
+    counted, operations are compared, though I/Os may be split on their path. A device that several loads share shows
+    nothing about any of them.
     """
-    path = path_of(topology, load)
+    path = devices_of_load(topology, load)
     order = catalogue_planes()
-    found: dict[str, FactRow] = {}
-    here = planes.select(step=load.step, direction=load.direction)
-    carrying = [row for row in here if _carries(row, load)]
+    by_plane: dict[str, FactRow] = {}
+    step_rows = planes.select(step=load.step, direction=load.direction)
+    carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
         *_finest(row for row in carrying if row["entity"] in path),
-        *_by_its_bytes(topology, load, path, carrying),
+        *_lun_by_bytes(topology, load, path, carrying),
     ]:
-        found.setdefault(str(row["plane"]), row)
-    for plane in {str(row["plane"]) for row in here} - found.keys():
-        several = beside_each_other(topology, load, planes, plane)
-        if len(several) > 1 and _carries(row := together(several), load):
-            found[plane] = row
-    return [found[name] for name in sorted(found, key=lambda name: order[name].order)]
+        by_plane.setdefault(str(row["plane"]), row)
+    for plane in {str(row["plane"]) for row in step_rows} - by_plane.keys():
+        parallel = parallel_devices(topology, load, planes, plane)
+        if len(parallel) > 1 and _carries(row := combined(parallel), load):
+            by_plane[plane] = row
+    return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
 
 
-def beside_each_other(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:
-    """One row for each device that the load may pass at a plane: of several sources that of the finest clock."""
-    path = path_of(topology, load)
-    here = planes.select(step=load.step, direction=load.direction, plane=plane)
-    return _finest(row for row in here if row["entity"] in path)
+def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:
+    """Return one row for each device that the load may use at a plane; of several sources, that with the finest
+    clock."""
+    path = devices_of_load(topology, load)
+    plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
+    return _finest(row for row in plane_rows if row["entity"] in path)
 
 
 def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
-    """One row a device and plane: of several sources that of the finest clock, and of these the lowest: what is more
-    holds a queue above."""
-    found: dict[tuple[str, str], FactRow] = {}
+    """Return one row for each device and plane.
+
+    Of several sources it is the one with the finest clock, then the one with the lowest latency: a higher latency
+    includes a queue above the plane."""
+    finest: dict[tuple[str, str], FactRow] = {}
     for row in sorted(rows, key=lambda row: (number(row, "resolution_seconds"), number(row, "latency_seconds"))):
-        found.setdefault((str(row["entity"]), str(row["plane"])), row)
-    return list(found.values())
+        finest.setdefault((str(row["entity"]), str(row["plane"])), row)
+    return list(finest.values())
 
 
-def together(rows: Sequence[FactRow]) -> FactRow:
-    """Devices beside each other as one: rates and I/Os in flight added, latency a mean over the I/Os. It is called
-    what the device with the most I/Os in flight is called; a depth that one of them does not tell is not known."""
+def combined(rows: Sequence[FactRow]) -> FactRow:
+    """Combine parallel devices into one row: rates and I/Os in flight are added, latency is a mean over the I/Os.
+
+    The row has the name of the device with the most I/Os in flight. Its queue depth is None if that of any device is
+    not known."""
     operations = sum(number(row, "ops_per_second") for row in rows)
     flying = sum(number(row, "in_flight_measured") for row in rows)
     depths = [row["queue_depth"] for row in rows]
@@ -82,20 +88,22 @@ def together(rows: Sequence[FactRow]) -> FactRow:
     }
 
 
-def _by_its_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
-    """Where nobody says on which LUN of the host the load or its virtual disks lie, the one that carries the load's
-    bytes; [] where several do. A path carries what its multipath map does: the map is the LUN."""
+def _lun_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
+    """Return rows of the LUN that carries the load's bytes, if no source reports which LUN the load uses.
+
+    Returns [] if several LUNs carry as many bytes. A path carries the same as its multipath map: the map is the
+    LUN."""
     if any(entity.startswith("lun:") and not _in_guest(topology, load, entity) for entity in path):
         return []
     hosts = {host for root in load.roots for host in hosts_of(topology, root)}
-    own = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
-    own -= {link.from_entity for link in topology.links if link.relation == "member_of"}
-    rows = [row for row in carrying if row["entity"] in own]
+    local_luns = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
+    local_luns -= {link.from_entity for link in topology.links if link.relation == "member_of"}
+    rows = [row for row in carrying if row["entity"] in local_luns]
     return rows if len({row["entity"] for row in rows}) == 1 else []
 
 
 def _in_guest(topology: Topology, load: LoadFacts, lun: str) -> bool:
-    """Whether a block device is that of a virtual machine which the load runs in."""
+    """Return whether a block device belongs to a virtual machine in which the load runs."""
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     guests = {machine for machine in machines if machine.startswith("vm:")}
     return any(machine in guests for machine in topology.related(lun, "attached_to"))
@@ -104,8 +112,9 @@ def _in_guest(topology: Topology, load: LoadFacts, lun: str) -> bool:
 def plane_rows(
     topology: Topology, samples: Mapping[str, Sequence[StepSamples]], clocks: Mapping[str, Mapping[str, str | None]]
 ) -> Iterator[FactRow]:
-    """One row a block device or virtual disk, plane, step and direction with I/O. `clocks`: entity kind → source →
-    plane of its latencies."""
+    """Yield one row for each block device or virtual disk, plane, step and direction with I/O.
+
+    `clocks`: entity kind → source → plane of its latencies."""
     for kind in ("lun", "vdisk"):
         for sample in samples.get(kind, ()):
             entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
@@ -125,65 +134,72 @@ def plane_rows(
                         "latency_seconds": seconds,
                         "resolution_seconds": resolution,
                         "in_flight_measured": operations * seconds,
-                        "queue_depth": _depth(topology, entity, plane, sample),
+                        "queue_depth": _queue_depth(topology, entity, plane, sample),
                     }
 
 
-def _depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
-    """I/Os that are let through to a plane at once. None: nobody tells, or it is a block device with fewer requests
-    than slots."""
+def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
+    """Return the queue depth: how many I/Os a plane admits at once.
+
+    None: not reported, or the block device has fewer requests than slots."""
     if plane == "device":
         return sample.means.get("queue_depth")
-    about = topology.entities[entity].attributes if entity in topology.entities else {}
-    slots, requests = figure(about.get("queue_depth")), figure(about.get("nr_requests"))
+    attributes = topology.entities[entity].attributes if entity in topology.entities else {}
+    slots, requests = as_number(attributes.get("queue_depth")), as_number(attributes.get("nr_requests"))
     if plane not in _BLOCK_DEVICES or (slots is not None and requests is not None and requests < slots):
         return None
     return slots
 
 
 def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, float, float]]:
-    """(plane, mean latency, by how much it may be off either way) of what one source tells of one device."""
+    """Yield (plane, mean latency, its tolerance in both directions), seconds, of one device by one source."""
     operations = sample.rate(f"ops_{direction}_total")
-    waited = sample.rate(f"latency_seconds_{direction}_total")
-    if operations and waited is not None:
-        yield plane or "guest_block", waited / operations, 0.0
-    elif (own := _mean(sample, "latency", direction)) is not None:
-        yield plane or "guest_block", *own
-    below = _mean(sample, "device", direction)
-    if below is not None:
-        yield "device", *below
-        held = _mean(sample, "kernel", direction)
-        if held is not None:
-            yield "kernel", below[0] + held[0], below[1] + held[1]
+    wait = sample.rate(f"latency_seconds_{direction}_total")
+    if operations and wait is not None:
+        yield plane or "guest_block", wait / operations, 0.0
+    elif (mean := _mean(sample, "latency", direction)) is not None:
+        yield plane or "guest_block", *mean
+    device_mean = _mean(sample, "device", direction)
+    if device_mean is not None:
+        yield "device", *device_mean
+        kernel_mean = _mean(sample, "kernel", direction)
+        if kernel_mean is not None:
+            yield "kernel", device_mean[0] + kernel_mean[0], device_mean[1] + kernel_mean[1]
 
 
-def _mean(sample: StepSamples, part: str, direction: Direction) -> tuple[float, float] | None:
-    """A mean that the source gives as such: the middle of where it may lie, and half that range. None: not told."""
-    for name in (f"{part}_seconds_mean_{direction}", f"{part}_seconds_mean"):
+def _mean(sample: StepSamples, quantity: str, direction: Direction) -> tuple[float, float] | None:
+    """Return a mean that the source reports: the centre of its possible range, and half that range.
+
+    None: not reported."""
+    for name in (f"{quantity}_seconds_mean_{direction}", f"{quantity}_seconds_mean"):
         seconds = sample.means.get(name)
-        if seconds is not None and (name.endswith(direction) or _one_way(sample, direction)):
+        if seconds is not None and (name.endswith(direction) or _is_one_direction(sample, direction)):
             half = sample.resolutions.get(name, 0.0) / 2
             return seconds + half, half
     return None
 
 
-def _one_way(sample: StepSamples, direction: Direction) -> bool:
-    rates = {d: sample.rate(f"ops_{d}_total") or 0.0 for d in DIRECTIONS}
-    return rates[direction] >= _ALL * sum(rates.values())
+def _is_one_direction(sample: StepSamples, direction: Direction) -> bool:
+    rates = {each: sample.rate(f"ops_{each}_total") or 0.0 for each in DIRECTIONS}
+    return rates[direction] >= _ONE_DIRECTION_RATIO * sum(rates.values())
 
 
-def path_of(topology: Topology, load: LoadFacts) -> set[str]:
-    """Block devices and virtual disks that the load's I/O may pass."""
-    found: set[str] = set()
+def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
+    """Return the block devices and virtual disks that the load's I/O may use."""
+    devices: set[str] = set()
     for root in load.roots:
-        found |= set(topology.related(root, "attached_to" if root.startswith("host:") else "targets", "lun"))
-        disks = [disk for m in machines_of(topology, root) for disk in topology.related(m, "attached_to", "vdisk")]
-        found |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
-    return found
+        devices |= set(topology.related(root, "attached_to" if root.startswith("host:") else "targets", "lun"))
+        disks = [
+            disk
+            for machine in machines_of(topology, root)
+            for disk in topology.related(machine, "attached_to", "vdisk")
+        ]
+        devices |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
+    return devices
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:
-    apart = _SAME + _A_WINDOW / max(1.0, number(row, "windows"))
+    tolerance = _RATE_TOLERANCE + _SINGLE_WINDOW_TOLERANCE / max(1.0, number(row, "windows"))
     if row["bytes_per_second"] and load.bytes_per_second:
-        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=apart)
-    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=apart)
+        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=tolerance)
+    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=tolerance)

@@ -1,4 +1,4 @@
-"""How far the ports at the ends of the path are used, as initiators and target ports count it themselves."""
+"""Utilisation of initiator and target ports, by their own counters."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
 
 _AT_HOST = {"read": "rx", "write": "tx"}
-"""Direction of the data → what a host's port counts it as; a target port the other way round."""
+"""Direction of the data → direction in which a host's port counts it; a target port counts it in the opposite one."""
 _AT_ARRAY = {"read": "tx", "write": "rx"}
 
 
 def port_use(
     topology: Topology, port: str, samples: Sequence[StepSamples], block_bytes: float | None, at_host: bool
 ) -> dict[str, FactValue]:
-    """`filled_ratio_read` and `filled_ratio_write`: bytes over what a full link of its speed reads; None: no bytes or
-    no speed is told. Where only the capable speed is known, a port that runs slower is fuller than that."""
-    about = topology.entities[port].attributes
-    technology = cast(Technology, about.get("technology") or "fibre_channel")
-    speeds: list[Scalar] = [sample.lasts.get("link_speed_bits_per_second") for sample in samples]
-    speeds += [about.get(name) for name in ("speed_bits_per_second", "capable_bits_per_second")]
-    speed = next((float(s) for s in speeds if isinstance(s, int | float) and s > 0), None)
+    """Return `filled_ratio_read` and `filled_ratio_write`: bytes over those of a full link of the port's speed.
+
+    None: no bytes or no speed is reported. Where only the capable speed is known, the ratio is too low for a port
+    that runs slower."""
+    attributes = topology.entities[port].attributes
+    technology = cast(Technology, attributes.get("technology") or "fibre_channel")
+    speeds: list[Scalar] = [sample.last_values.get("link_speed_bits_per_second") for sample in samples]
+    speeds += [attributes.get(name) for name in ("speed_bits_per_second", "capable_bits_per_second")]
+    speed = next((float(sample) for sample in speeds if isinstance(sample, int | float) and sample > 0), None)
     capacity = link_capacity(technology, speed) if speed is not None else None
-    found: dict[str, FactValue] = {}
-    for direction, way in (_AT_HOST if at_host else _AT_ARRAY).items():
-        counted = [
-            c
-            for s in samples
-            if (c := gauge_or_rates(s, f"bytes_per_second_{way}", f"bytes_{way}_total")) is not None
+    ratios: dict[str, FactValue] = {}
+    for direction, port_direction in (_AT_HOST if at_host else _AT_ARRAY).items():
+        rates = [
+            rate
+            for sample in samples
+            if (rate := gauge_or_rates(sample, f"bytes_per_second_{port_direction}", f"bytes_{port_direction}_total"))
+            is not None
         ]
         full = capacity.data_bytes_per_second * full_ratio(technology, block_bytes) if capacity is not None else None
-        found[f"filled_ratio_{direction}"] = max(counted) / full if counted and full else None
-    return found
+        ratios[f"filled_ratio_{direction}"] = max(rates) / full if rates and full else None
+    return ratios

@@ -1,4 +1,4 @@
-"""What the test runs over on its hosts: machines and block devices, and the main load of each step."""
+"""Finds the machines and block devices that a test uses, and the main load of each step."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, machines_of
 
-_PART = 0.2
-"""Where nobody says what the load uses, a block device with this share of its I/Os is taken for it."""
-_ALL = 1 - 1e-6
-"""A share that differs from one by no more than the rounding of a mean."""
+_USED_RATIO = 0.2
+"""If no source reports which devices the load uses, a block device with this share of its I/Os counts as used."""
+_ALWAYS_RATIO = 1 - 1e-6
+"""A share that is 1.0 but for the rounding of a mean."""
 _IDENTIFIERS = ("naa", "eui")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "esx": "esxi"}
-"""What an operating system's name holds → what remedies call the platform."""
+"""Text in the name of an operating system → name of the platform in remedies."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnderTest:
-    """One step of a test and what it runs over.
+    """One step of a test with the machines and devices that it uses.
 
-    `load`: the direction that moves more; a setting is the same in both, so that facts of settings are told once a
-    step, in that direction. `machines`: virtual machines and hosts of the load; `devices`: block devices, multipath
-    maps in place of their paths; `busiest_utilisation`: of the links of the loaded path, None: not seen.
+    `load`: the direction that moves more. A setting holds for both directions, so that facts of settings appear once
+    a step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices, multipath
+    maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None: not known.
+    `samples`: entity → its samples in the step.
     """
 
     load: LoadFacts
@@ -37,117 +38,121 @@ class UnderTest:
     busiest_utilisation: float | None = None
     samples: Mapping[str, Sequence[StepSamples]] = field(default_factory=dict)
 
-    def of(self, entity: str | None) -> Sequence[StepSamples]:
-        """What was sampled of an entity in the step."""
+    def samples_of(self, entity: str | None) -> Sequence[StepSamples]:
+        """Return the samples of an entity in the step; () for None."""
         return self.samples.get(entity, ()) if entity is not None else ()
 
 
 def under_test(
     topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]], links: FactTable
 ) -> list[UnderTest]:
-    """One entry a step with I/O."""
+    """Return one entry for each step with I/O."""
     by_step = _by_step(topology, samples)
-    found = []
+    result = []
     for step in dict.fromkeys(load.step for load in loads):
-        here = [load for load in loads if load.step == step]
-        main = max(here, key=lambda load: (load.bytes_per_second, load.ops_per_second))
-        told = by_step.get(step, {})
-        roots = dict.fromkeys(root for load in here for root in load.roots)
-        hosts = _known(host for root in roots for host in hosts_of(topology, root))
-        machines = _known([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
-        devices = _devices(topology, list(roots), machines, told, sum(load.ops_per_second for load in here))
+        step_loads = [load for load in loads if load.step == step]
+        main = max(step_loads, key=lambda load: (load.bytes_per_second, load.ops_per_second))
+        step_samples = by_step.get(step, {})
+        roots = dict.fromkeys(root for load in step_loads for root in load.roots)
+        hosts = _unique(host for root in roots for host in hosts_of(topology, root))
+        machines = _unique([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
+        devices = _devices(
+            topology, list(roots), machines, step_samples, sum(load.ops_per_second for load in step_loads)
+        )
         loaded = links.select(step=step, on_loaded_path=True)
-        seen = all(row["utilisation"] is not None for row in loaded)
-        busiest = max((number(row, "utilisation") for row in loaded), default=None) if seen else None
-        found.append(UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, told))
-    return found
+        all_known = all(row["utilisation"] is not None for row in loaded)
+        busiest = max((number(row, "utilisation") for row in loaded), default=None) if all_known else None
+        result.append(UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, step_samples))
+    return result
 
 
 def _by_step(
     topology: Topology, samples: Mapping[str, Sequence[StepSamples]]
 ) -> dict[str, dict[str, list[StepSamples]]]:
-    """Step → entity → what was sampled of it."""
-    found: dict[str, dict[str, list[StepSamples]]] = {}
-    for kind, told in samples.items():
-        for sample in told:
+    """Return step → entity → its samples."""
+    by_step: dict[str, dict[str, list[StepSamples]]] = {}
+    for kind, kind_samples in samples.items():
+        for sample in kind_samples:
             if (entity := topology.known_as.get((sample.source, kind, sample.entity))) is not None:
-                found.setdefault(sample.step, {}).setdefault(entity, []).append(sample)
-    return found
+                by_step.setdefault(sample.step, {}).setdefault(entity, []).append(sample)
+    return by_step
 
 
 def platform(topology: Topology, entity: str) -> str | None:
-    """linux, windows or esxi, of a machine or of the machine that has the entity. None: not told."""
+    """Return linux, windows or esxi: the platform of a machine, or of the machine that has the entity.
+
+    None: not known."""
     owners = [entity, *topology.related(entity, "attached_to")]
     for owner in owners:
         system = str(topology.entities[owner].attributes.get("os") or "").lower()
-        for part, name in _PLATFORMS.items():
-            if part in system:
+        for name_part, name in _PLATFORMS.items():
+            if name_part in system:
                 return name
     return None
 
 
-def names(topology: Topology, lun: str) -> dict[str, FactValue]:
-    """What the commands of each platform call a device."""
+def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
+    """Return the names of a device in the commands of each platform."""
     ids = topology.entities[lun].ids
     device = [name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
     return {"naa": next(iter(ids.get("naa", ())), None), "device": next(iter(device), None)}
 
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
-    """The platform of the hosts of the test. None: not told, or they differ."""
+    """Return the platform of the hosts of the test. None: not known, or they differ."""
     hosts = {host for load in loads for root in load.roots for host in hosts_of(topology, root)}
-    found = {platform(topology, host) for host in hosts}
-    return found.pop() if len(found) == 1 else None
+    platforms = {platform(topology, host) for host in hosts}
+    return platforms.pop() if len(platforms) == 1 else None
 
 
-def text(value: Scalar) -> str | None:
-    """An attribute that is a name; None: not known."""
+def as_text(value: Scalar) -> str | None:
+    """Return an attribute that is a text; None: not known."""
     return str(value) if value not in (None, "") else None
 
 
-def figure(value: Scalar) -> float | None:
-    """An attribute that is a number; None: not known, or it is none."""
+def as_number(value: Scalar) -> float | None:
+    """Return an attribute that is a number; None: not known, or not a number."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def truth(value: Scalar) -> bool | None:
-    """An attribute that is yes or no; None: not known, or it is neither."""
+def as_bool(value: Scalar) -> bool | None:
+    """Return an attribute that is true or false; None: not known, or neither."""
     return value if isinstance(value, bool) else None
 
 
 def gauge(samples: Iterable[StepSamples], name: str) -> float | None:
-    """The mean of a gauge over the step, by the first source that tells it."""
-    return next((told for sample in samples if (told := sample.means.get(name)) is not None), None)
+    """Return the mean of a gauge over the step, by the first source that reports it. None: no source does."""
+    return next((value for sample in samples if (value := sample.means.get(name)) is not None), None)
 
 
 def rate(samples: Iterable[StepSamples], name: str) -> float | None:
-    """The rate of a counter over the step, by the first source that tells it."""
-    return next((told for sample in samples if (told := sample.rate(name)) is not None), None)
+    """Return the rate of a counter over the step, by the first source that reports it. None: no source does."""
+    return next((value for sample in samples if (value := sample.rate(name)) is not None), None)
 
 
-def both(samples: Sequence[StepSamples], before: str, after: str = "_total") -> float | None:
-    """The rate of a counter that is kept a direction, reads and writes together. None: neither is told."""
-    told = [rate(samples, f"{before}_{direction}{after}") for direction in DIRECTIONS]
-    known = [value for value in told if value is not None]
-    return sum(known) if known else None
+def both_directions(samples: Sequence[StepSamples], prefix: str, suffix: str = "_total") -> float | None:
+    """Return the sum of a counter's rates for reads and for writes. None: neither is reported."""
+    rates = [rate(samples, f"{prefix}_{direction}{suffix}") for direction in DIRECTIONS]
+    reported = [value for value in rates if value is not None]
+    return sum(reported) if reported else None
 
 
-def always(share: float) -> bool:
-    """Whether a share of the time is all of it, but for rounding."""
-    return share >= _ALL
+def is_always(share: float) -> bool:
+    """Return whether a share of the time is 1.0, but for rounding."""
+    return share >= _ALWAYS_RATIO
 
 
 def in_flight(samples: Sequence[StepSamples]) -> float | None:
-    """Mean number in flight: counted over time, by Little's law, or as it was at each poll."""
-    for told in (
+    """Return the mean number in flight: counted over time, by Little's law, or as sampled at each poll."""
+    for value in (
         rate(samples, "in_flight_seconds_total"),
-        both(samples, "latency_seconds"),
+        both_directions(samples, "latency_seconds"),
         gauge(samples, "in_flight"),
     ):
-        if told is not None:
-            return told
-    each = [gauge(samples, f"in_flight_{direction}") for direction in DIRECTIONS]
-    return None if None in each else sum(value or 0.0 for value in each)
+        if value is not None:
+            return value
+    by_direction = [gauge(samples, f"in_flight_{direction}") for direction in DIRECTIONS]
+    return None if None in by_direction else sum(value or 0.0 for value in by_direction)
 
 
 def _devices(
@@ -157,35 +162,50 @@ def _devices(
     samples: Mapping[str, Sequence[StepSamples]],
     operations: float,
 ) -> list[str]:
-    own = dict.fromkeys(lun for machine in machines for lun in topology.related(machine, "attached_to", "lun"))
+    machine_luns = dict.fromkeys(
+        lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")
+    )
     named = [lun for root in roots for lun in topology.related(root, "targets", "lun")]
     disks = [disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")]
     named += [lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")]
     if not named:
-        named = [lun for lun in own if (both(samples.get(lun, ()), "ops") or 0.0) >= _PART * operations]
-    identifiers = {(key, i) for lun in named for key in _IDENTIFIERS for i in topology.entities[lun].ids.get(key, ())}
-    same = [
+        named = [
+            lun
+            for lun in machine_luns
+            if (both_directions(samples.get(lun, ()), "ops") or 0.0) >= _USED_RATIO * operations
+        ]
+    identifiers = {
+        (key, identifier)
+        for lun in named
+        for key in _IDENTIFIERS
+        for identifier in topology.entities[lun].ids.get(key, ())
+    }
+    same_device = [
         lun
-        for lun in own
-        if any((key, i) in identifiers for key in _IDENTIFIERS for i in topology.entities[lun].ids.get(key, ()))
+        for lun in machine_luns
+        if any(
+            (key, identifier) in identifiers
+            for key in _IDENTIFIERS
+            for identifier in topology.entities[lun].ids.get(key, ())
+        )
     ]
     below = [lower for lun in named for lower in _lower(topology, lun)]
-    found = dict.fromkeys([*named, *same, *below])
-    return [lun for lun in found if not _is_path(topology, lun)]
+    devices = dict.fromkeys([*named, *same_device, *below])
+    return [lun for lun in devices if not _is_path(topology, lun)]
 
 
 def _lower(topology: Topology, lun: str) -> list[str]:
-    """What a volume manager's device lies on, to the bottom."""
+    """Return all devices below a device of a volume manager, recursively."""
     lower = [link.from_entity for link in topology.links if link.relation == "member_of" and link.to_entity == lun]
     luns = [entity for entity in lower if topology.entities[entity].kind == "lun"]
     return luns + [deeper for entity in luns for deeper in _lower(topology, entity)]
 
 
 def _is_path(topology: Topology, lun: str) -> bool:
-    """Whether a block device is one path of a multipath device: its settings count with those of the whole."""
+    """Return whether a block device is one path of a multipath device, whose settings include those of its paths."""
     upper = [link.to_entity for link in topology.links if link.relation == "member_of" and link.from_entity == lun]
-    return any(figure(topology.entities[entity].attributes.get("paths")) is not None for entity in upper)
+    return any(as_number(topology.entities[entity].attributes.get("paths")) is not None for entity in upper)
 
 
-def _known(values: Iterable[str | None]) -> list[str]:
+def _unique(values: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(value for value in values if value is not None))

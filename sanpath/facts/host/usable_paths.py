@@ -1,47 +1,48 @@
-"""Ways from an initiator to a target port that can carry the test's I/O, by what its host says of the LUN's paths."""
+"""Finds the I/O paths that can carry the test's I/O, by the state of the LUN's paths at its host."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from sanpath.facts.host.planes import path_of
+from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath
 
 
-def usable_ways(
+def usable_paths(
     topology: Topology,
     loads: Sequence[LoadFacts],
-    ways: Sequence[IoPath],
+    paths: Sequence[IoPath],
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> list[IoPath]:
-    """Those of which the host has a path that it does not call dead or on standby from the first step to the last: a
-    path that worked for a while carried I/O. All of them, where the host tells nothing of its paths or would leave
-    none."""
-    works = _paths(topology, loads, samples)
-    if not works:
-        return list(ways)
-    kept = [way for way in ways if works.get((way.hba, way.array_port)) or works.get((way.hba, None))]
-    return kept or list(ways)
+    """Return the paths that the host reports as usable in any step, neither dead nor on standby.
+
+    A path that was usable for a while carried I/O. Returns all paths where the host reports no states, or where none
+    would remain."""
+    usable = _paths(topology, loads, samples)
+    if not usable:
+        return list(paths)
+    remaining = [path for path in paths if usable.get((path.hba, path.array_port)) or usable.get((path.hba, None))]
+    return remaining or list(paths)
 
 
 def _paths(
     topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]]
 ) -> dict[tuple[str, str | None], bool]:
-    """(initiator, target port, None where it is not known) of the LUN's paths → whether one ever was usable."""
-    told = {
+    """(initiator, target port) of the LUN's paths → whether one ever was usable. Target port None: not known."""
+    usable = {
         topology.known_as.get((sample.source, "path", sample.entity))
         for sample in samples.get("path", ())
         if sample.means.get("path_usable")
     }
-    luns = {lun for load in loads for lun in path_of(topology, load)}
-    found: defaultdict[tuple[str, str | None], bool] = defaultdict(bool)
+    luns = {lun for load in loads for lun in devices_of_load(topology, load)}
+    states: defaultdict[tuple[str, str | None], bool] = defaultdict(bool)
     for path in {path for lun in luns for path in topology.related(lun, "member_of", "path")}:
         port = next(iter(topology.related(path, "targets", "array_port")), None)
         for hba in topology.related(path, "attached_to", "hba"):
-            # What nobody tells the state of may be usable.
-            found[hba, port] |= path in told or topology.entities[path].attributes.get("usable") is not False
-    return dict(found)
+            # A path without a reported state may be usable.
+            states[hba, port] |= path in usable or topology.entities[path].attributes.get("usable") is not False
+    return dict(states)

@@ -1,4 +1,4 @@
-"""The load as its hosts see it, for a test whose generator nobody reads: a restore, a copy, a deployment."""
+"""Derives the load from its hosts, for a test whose generator is not read: a restore, a copy, a deployment."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.identity import Topology
 
-_BUSY = 0.1
-"""A host is at work from this share of the most that it has done."""
+_BUSY_RATIO = 0.1
+"""From this share of its highest rate on, a host is busy."""
 
 
 def host_loads(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[LoadFacts]:
-    """One entry a host, step and direction with I/O: the sum over its block devices, each I/O counted once.
+    """Yield one entry for each host, step and direction with I/O: the sum over its block devices, each I/O counted
+    once.
 
-    `roots` is the host; its configured queue depth is not known.
+    `roots` is the host. Its configured queue depth is not known.
     """
     by_host: dict[tuple[str, str], list[StepSamples]] = {}
     for sample, host in _topmost(topology, samples):
@@ -25,48 +26,48 @@ def host_loads(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[L
     for (step, host), devices in by_host.items():
         for direction in DIRECTIONS:
             operations = sum(d.rate(f"ops_{direction}_total") or 0.0 for d in devices)
-            waited = sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
-            moved = sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices)
-            if operations and waited:
+            wait = sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
+            byte_rate = sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices)
+            if operations and wait:
                 windows = min(d.windows for d in devices)
-                mean = waited / operations
-                yield LoadFacts((host,), step, direction, windows, operations, moved, mean, None, waited, None)
+                mean = wait / operations
+                yield LoadFacts((host,), step, direction, windows, operations, byte_rate, mean, None, wait, None)
 
 
 def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> list[StepSamples]:
-    """The block device that has done most in a window; none where there is none."""
+    """Return the block device with the highest rate in any window, in a list; [] where there is none."""
     devices = [sample for sample, _ in _topmost(topology, samples)]
-    return sorted(devices, key=lambda device: max(_work(device).values(), default=0.0))[-1:]
+    return sorted(devices, key=lambda device: max(_rate_by_window(device).values(), default=0.0))[-1:]
 
 
-def busy_part(step: Step, devices: Sequence[StepSamples]) -> Step:
-    """The step without the idle time before and after the work of a block device."""
-    work = _work(devices[0]) if devices else {}
-    at_work = [ended for ended, rate in work.items() if rate and rate >= _BUSY * max(work.values())]
-    if not at_work:
+def busy_period(step: Step, devices: Sequence[StepSamples]) -> Step:
+    """Return the step without the idle time before and after the I/O of a block device."""
+    rates = _rate_by_window(devices[0]) if devices else {}
+    busy_ends = [ended for ended, rate in rates.items() if rate and rate >= _BUSY_RATIO * max(rates.values())]
+    if not busy_ends:
         return step
-    moments = list(work)
-    before = moments.index(at_work[0]) - 1
-    return replace(step, start=moments[before] if before >= 0 else step.start, end=at_work[-1])
+    moments = list(rates)
+    previous = moments.index(busy_ends[0]) - 1
+    return replace(step, start=moments[previous] if previous >= 0 else step.start, end=busy_ends[-1])
 
 
-def _work(device: StepSamples) -> Mapping[int, float]:
-    """End of each window → operations a second in it, both directions."""
+def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
+    """Return end of each window, microseconds → operations a second in it, both directions."""
     rates = [device.rates.get(f"ops_{direction}_total", ()) for direction in DIRECTIONS]
-    told = [sum(rate or 0.0 for rate in window) for window in zip(*rates, strict=False)]
-    return dict(zip(device.ended, told, strict=False))
+    totals = [sum(rate or 0.0 for rate in window) for window in zip(*rates, strict=False)]
+    return dict(zip(device.ended_us, totals, strict=False))
 
 
 def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
-    """Block devices with their host: maps in place of their paths."""
+    """Yield block devices with their host; multipath maps instead of their paths."""
     for sample in samples:
         lun = topology.known_as.get((sample.source, "lun", sample.entity))
         hosts = topology.related(lun, "attached_to", "host") if lun is not None else []
-        if lun is not None and hosts and not _has_map(topology, lun):
+        if lun is not None and hosts and not _is_path(topology, lun):
             yield sample, hosts[0]
 
 
-def _has_map(topology: Topology, lun: str) -> bool:
+def _is_path(topology: Topology, lun: str) -> bool:
     return any(
         link.relation == "member_of" and link.from_entity == lun and topology.entities[link.to_entity].kind == "lun"
         for link in topology.links

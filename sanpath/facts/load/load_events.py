@@ -1,4 +1,4 @@
-"""What the loads said beside their figures: latency distributions, and what is to be known of their data."""
+"""Events of the loads: latency distributions, and warnings about their data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sanpath.model import Event, Step
 from sanpath.recording.format.compaction import DROPPED, LEFT_OUT
 
 _LATE_US = 1_500_000
-"""What a load says of a step at its end may be read a moment later."""
+"""A load's report at the end of a step may be read this much later."""
 
-_GONE = {DROPPED: "no longer recorded", LEFT_OUT: "not read again in this view"}
+_MISSING_TEXTS = {DROPPED: "no longer recorded", LEFT_OUT: "not read again in this view"}
 
 Histogram = Sequence[tuple[float | None, float]]
 """(upper bound in seconds, None: no bound; share of the I/Os) in rising order."""
@@ -20,56 +20,58 @@ SourceEvents = Sequence[tuple[str, Event]]
 
 
 def histograms(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, str], Histogram]:
-    """(step, direction) → the last distribution told in it. Left out where several loads tell theirs."""
-    found: dict[tuple[str, str], tuple[object, Histogram]] = {}
-    several = set()
+    """Return (step, direction) → the last distribution reported in it. Left out where several loads report one."""
+    distributions: dict[tuple[str, str], tuple[object, Histogram]] = {}
+    ambiguous = set()
     for step, (source, event) in _in_steps(steps, events, "latency-histogram"):
         key = (step.name, str(event.detail.get("direction")))
         load = (source, event.detail.get("load"))
-        if key in found and found[key][0] != load:
-            several.add(key)
+        if key in distributions and distributions[key][0] != load:
+            ambiguous.add(key)
         if (buckets := _buckets(str(event.detail.get("buckets", "")))) is not None:
-            found[key] = (load, buckets)
-    return {key: buckets for key, (_, buckets) in found.items() if key not in several}
+            distributions[key] = (load, buckets)
+    return {key: buckets for key, (_, buckets) in distributions.items() if key not in ambiguous}
 
 
 def warnings(
     steps: Sequence[Step], events: SourceEvents
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[tuple[str, str]]]:
-    """Step → what is to be known of its data; and (source, text) of what belongs to no step."""
+    """Return step → warnings about its data, and (source, text) of the warnings that belong to no step."""
     by_step: dict[str, dict[str, None]] = {}
-    placed = set()
+    in_steps = set()
     for step, text in _dropped(steps, events):
         by_step.setdefault(step.name, {})[text] = None
     for step, (source, event) in _in_steps(steps, events, "data-warning"):
         by_step.setdefault(step.name, {})[f"{source}: {event.detail.get('text')}"] = None
-        placed.add(id(event))
-    others = {
-        (source, str(e.detail.get("text"))): None
-        for source, e in events
-        if e.name == "data-warning" and id(e) not in placed
+        in_steps.add(id(event))
+    outside_steps = {
+        (source, str(event.detail.get("text"))): None
+        for source, event in events
+        if event.name == "data-warning" and id(event) not in in_steps
     }
-    return {step: tuple(texts) for step, texts in by_step.items()}, tuple(others)
+    return {step: tuple(texts) for step, texts in by_step.items()}, tuple(outside_steps)
 
 
 def dropped(events: SourceEvents) -> tuple[int, str] | None:
-    """(moment on the recorder's clock, why) before which samples are not there any more, or were not read. None: all
-    are there."""
-    found = [
-        (before, _GONE[event.name])
+    """Return (moment on the recorder's clock in microseconds, reason) before which samples are missing or were not
+    read.
+
+    None: there are samples of all times."""
+    limits = [
+        (before, _MISSING_TEXTS[event.name])
         for _, event in events
-        if event.name in _GONE and isinstance(before := event.detail.get("before"), int)
+        if event.name in _MISSING_TEXTS and isinstance(before := event.detail.get("before"), int)
     ]
-    return max(found, default=None)
+    return max(limits, default=None)
 
 
 def _dropped(steps: Sequence[Step], events: SourceEvents) -> Iterator[tuple[Step, str]]:
-    before, why = dropped(events) or (0, "")
+    before, reason = dropped(events) or (0, "")
     for step in steps:
         if step.end <= before:
-            yield step, f"{why}: nothing of it can be judged"
+            yield step, f"{reason}: nothing of it can be judged"
         elif step.start < before:
-            yield step, f"{why}: its first {(before - step.start) / 1e6:.0f} s are not in its figures"
+            yield step, f"{reason}: its first {(before - step.start) / 1e6:.0f} s are not in its figures"
 
 
 def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterator[tuple[Step, tuple[str, Event]]]:
@@ -77,9 +79,11 @@ def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterato
         if event.name != name:
             continue
         for step in steps:
-            mine = not step.loads or any(load.source == source for load in step.loads)
-            begin = min([step.start, *(load.whole[0] for load in step.loads if load.whole is not None)])
-            if mine and begin <= event.seen <= step.end + _LATE_US:
+            is_of_step = not step.loads or any(load.source == source for load in step.loads)
+            begin = min(
+                [step.start, *(load.summary_limits[0] for load in step.loads if load.summary_limits is not None)]
+            )
+            if is_of_step and begin <= event.seen <= step.end + _LATE_US:
                 yield step, (source, event)
                 break
 

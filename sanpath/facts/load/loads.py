@@ -1,4 +1,4 @@
-"""Facts of the load: throughput, latency and I/Os in flight, a step and direction each."""
+"""Facts of the load: throughput, latency and I/Os in flight, for each step and direction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import mean, stdev
 
 import numpy as np
 
-from sanpath.facts.samples.cumulative import work
+from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
@@ -17,25 +17,25 @@ from sanpath.topology.identity import Topology
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.1
-"""I/Os whose mean sizes differ by less are of one kind: the means of a mix of sizes scatter."""
+"""I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
 _QUARTER = 2
-"""Windows of a quarter of a step that tell it from chance."""
+"""A quarter of a step needs this many windows, or its mean may be chance."""
 HALF = 0.55
-"""Half as many in flight, as measured: a step of 64 reads 63.9 beside one of 128."""
+"""Half as many in flight, with a tolerance because it is measured: a step of 64 may read 63.9 next to one of 128."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFacts:
     """One direction of the test's load in one step, all its jobs together.
 
-    `roots`: the loads whose jobs these are, one unless several hosts or generators run at once.
-    `in_flight_configured` is that of the whole step: fio and its kin do not keep a number a direction.
+    `roots`: the loads that these jobs belong to; one, unless several hosts or generators run at once.
+    `in_flight_configured` is that of both directions: fio and similar generators do not have a number for each.
     `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
     they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
-    than two. `latency_interval`: bounds of the mean latency where the load tells it cut off, None: it is exact.
-    `summary`: a job gave one figure for the whole step, so that its windows count for nothing. `jobs`: the loads
-    proper. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
-    `whole_seconds`: the shortest time that a job's one figure is of, None: none gives one.
+    than two. `latency_interval`: bounds of the mean latency where the load truncates it, None: it is exact.
+    `summary`: a job reported a single figure for the entire step, so that its windows mean nothing. `jobs`: the jobs
+    themselves. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
+    `summary_seconds`: the shortest time that a job's single figure covers, None: no job reports one.
     """
 
     roots: tuple[str, ...]
@@ -58,34 +58,34 @@ class LoadFacts:
     jobs: tuple[str, ...] = ()
     series: tuple[tuple[float, float], ...] = ()
     latency_series: tuple[tuple[float, float], ...] = ()
-    whole_seconds: float | None = None
+    summary_seconds: float | None = None
 
     @property
     def seconds(self) -> float | None:
-        """How long the load was observed in the step; None: not known."""
-        return sum(seconds for _, seconds in self.series) or self.whole_seconds
+        """How long the load was sampled in the step; None: not known."""
+        return sum(seconds for _, seconds in self.series) or self.summary_seconds
 
     @property
     def quarters(self) -> tuple[float, float] | None:
-        """Operations a second in the first quarter of the windows and in the last; None: too few windows to tell."""
+        """Operations a second in the first and in the last quarter of the windows; None: too few windows."""
         quarter = len(self.series) // 4
         if quarter < _QUARTER:
             return None
         first, last = (
-            sum(ops * seconds for ops, seconds in part) / sum(seconds for _, seconds in part)
-            for part in (self.series[:quarter], self.series[-quarter:])
+            sum(ops * seconds for ops, seconds in quarter_windows) / sum(seconds for _, seconds in quarter_windows)
+            for quarter_windows in (self.series[:quarter], self.series[-quarter:])
         )
         return first, last
 
     @property
     def held_throughput(self) -> float | None:
-        """Throughput in the last quarter of the windows over that in the first. None: too few windows to tell."""
+        """Throughput in the last quarter of the windows over that in the first. None: too few windows."""
         quarters = self.quarters
         return quarters[1] / quarters[0] if quarters is not None and quarters[0] else None
 
     @property
     def entity(self) -> str:
-        """What the load is called: the one it is, or all of them together."""
+        """Name of the load; of several loads, their names joined by a plus sign."""
         return self.roots[0] if len(self.roots) == 1 else f"load:{'+'.join(r.partition(':')[2] for r in self.roots)}"
 
     @property
@@ -94,38 +94,40 @@ class LoadFacts:
         return self.bytes_per_second / self.ops_per_second or None
 
     def comparable(self, other: LoadFacts) -> bool:
-        """Whether both are the same I/O but for its number: only then throughput and latency tell what more does."""
+        """Return whether both differ only in the number of I/Os. Only then do they show the effect of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         return self.direction == other.direction and isclose(*sizes, rel_tol=SAME_SIZE)
 
     def at_most_half(self, other: LoadFacts) -> bool:
-        """Whether this load keeps at most half as many I/Os in flight as the other."""
+        """Return whether this load has at most half as many I/Os in flight as the other."""
         return self.in_flight_measured <= HALF * other.in_flight_measured
 
 
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
-    """A step with at most half as many of the same I/Os in flight and the same throughput; None: there is none."""
-    for other in loads:
-        same = abs(other.ops_per_second / load.ops_per_second - 1) <= FLAT
-        if same and other.comparable(load) and other.at_most_half(load):
-            return other
+    """Return a load with at most half as many of the same I/Os in flight and the same throughput; None: there is
+    none."""
+    for candidate in loads:
+        is_flat = abs(candidate.ops_per_second / load.ops_per_second - 1) <= FLAT
+        if is_flat and candidate.comparable(load) and candidate.at_most_half(load):
+            return candidate
     return None
 
 
 def flat_beyond(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:
-    """A step with at least twice as many of the same I/Os in flight and no more throughput; None: there is none."""
-    for other in loads:
-        no_more = other.ops_per_second <= load.ops_per_second * (1 + FLAT)
-        if no_more and other.comparable(load) and load.at_most_half(other):
-            return other
+    """Return a load with at least twice as many of the same I/Os in flight and no more throughput; None: there is
+    none."""
+    for candidate in loads:
+        no_more = candidate.ops_per_second <= load.ops_per_second * (1 + FLAT)
+        if no_more and candidate.comparable(load) and load.at_most_half(candidate):
+            return candidate
     return None
 
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
-    """One entry a step and direction in which I/Os completed."""
+    """Return one entry for each step and direction in which I/Os completed."""
     jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
-    found = (_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
-    return [facts for facts in found if facts is not None]
+    facts_of_each = (_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
+    return [facts for facts in facts_of_each if facts is not None]
 
 
 def _runs_in(sample: StepSamples, step: Step) -> bool:
@@ -135,15 +137,19 @@ def _runs_in(sample: StepSamples, step: Step) -> bool:
 
 
 def _direction(topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]) -> LoadFacts | None:
-    told = [(job, latency) for job in jobs if (latency := _latency(job, direction, step, len(jobs))) is not None]
-    active = [job for job, _ in told]
+    with_latency = [
+        (job, latency) for job in jobs if (latency := _latency(job, direction, step, len(jobs))) is not None
+    ]
+    active = [job for job, _ in with_latency]
     if not active:
         return None
     operations = sum(_rate(job, "ops", direction) for job in active)
-    waited, low, high = (sum(_rate(j, "ops", direction) * seconds[i] for j, seconds in told) for i in range(3))
-    alone = active[0].lasts if len(active) == 1 else {}
-    counted = sum(_rate(job, "bytes", direction) for job in active)
-    summaries = {load.source for load in step.loads if load.whole is not None}
+    wait, low, high = (
+        sum(_rate(job, "ops", direction) * seconds[index] for job, seconds in with_latency) for index in range(3)
+    )
+    single_job = active[0].last_values if len(active) == 1 else {}
+    byte_rate = sum(_rate(job, "bytes", direction) for job in active)
+    summaries = {load.source for load in step.loads if load.summary_limits is not None}
     series = [job for job in active if job.source not in summaries]
     return LoadFacts(
         tuple(dict.fromkeys(_root(topology, job) for job in active)),
@@ -151,51 +157,62 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         direction,
         min((job.windows for job in series), default=1),
         operations,
-        counted or operations * (step.block_bytes or 0),
-        waited / operations,
+        byte_rate or operations * (step.block_bytes or 0),
+        wait / operations,
         _offered(jobs) if step.offered is None else step.offered,
-        waited,
+        wait,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
-        alone.get(f"latency_seconds_p50_{direction}"),
-        alone.get(f"latency_seconds_p95_{direction}"),
-        alone.get(f"latency_seconds_p99_{direction}"),
-        alone.get(f"latency_seconds_max_{direction}"),
+        single_job.get(f"latency_seconds_p50_{direction}"),
+        single_job.get(f"latency_seconds_p95_{direction}"),
+        single_job.get(f"latency_seconds_p99_{direction}"),
+        single_job.get(f"latency_seconds_max_{direction}"),
         _spread(series, direction) if len(series) == len(active) else None,
         (low / operations, high / operations) if high > low else None,
         len(series) < len(active),
         tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
         *_series(series, direction),
-        min(((load.whole[1] - load.whole[0]) / 1e6 for load in step.loads if load.whole is not None), default=None),
+        min(
+            (
+                (load.summary_limits[1] - load.summary_limits[0]) / 1e6
+                for load in step.loads
+                if load.summary_limits is not None
+            ),
+            default=None,
+        ),
     )
 
 
-def _rate(job: StepSamples, what: str, direction: Direction) -> float:
-    return job.rate(f"{what}_{direction}_total") or 0.0
+def _rate(job: StepSamples, counter: str, direction: Direction) -> float:
+    return job.rate(f"{counter}_{direction}_total") or 0.0
 
 
 def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> tuple[float, float, float] | None:
-    """Mean latency of a job's I/Os, with its bounds; None: it had no I/O, or nothing tells its latency.
+    """Return the mean latency of a job's I/Os and its bounds, seconds. None: no I/O, or the latency is not known.
 
-    Where the mean is cut off to whole units or missing, a closed loop still tells it: R = N / X (Little's law).
+    Where the mean is truncated to whole units or missing, a closed loop still gives it: R = N / X (Little's law).
     """
     operations = _rate(job, "ops", direction)
     if not operations:
         return None
-    if (waited := job.rate(f"latency_seconds_{direction}_total")) is not None:
-        return (waited / operations,) * 3
+    if (wait := job.rate(f"latency_seconds_{direction}_total")) is not None:
+        return (wait / operations,) * 3
     gauge = f"latency_seconds_mean_{direction}"
     floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)
-    kept = job.lasts.get("in_flight_configured") or (step.offered if jobs == 1 else None)
-    loop = kept / sum(_rate(job, "ops", d) for d in DIRECTIONS) if kept and not step.rate_limited else None
+    in_flight = job.last_values.get("in_flight_configured") or (step.offered if jobs == 1 else None)
+    closed_loop = (
+        in_flight / sum(_rate(job, "ops", each) for each in DIRECTIONS)
+        if in_flight and not step.rate_limited
+        else None
+    )
     if floor is None:
-        return (loop,) * 3 if loop is not None else None
-    if loop is None:
+        return (closed_loop,) * 3 if closed_loop is not None else None
+    if closed_loop is None:
         return floor + resolution / 2, floor, floor + resolution
-    return min(max(loop, floor), floor + resolution), floor, floor + resolution
+    return min(max(closed_loop, floor), floor + resolution), floor, floor + resolution
 
 
 def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
-    windows = [sum(rates) for rates in zip(*(_told(job, direction) for job in jobs), strict=False)]
+    windows = [sum(rates) for rates in zip(*(_rates_of_job(job, direction) for job in jobs), strict=False)]
     if len(windows) < 2 or not sum(windows):
         return None
     return float(stdev(windows) / sqrt(len(windows)) / mean(windows))
@@ -204,14 +221,18 @@ def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
 def _series(
     jobs: Sequence[StepSamples], direction: Direction
 ) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
-    """Throughput and latency of each window; of several jobs together, in the windows of the one with the fewest."""
+    """Return throughput and latency of each window.
+
+    Of several jobs, the windows are those of the job with the fewest."""
     if not jobs:
         return (), ()
     if len(jobs) > 1:
         return _series_together(jobs, direction)
     job = jobs[0]
-    done, waited = (job.rates.get(f"{what}_{direction}_total", ()) for what in ("ops", "latency_seconds"))
-    windows = [w for w in zip(done, waited, job.seconds, strict=False) if w[0]]
+    operations, wait_series = (
+        job.rates.get(f"{counter}_{direction}_total", ()) for counter in ("ops", "latency_seconds")
+    )
+    windows = [window for window in zip(operations, wait_series, job.seconds, strict=False) if window[0]]
     return (
         tuple((ops, seconds) for ops, _, seconds in windows if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops and wait is not None),
@@ -221,32 +242,34 @@ def _series(
 def _series_together(
     jobs: Sequence[StepSamples], direction: Direction
 ) -> tuple[tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
-    fewest = min((job for job in jobs if job.ended), key=lambda job: len(job.ended), default=None)
+    fewest = min((job for job in jobs if job.ended_us), key=lambda job: len(job.ended_us), default=None)
     if fewest is None:
         return (), ()
-    limits = np.array([fewest.ended[0] / 1e6 - fewest.seconds[0], *(ended / 1e6 for ended in fewest.ended)])
-    done, waited = work(jobs, f"ops_{direction}"), work(jobs, f"latency_seconds_{direction}")
-    if done is None or not np.all(np.diff(limits) > 0):
+    limits = np.array(
+        [fewest.ended_us[0] / 1e6 - fewest.seconds[0], *(ended_us / 1e6 for ended_us in fewest.ended_us)]
+    )
+    work, wait_work = cumulative_work(jobs, f"ops_{direction}"), cumulative_work(jobs, f"latency_seconds_{direction}")
+    if work is None or not np.all(np.diff(limits) > 0):
         return (), ()
-    lengths, operations = np.diff(limits).tolist(), done.rates(limits).tolist()
-    waits = waited.rates(limits).tolist() if waited is not None else []
-    windows = zip(operations, waits, lengths, strict=False)
+    lengths, operations = np.diff(limits).tolist(), work.rates(limits).tolist()
+    wait_rates = wait_work.rates(limits).tolist() if wait_work is not None else []
+    windows = zip(operations, wait_rates, lengths, strict=False)
     return (
         tuple((ops, seconds) for ops, seconds in zip(operations, lengths, strict=True) if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops),
     )
 
 
-def _told(job: StepSamples, direction: Direction) -> list[float]:
+def _rates_of_job(job: StepSamples, direction: Direction) -> list[float]:
     return [rate for rate in job.rates.get(f"ops_{direction}_total", ()) if rate is not None]
 
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:
-    # Jobs of a run without marks may have run one after the other: their sum would mean nothing.
-    return jobs[0].lasts.get("in_flight_configured") if len(jobs) == 1 else None
+    # Jobs of a run without marks may have run one after another: their sum would mean nothing.
+    return jobs[0].last_values.get("in_flight_configured") if len(jobs) == 1 else None
 
 
 def _root(topology: Topology, job: StepSamples) -> str:
-    """The load a job is a part of."""
+    """Return the load that a job belongs to."""
     entity = topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
     return next(iter(topology.related(entity, "member_of", "load")), entity)

@@ -1,4 +1,4 @@
-"""Figures that a person read by hand, in the place of what no source measured; they never outrank a measurement."""
+"""Figures that a person read stand in where no source measured. They never outrank a measurement."""
 
 from __future__ import annotations
 
@@ -13,57 +13,63 @@ from sanpath.model import Event, Scalar, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import cables
 
-_AGREE = 0.2
-"""A figure that is off by more than this from what was measured is worth a word."""
+_TOLERANCE_RATIO = 0.2
+"""A figure that differs from the measured value by more than this ratio is worth a remark."""
 
 Ceilings = Mapping[tuple[str, str, str | None], tuple[float, str]]
-"""(entity, "ops_per_second" or "bytes_per_second", direction or None: both together) → what a data sheet promises,
-and which."""
+"""(entity, "ops_per_second" or "bytes_per_second", direction or None: both together) → what a data sheet
+promises, and the name of the data sheet."""
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
-    """What figures make of the samples of an entity kind, what is to be said of them a step, and the ceilings of data
-    sheets. A sample with figures takes the place of the one that a source told."""
+class ManualFigures:
+    """Samples by entity kind, remarks by step, and the ceilings of data sheets, all with the figures that people
+    read.
+
+    A sample with figures replaces the sample of the source."""
 
     samples: Mapping[str, Sequence[StepSamples]]
     notes: Mapping[str, Sequence[str]]
     ceilings: Ceilings
 
 
-def figures_by_hand(
+def manual_figures(
     topology: Topology,
     steps: Sequence[Step],
     loads: Sequence[LoadFacts],
     samples: Mapping[str, Sequence[StepSamples]],
     events: SourceEvents,
-) -> ByHand:
-    """The figures of a recording. What is measured is left alone; an entity that is not known is said to be so."""
-    made: dict[str, list[StepSamples]] = {}
+) -> ManualFigures:
+    """Apply the figures of a recording. Measured values stay as they are; a remark names each unknown entity."""
+    new_samples: dict[str, list[StepSamples]] = {}
     notes: dict[str, list[str]] = {}
     ceilings: dict[tuple[str, str, str | None], tuple[float, str]] = {}
     for event in [event for _, event in events if event.name == "figure"]:
         entity = str(event.detail.get("entity"))
         if event.detail.get("quantity") == "ceiling":
-            of = (
+            key = (
                 entity,
                 str(event.detail.get("unit")),
                 None if (d := event.detail.get("direction")) is None else str(d),
             )
-            ceilings[of] = _float(event.detail.get("low")), _source(event)
+            ceilings[key] = _number(event.detail.get("low")), _source(event)
             continue
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
-            told = f"{entity}: {_written(event)}, read by hand ({_source(event)})"
+            remark = f"{entity}: {_figure_text(event)}, read by hand ({_source(event)})"
             if entity not in topology.entities:
-                notes.setdefault(step.name, []).append(f"{told}: nothing of this name is known")
+                notes.setdefault(step.name, []).append(f"{remark}: nothing of this name is known")
                 continue
             kind = topology.entities[entity].kind
-            here = samples.get(kind, ())
+            kind_samples = samples.get(kind, ())
             for load in [f for f in loads if f.step == step.name and _is_for(event, f)]:
-                measured = _put(topology, made.setdefault(kind, []), event, step, load, here)
-                told += "".join(f"; {value:.4g} was measured, and is what counts" for value in measured)
-            notes.setdefault(step.name, []).append(told)
-    return ByHand({kind: _in_place(samples.get(kind, ()), told) for kind, told in made.items()}, notes, ceilings)
+                measured = _apply(topology, new_samples.setdefault(kind, []), event, step, load, kind_samples)
+                remark += "".join(f"; {value:.4g} was measured, and is what counts" for value in measured)
+            notes.setdefault(step.name, []).append(remark)
+    return ManualFigures(
+        {kind: _replaced(samples.get(kind, ()), replacements) for kind, replacements in new_samples.items()},
+        notes,
+        ceilings,
+    )
 
 
 def _is_for(event: Event, load: LoadFacts) -> bool:
@@ -74,13 +80,13 @@ def _source(event: Event) -> str:
     return str(event.detail.get("source"))
 
 
-def _in_place(samples: Sequence[StepSamples], made: Sequence[StepSamples]) -> list[StepSamples]:
-    places = {(sample.source, sample.entity, sample.step) for sample in made}
-    return [s for s in samples if (s.source, s.entity, s.step) not in places] + list(made)
+def _replaced(samples: Sequence[StepSamples], replacements: Sequence[StepSamples]) -> list[StepSamples]:
+    replaced = {(sample.source, sample.entity, sample.step) for sample in replacements}
+    return [s for s in samples if (s.source, s.entity, s.step) not in replaced] + list(replacements)
 
 
 def _metrics(topology: Topology, entity: str, event: Event, direction: str) -> Iterator[str]:
-    """The metric that a figure stands for; that of a counter for its rate."""
+    """Yield the metric that a figure stands for; if it is the rate of a counter, the counter."""
     quantity, unit = event.detail.get("quantity"), str(event.detail.get("unit"))
     kind = topology.entities[entity].kind
     if kind == "switch_port" and unit == "bytes_per_second":
@@ -96,48 +102,48 @@ def _measured(
 ) -> float | None:
     for sample in samples:
         if sample.step == step.name and (sample.source, sample.entity) in topology.entities[entity].known_as:
-            found = sample.rate(metric) if metric.endswith("_total") else sample.means.get(metric)
-            if found is not None:
-                return found
+            value = sample.rate(metric) if metric.endswith("_total") else sample.means.get(metric)
+            if value is not None:
+                return value
     return None
 
 
 def _sample(
-    topology: Topology, made: list[StepSamples], entity: str, step: Step, samples: Sequence[StepSamples]
+    topology: Topology, new_samples: list[StepSamples], entity: str, step: Step, samples: Sequence[StepSamples]
 ) -> StepSamples:
-    """The sample that takes the figures of an entity in a step."""
+    """Return the sample that receives the figures of an entity in a step."""
     known_as = topology.entities[entity].known_as
-    for sample in made:
+    for sample in new_samples:
         if sample.step == step.name and (sample.source, sample.entity) in known_as:
             return sample
-    for sample in samples:  # What a source told stays beside what was read by hand, such as the speed of a port.
+    for sample in samples:  # What the source reported is retained, such as the speed of a port.
         if sample.step == step.name and (sample.source, sample.entity) in known_as:
-            made.append(deepcopy(sample))
-            made[-1].by_hand = True
-            return made[-1]
-    made.append(StepSamples(*known_as[0], step.name, [step.seconds], [step.end], samples=1, by_hand=True))
+            new_samples.append(deepcopy(sample))
+            new_samples[-1].by_hand = True
+            return new_samples[-1]
+    new_samples.append(StepSamples(*known_as[0], step.name, [step.seconds], [step.end], samples=1, by_hand=True))
     speed = topology.entities[entity].attributes.get("speed_bits_per_second")
     if speed is not None:
-        made[-1].lasts["link_speed_bits_per_second"] = _float(speed)
-    return made[-1]
+        new_samples[-1].last_values["link_speed_bits_per_second"] = _number(speed)
+    return new_samples[-1]
 
 
-def _put(
+def _apply(
     topology: Topology,
-    made: list[StepSamples],
+    new_samples: list[StepSamples],
     event: Event,
     step: Step,
     load: LoadFacts,
     samples: Sequence[StepSamples],
 ) -> Iterator[float]:
-    """Put a figure where nothing was measured. Yields what was, where it disagrees with the figure."""
+    """Apply a figure where nothing was measured. Yields the measured values that disagree with the figure."""
     entity = str(event.detail.get("entity"))
-    low, high = (_float(event.detail.get(end)) for end in ("low", "high"))
+    low, high = (_number(event.detail.get(end)) for end in ("low", "high"))
     for metric in _metrics(topology, entity, event, load.direction):
         measured = _measured(topology, entity, step, metric, samples)
         if measured is None:
-            _fill(_sample(topology, made, entity, step, samples), load, metric, low, high)
-        elif not (1 - _AGREE) * low <= measured <= (1 + _AGREE) * high:
+            _fill(_sample(topology, new_samples, entity, step, samples), load, metric, low, high)
+        elif not (1 - _TOLERANCE_RATIO) * low <= measured <= (1 + _TOLERANCE_RATIO) * high:
             yield measured
 
 
@@ -148,13 +154,13 @@ def _fill(sample: StepSamples, load: LoadFacts, metric: str, low: float, high: f
     sample.means[metric] = low
     if high > low:
         sample.resolutions = {**sample.resolutions, metric: high - low}
-    # A person reads a latency off a screen, not what it is the mean of: it is taken for that of the test's own I/Os.
-    for of_load, value in (("ops_per_second", load.ops_per_second), ("bytes_per_second", load.bytes_per_second)):
-        sample.means.setdefault(f"{of_load}_{load.direction}", value)
+    # A latency read off a screen comes without its number of I/Os: it is taken as the mean over the test's own I/Os.
+    for load_metric, value in (("ops_per_second", load.ops_per_second), ("bytes_per_second", load.bytes_per_second)):
+        sample.means.setdefault(f"{load_metric}_{load.direction}", value)
 
 
-def _written(event: Event) -> str:
-    low, high = (_float(event.detail.get(end)) for end in ("low", "high"))
+def _figure_text(event: Event) -> str:
+    low, high = (_number(event.detail.get(end)) for end in ("low", "high"))
     scale, unit = {"seconds": (1e3, "ms"), "bytes_per_second": (1e-6, "MB/s")}.get(
         str(event.detail.get("unit")), (1.0, "IOPS")
     )
@@ -162,5 +168,5 @@ def _written(event: Event) -> str:
     return f"{event.detail.get('quantity')} {amount} {unit}"
 
 
-def _float(value: Scalar) -> float:
+def _number(value: Scalar) -> float:
     return float(value) if isinstance(value, int | float) else 0.0

@@ -1,8 +1,9 @@
-"""By how much the clock of each source differs from the recorder's, how that is known, and how surely.
+"""Estimates by how much the clock of each source differs from the recorder's, and with what uncertainty.
 
-A sample is placed by the recorder's own clock when it was asked for. Only what a device dated itself has to be moved:
-by the clocks that were compared in its protocol, else by its newest sample, which cannot be from the future. What was
-imported was never asked for; the edges of the load tell where it belongs (`facts.edges`).
+A sample is placed at the time of its request on the recorder's own clock. Only samples that a device dates itself
+have to be shifted: by the comparison of clocks in its protocol, else by its newest sample, which cannot be from the
+future. Imported samples were never requested; the edges of the load show when they were taken
+(`facts.time.load_edges`).
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from sanpath.model import Event
 from sanpath.recording.reading.recording import Recording
 
 COMPARED = "clock"
-"""The event of a source that has compared its clock with ours: `offset_seconds`, its clock minus ours, and
-`uncertainty_seconds`."""
+"""The event in which a source reports that clocks were compared: `offset_seconds`, its clock minus the recorder's,
+and `uncertainty_seconds`."""
 _FUTURE_SECONDS = 1.0
-"""A sample further in the future than this, by the clocks that were compared, was dated by another clock."""
+"""A sample further in the future than this, by the compared clocks, was dated by another clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
     """`seconds`: a source's clock minus the recorder's, give or take `uncertainty_seconds`.
 
-    `compared_by`: `protocol`, the two clocks were compared; `newest_sample`, the uncertainty is then how far the ages
-    of newest samples scatter, and an age that all have in common is not seen; `load_edges`, where its throughput
-    begins and ends beside the load's.
+    `compared_by`: `protocol`, the protocol compared the two clocks. `newest_sample`: by the age of the newest sample
+    of each poll; the uncertainty is the scatter of these ages, and an age that all have in common goes unnoticed.
+    `load_edges`: by when the source's throughput begins and ends, compared with the load's.
     """
 
     seconds: float
@@ -40,7 +41,9 @@ class ClockOffset:
 def clock_offsets(
     recording: Recording, connection: duckdb.DuckDBPyConnection, events: Iterable[tuple[str, Event]] | None = None
 ) -> dict[str, ClockOffset]:
-    """The offsets of the sources that date their samples themselves. `events`: of the recording, None: read here."""
+    """Return the offsets of the sources that date their samples.
+
+    `events`: those of the recording; None: read from it."""
     compared = _compared(recording.events() if events is None else events)
     offsets: dict[str, ClockOffset] = {}
     for source, (newest, scatter) in _newest_samples(recording, connection).items():
@@ -53,23 +56,28 @@ def clock_offsets(
 
 
 def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
-    """What all comparisons of a source agree on; its clock was set between two that do not: then the later counts."""
-    found: dict[str, tuple[float, float]] = {}
+    """Return the interval that all comparisons of a source share.
+
+    Where two share none, its clock was set between them: then the later one counts."""
+    intervals: dict[str, tuple[float, float]] = {}
     for source, event in events:
-        offset, within = event.detail.get("offset_seconds"), event.detail.get("uncertainty_seconds")
-        if event.name != COMPARED or not isinstance(offset, int | float) or not isinstance(within, int | float):
+        offset, uncertainty = event.detail.get("offset_seconds"), event.detail.get("uncertainty_seconds")
+        if event.name != COMPARED or not isinstance(offset, int | float) or not isinstance(uncertainty, int | float):
             continue
-        low, high = offset - within, offset + within
-        before = found.get(source, (low, high))
-        both = max(low, before[0]), min(high, before[1])
-        found[source] = both if both[0] <= both[1] else (low, high)
-    return {s: ClockOffset((low + high) / 2, (high - low) / 2, "protocol") for s, (low, high) in found.items()}
+        low, high = offset - uncertainty, offset + uncertainty
+        previous = intervals.get(source, (low, high))
+        shared = max(low, previous[0]), min(high, previous[1])
+        intervals[source] = shared if shared[0] <= shared[1] else (low, high)
+    return {
+        source: ClockOffset((low + high) / 2, (high - low) / 2, "protocol")
+        for source, (low, high) in intervals.items()
+    }
 
 
 def _newest_samples(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Mapping[str, tuple[float, float]]:
-    """Source → the largest difference of a sample's own time and when it was seen, and how far below the newest
-    samples of the middle poll are; seconds."""
-    found: dict[str, tuple[float, float]] = {}
+    """Source → by how much its newest samples are at most ahead of the time they were received, and by how much the
+    median poll is below that; seconds."""
+    offsets: dict[str, tuple[float, float]] = {}
     for kind in recording.sample_kinds():
         if not recording.view(connection, kind):
             continue
@@ -80,5 +88,5 @@ def _newest_samples(recording: Recording, connection: duckdb.DuckDBPyConnection)
             GROUP BY source"""  # noqa: S608 - a kind of ours
         ).fetchall()
         for source, ahead, scatter in rows:
-            found[source] = max((ahead, scatter), found.get(source, (ahead, scatter)))
-    return found
+            offsets[source] = max((ahead, scatter), offsets.get(source, (ahead, scatter)))
+    return offsets

@@ -1,12 +1,14 @@
-"""Counters → rates, computed in the database: the windows between samples, one by one or summed over whole steps.
+"""Computes the rates of counters in the database: window by window, or summed over entire steps.
 
-Rules of a counter (RFC 2578 section 7.1.6; what others got wrong is why they are strict):
-- it grew: the difference counts;
-- a 32-bit counter fell and its difference modulo 2^32 stays below half the range: it wrapped once;
+A window lies between two samples. Rules of a counter (RFC 2578 section 7.1.6; strict, because other tools got them
+wrong):
+- a counter that grew: its difference counts;
+- a 32-bit counter fell and its difference modulo 2^32 is below half the range: it wrapped once;
 - any other fall is a reset: the window is left out. A 64-bit counter never wraps.
-Agents answer from a cache. A poll round in which no counter of the agent has moved is no news: it is left out and its
-time goes to the window that ends with the next round that has news; an agent without news for longer than any cache
-lasts is idle. Windows above line rate are merged the same way; dropping them would bias the mean low.
+
+Agents answer from a cache. A poll round in which no counter of the agent has moved has no news: it is left out, and
+its time goes to the window that ends with the next round that has news. An agent without news for longer than any
+cache lasts is idle. Windows above line rate are merged the same way; dropping them would bias the mean low.
 """
 
 from __future__ import annotations
@@ -28,36 +30,38 @@ CACHE_US = 15_000_000
 without news for longer they are idle."""
 
 Sums = tuple[str, str, int, float, Sequence[float | None]]
-"""Step, entity, number of its windows, their length in seconds together, mean rate of each counter."""
+"""Step, entity, number of its windows, their total length in seconds, mean rate of each counter."""
 Windows = tuple[str, str, list[float], list[int], list[list[float | None]]]
-"""Step, entity; of each of its windows in turn the length in seconds and the end on the recorder's clock; of each
-counter the rate in each window."""
+"""Step, entity; for each window its length in seconds, then for each window its end on the recorder's clock in
+microseconds; for each counter its rate in each window."""
 
-_OWN = Template('SELECT * FROM "timed_$kind" WHERE source = $$source AND ($told)')
-_COUNT = Template("SELECT entity, count(*) FROM ($own) GROUP BY entity ORDER BY entity")
-# Segments are sorted by entity: a range is what the statistics of Parquet can leave out parts by.
-_RANGE = Template("$own AND entity >= $$first AND entity < $$before")
-_CHOSEN = Template("$own AND entity BETWEEN $$first AND $$last AND entity IN (SELECT entity FROM chosen)")
-_NEWS = Template("SELECT own.* FROM ($own) own ASOF JOIN rounds ON own.seen >= rounds.begin WHERE rounds.told")
+_SAMPLES = Template('SELECT * FROM "timed_$kind" WHERE source = $$source AND ($reported)')
+_COUNT = Template("SELECT entity, count(*) FROM ($samples) GROUP BY entity ORDER BY entity")
+# Segments are sorted by entity: by a range, Parquet's statistics can skip row groups.
+_RANGE = Template("$samples AND entity >= $$first AND entity < $$before")
+_SELECTED = Template("$samples AND entity BETWEEN $$first AND $$last AND entity IN (SELECT entity FROM selected)")
+_NEWS = Template(
+    "SELECT samples.* FROM ($samples) samples ASOF JOIN rounds ON samples.seen >= rounds.begin WHERE rounds.has_news"
+)
 _ROUNDS = Template("""
     CREATE OR REPLACE TEMP TABLE rounds AS
-    WITH own AS ($own),
+    WITH samples AS ($samples),
     noted AS (
         SELECT seen, ($moved) AS moved,
-               sum(CASE WHEN gap > $together THEN 1 ELSE 0 END) OVER (ORDER BY seen) AS round
-        FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM own)
-        WINDOW one AS (PARTITION BY entity ORDER BY moment)
+               sum(CASE WHEN gap > $together_us THEN 1 ELSE 0 END) OVER (ORDER BY seen) AS round
+        FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM samples)
+        WINDOW series AS (PARTITION BY entity ORDER BY moment)
     ),
     rounds AS (
         SELECT round, bool_or(moved) AS moved, min(seen) AS first, max(seen) AS last FROM noted GROUP BY round
     )
     SELECT coalesce((first + lag(last) OVER (ORDER BY round)) // 2, -(2::BIGINT ** 62)::BIGINT) AS begin,
            coalesce(moved OR first - max(first) FILTER (WHERE moved) OVER (
-               ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= $cache, false) AS told
+               ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= $cache_us, false) AS has_news
     FROM rounds
 """)
-# Over the whole of what is in order DuckDB has the row before at hand: a partition for each entity takes half as long
-# again (measured). What lies in no step is part of no window within one.
+# lag() runs over all sorted rows and not over a partition for each entity: partitions take half as long again
+# (measured). A sample outside all steps belongs to no window inside one.
 _WINDOWS = Template("""
     SELECT steps.name AS step, steps."from" AS since, entity, began, ended, $names
     FROM (
@@ -78,15 +82,15 @@ _IN_ORDER = Template("""
 _SUMS = Template("""
     SELECT step, entity, count(*), sum(ended - began) / 1e6, [$rates] FROM ($windows) GROUP BY step, entity
 """)
-# Hardly a window tells nothing: to take those away costs less than to add up the others, counter by counter. What a
-# step counts is far below 2^53: as a DOUBLE it is exact.
+# Few windows have no value: to subtract their time costs less than to add up that of all others, counter by counter.
+# What a counter counts in a step is far below 2^53: as a DOUBLE it is exact.
 _RATE = Template("""
     sum($name::DOUBLE) * $scale
     / nullif((sum(ended - began) - coalesce(sum(ended - began) FILTER (WHERE $name IS NULL), 0)) / 1e6, 0)
 """)
 
 Rounds = Sequence[tuple[int, bool]]
-"""When each poll round of an agent began, and whether it told anything new."""
+"""When each poll round of an agent began, microseconds on the recorder's clock, and whether it had news."""
 
 
 class CounterRates:
@@ -96,29 +100,31 @@ class CounterRates:
         self, connection: duckdb.DuckDBPyConnection, kind: str, source: str, counters: Mapping[str, Column]
     ) -> None:
         self._connection, self._source, self._counters = connection, source, counters
-        told = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in counters)
-        self._own = _OWN.substitute(kind=kind, told=told)
+        reported = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in counters)
+        self._samples = _SAMPLES.substitute(kind=kind, reported=reported)
         self._stale = False
 
     def rows(self) -> dict[str, int]:
-        """Entity → number of its samples, in the order of their names."""
-        return dict(self._ask(_COUNT.substitute(own=self._own)))
+        """Entity → number of its samples, in the order of entity names."""
+        return dict(self._fetch(_COUNT.substitute(samples=self._samples)))
 
-    def find_rounds(self, witnesses: Sequence[str] | None = None) -> Rounds:
-        """The poll rounds by the news of all entities, or of some: a round with news that these miss is joined to the
-        next, which makes longer windows and the same rates. Empty: every round had news."""
-        own, bounds = (self._own, {}) if witnesses is None else self._of(witnesses)
+    def find_rounds(self, entities: Sequence[str] | None = None) -> Rounds:
+        """Find the poll rounds and which of them had news, by all entities or by a few of them.
+
+        Where a few miss the news of a round, it is joined to the next: windows are longer, rates the same. Empty:
+        every round had news."""
+        samples, bounds = (self._samples, {}) if entities is None else self._select(entities)
         moved = " OR ".join(
-            f"{quoted(name)} IS DISTINCT FROM lag({quoted(name)}) OVER one" for name in self._counters
+            f"{quoted(name)} IS DISTINCT FROM lag({quoted(name)}) OVER series" for name in self._counters
         )
-        self._ask(_ROUNDS.substitute(own=own, moved=moved, together=ROUND_US, cache=CACHE_US), bounds)
-        rounds = self._connection.execute("SELECT begin, told FROM rounds ORDER BY begin").fetchall()
-        self._stale = not all(told for _, told in rounds)
+        self._fetch(_ROUNDS.substitute(samples=samples, moved=moved, together_us=ROUND_US, cache_us=CACHE_US), bounds)
+        rounds = self._connection.execute("SELECT begin, has_news FROM rounds ORDER BY begin").fetchall()
+        self._stale = not all(has_news for _, has_news in rounds)
         return rounds if self._stale else ()
 
     def use_rounds(self, rounds: Rounds) -> None:
-        """Rounds that were found elsewhere."""
-        self._connection.execute("CREATE OR REPLACE TEMP TABLE rounds (begin BIGINT, told BOOLEAN)")
+        """Use rounds that another process or connection has found."""
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE rounds (begin BIGINT, has_news BOOLEAN)")
         self._stale = bool(rounds)
         if rounds:
             self._connection.execute(
@@ -126,31 +132,31 @@ class CounterRates:
             )
 
     def windows(self, entities: Sequence[str] | None = None) -> Iterator[Windows]:
-        """Every whole window of some entities, None: of all; an entity after the other, each in the order of time."""
-        own, bounds = (self._own, {}) if entities is None else self._of(entities)
+        """Yield the windows of some entities, None: of all; entity by entity, each in the order of time."""
+        samples, bounds = (self._samples, {}) if entities is None else self._select(entities)
         rates = ", ".join(
             f"{quoted(name)}::DOUBLE * {column.scale} / seconds AS {quoted(name)}"
             for name, column in self._counters.items()
         )
-        query = _IN_ORDER.substitute(windows=self._windows(own), rates=rates)
-        # By columns: a list made of each row of a large recording takes as long as the query.
-        told = self._run(query, bounds).fetchnumpy()
-        limits = [*np.flatnonzero(np.diff(told["place"], prepend=-1)).tolist(), len(told["place"])]
+        query = _IN_ORDER.substitute(windows=self._windows(samples), rates=rates)
+        # Fetched by columns: to make a list of each row of a large recording takes as long as the query.
+        columns = self._execute(query, bounds).fetchnumpy()
+        limits = [*np.flatnonzero(np.diff(columns["place"], prepend=-1)).tolist(), len(columns["place"])]
         for first, before in pairwise(limits):
-            seconds, ended, *each = (
-                told[name][first:before].tolist() for name in ("seconds", "ended", *self._counters)
+            seconds, ended_us, *window_rates = (
+                columns[name][first:before].tolist() for name in ("seconds", "ended", *self._counters)
             )
-            yield told["step"][first], told["entity"][first], seconds, ended, each
+            yield columns["step"][first], columns["entity"][first], seconds, ended_us, window_rates
 
     def sums(self, first: str, before: str) -> list[Sums]:
-        """Whole steps of the entities from `first` to `before`, by name, each with the mean rate of every counter."""
+        """Return the mean rates over entire steps of the entities whose names lie in [`first`, `before`)."""
         rates = ", ".join(
             _RATE.substitute(name=quoted(name), scale=column.scale) for name, column in self._counters.items()
         )
-        query = _SUMS.substitute(windows=self._windows(_RANGE.substitute(own=self._own)), rates=rates)
-        return self._ask(query, {"first": first, "before": before})
+        query = _SUMS.substitute(windows=self._windows(_RANGE.substitute(samples=self._samples)), rates=rates)
+        return self._fetch(query, {"first": first, "before": before})
 
-    def _windows(self, own: str) -> str:
+    def _windows(self, samples: str) -> str:
         columns = [quoted(name) for name in self._counters]
         narrow = [
             f"max({quoted(name)}) OVER (PARTITION BY entity) < {2**32} AS {quoted('narrow ' + name)}"
@@ -163,28 +169,29 @@ class CounterRates:
             deltas=", ".join(
                 f"{_difference(name, column)} AS {quoted(name)}" for name, column in self._counters.items()
             ),
-            news=_NEWS.substitute(own=own) if self._stale else own,
+            news=_NEWS.substitute(samples=samples) if self._stale else samples,
         )
 
-    def _of(self, entities: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """SQL of the samples of some entities, and its parameters."""
+    def _select(self, entities: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+        """SQL that selects the samples of some entities, and its parameters."""
         self._connection.execute(
-            "CREATE OR REPLACE TEMP TABLE chosen AS SELECT unnest(?) AS entity", [list(entities)]
+            "CREATE OR REPLACE TEMP TABLE selected AS SELECT unnest(?) AS entity", [list(entities)]
         )
         bounds = {"first": min(entities, default=""), "last": max(entities, default="")}
-        return _CHOSEN.substitute(own=self._own), bounds
+        return _SELECTED.substitute(samples=self._samples), bounds
 
-    def _ask(self, query: str, more: Mapping[str, str] | None = None) -> list[Any]:
-        return self._run(query, more).fetchall()
+    def _fetch(self, query: str, parameters: Mapping[str, str] | None = None) -> list[Any]:
+        return self._execute(query, parameters).fetchall()
 
-    def _run(self, query: str, more: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
-        return self._connection.execute(query, {"source": self._source, **(more or {})})
+    def _execute(self, query: str, parameters: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(query, {"source": self._source, **(parameters or {})})
 
 
 def _difference(name: str, column: Column) -> str:
-    """SQL of the difference to the sample before; NULL where the counter was reset. Unsigned: never below zero."""
-    now, before = quoted(name), f"lag({quoted(name)}) OVER ()"
-    # A source may declare the narrowest width of its ports: a counter that has been beyond 32 bits never wraps.
-    once = f"WHEN {quoted('narrow ' + name)} AND {before} - {now} > {2**31} THEN {2**32} - ({before} - {now})"
-    wrapped = once if column.bits == 32 else ""
-    return f"CASE WHEN {now} >= {before} THEN {now} - {before} {wrapped} END"
+    """SQL of the difference to the previous sample; NULL where the counter was reset. Never negative."""
+    current, previous = quoted(name), f"lag({quoted(name)}) OVER ()"
+    # A source may declare the narrowest width among its ports: a counter that has exceeded 32 bits never wraps.
+    fall = f"{previous} - {current}"
+    wrap_once = f"WHEN {quoted('narrow ' + name)} AND {fall} > {2**31} THEN {2**32} - ({fall})"
+    wrap = wrap_once if column.bits == 32 else ""
+    return f"CASE WHEN {current} >= {previous} THEN {current} - {previous} {wrap} END"

@@ -1,4 +1,4 @@
-"""Work over time: what counters have counted until each moment, of many entities together."""
+"""Cumulative work: the total of counters of many entities at each moment."""
 
 from __future__ import annotations
 
@@ -12,39 +12,49 @@ from sanpath.facts.samples.step_samples import StepSamples
 
 Numbers = npt.NDArray[np.float64]
 
-_MOST_LIMITS = 20_000
+_MAX_LIMITS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work done until each limit of a series of windows; limits in seconds."""
+    """Work done until each limit of a series of windows.
+
+    `limits`: seconds on the recorder's clock, ascending. `until`: the total at each, in the counters' base unit."""
 
     limits: Numbers
     until: Numbers
 
     def rates(self, limits: Numbers) -> Numbers:
-        """Mean rate between each two limits; before the first window and after the last one nothing is done."""
+        """Mean rate between each two neighbouring limits. Outside of all windows no work is done."""
         return np.asarray(np.diff(np.interp(limits, self.limits, self.until)) / np.diff(limits))
 
 
-def work(samples: Sequence[StepSamples], counted: str) -> Work | None:
-    """What all entities together have done, both directions, by the counters that begin with `counted`. None: none of
-    them counts it, or nothing was done."""
-    told = [one for sample in samples if (one := _one(sample, counted)) is not None]
-    if not told:
+def cumulative_work(samples: Sequence[StepSamples], counter_prefix: str) -> Work | None:
+    """Work of all entities and both directions together, by the counters whose names begin with `counter_prefix`.
+
+    None: no entity has such a counter, or none has grown."""
+    works = [
+        entity_work for sample in samples if (entity_work := _work_of_entity(sample, counter_prefix)) is not None
+    ]
+    if not works:
         return None
-    limits = np.unique(np.concatenate([one.limits for one in told]))
-    limits = np.append(limits[: -1 : 1 + len(limits) // _MOST_LIMITS], limits[-1])
-    return Work(limits, sum((np.interp(limits, one.limits, one.until) for one in told), np.zeros_like(limits)))
+    limits = np.unique(np.concatenate([entity_work.limits for entity_work in works]))
+    limits = np.append(limits[: -1 : 1 + len(limits) // _MAX_LIMITS], limits[-1])
+    return Work(
+        limits,
+        sum(
+            (np.interp(limits, entity_work.limits, entity_work.until) for entity_work in works), np.zeros_like(limits)
+        ),
+    )
 
 
-def _one(sample: StepSamples, counted: str) -> Work | None:
-    counters = [name for name in sample.rates if name.startswith(f"{counted}_") and name.endswith("_total")]
+def _work_of_entity(sample: StepSamples, counter_prefix: str) -> Work | None:
+    counters = [name for name in sample.rates if name.startswith(f"{counter_prefix}_") and name.endswith("_total")]
     rates = np.sum([[rate or 0.0 for rate in sample.rates[name]] for name in counters], axis=0)
     if not counters or not np.any(rates):
         return None
-    ended, seconds = np.array(sample.ended) / 1e6, np.array(sample.seconds)
-    began = np.maximum(ended - seconds, np.concatenate(([-np.inf], ended[:-1])))
-    limits = np.column_stack((began, ended)).ravel()
-    done = np.column_stack((np.zeros_like(rates), rates * (ended - began))).ravel()
+    ended_seconds, seconds = np.array(sample.ended_us) / 1e6, np.array(sample.seconds)
+    began_seconds = np.maximum(ended_seconds - seconds, np.concatenate(([-np.inf], ended_seconds[:-1])))
+    limits = np.column_stack((began_seconds, ended_seconds)).ravel()
+    done = np.column_stack((np.zeros_like(rates), rates * (ended_seconds - began_seconds))).ravel()
     return Work(limits, np.asarray(np.cumsum(done)))

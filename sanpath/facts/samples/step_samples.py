@@ -1,4 +1,4 @@
-"""Samples → rates of counters and means of gauges, a step each."""
+"""Turns samples into rates of counters and means of gauges, for each step."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from pathlib import Path
 import duckdb
 
 from sanpath.facts.samples.counters import CounterRates, Sums, Windows
-from sanpath.facts.samples.gauges import Means, followed_of, step_means
-from sanpath.facts.samples.partitions import Part, apart, divided, whole_steps
-from sanpath.facts.samples.step_views import shift_of, step_table, timed_view
+from sanpath.facts.samples.gauges import Means, gauges_by_quarter, step_means
+from sanpath.facts.samples.partitions import Partition, compute_partitions, entity_ranges, split_by_type
+from sanpath.facts.samples.step_views import shifts_of_source, step_table, timed_view
 from sanpath.model import Column, Step
 from sanpath.recording.reading.recording import Recording
 
-ALWAYS = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
-"""All of a recording as one step."""
-_CLOSELY = 256
-"""Entities of a source whose windows are kept one by one: the loaded path, and beyond it those that move most."""
-_ONE_BY_ONE = 2_000_000
-"""Differences of counters that are kept one by one beyond those of the loaded path: 0.1 GB of memory."""
-_WITNESSES = 64
-"""Entities that tell whether a poll round of an agent with very many has news."""
+ENTIRE_RECORDING = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
+"""The entire recording as one step."""
+_MAX_DETAILED_ENTITIES = 256
+"""Up to this many entities of a source have each of their windows retained: those of the loaded path, then the
+busiest."""
+_MAX_DETAILED_DIFFERENCES = 2_000_000
+"""Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
+_MAX_ROUND_ENTITIES = 64
+"""In a source with very many entities, this many decide whether a poll round of the agent has news."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """Counters of one entity over a whole step: number and length of its windows, and each counter's mean rate."""
+    """Counters of one entity over an entire step: number and total length of its windows, mean rate of each
+    counter."""
 
     windows: int
     seconds: float
@@ -37,59 +39,62 @@ class Overall:
 
 @dataclass(slots=True)
 class StepSamples:
-    """What one source said of one entity in one step.
+    """The samples of one entity from one source in one step.
 
-    `rates`: counter → its rate in each window, base unit a second; `seconds`: length of each window; `ended`: its end
-    on the recorder's clock. Where a source has very many entities, those that are not looked at closely have none of
-    these, but `overall`. `means`: gauge → its mean: of a state over time; of times of operations over operations, so
-    that a second with ten of them does not outweigh one with ten thousand. `lasts`: gauge → last value. None and a
-    missing key: not known. `resolutions`: gauge → by how much its true value may lie above, where the source cuts it
-    off. `edges`: time at a device that is a mean over operations → the same in the first and in the last quarter of
-    the step, None where nothing was sampled. `by_hand`: a person read it, no source did.
+    `rates`: counter → its rate in each window, in base units a second. `seconds`: length of each window. `ended_us`:
+    end of each window on the recorder's clock, microseconds. Where a source has very many entities, only some have
+    these window by window; the others have `overall` instead.
+
+    `means`: gauge → its mean over the step. A state is averaged over time, an operation's time over operations: a
+    second with ten operations must not outweigh one with ten thousand. `last_values`: gauge → last value. None and a
+    missing key: not known. `resolutions`: gauge → by how much the true value may exceed the reported one, where the
+    source truncates it. `quarter_means`: a device's time that is a mean over operations → its mean in the first and
+    in the last quarter of the step, None where nothing was sampled. `by_hand`: a person read the value, no source
+    did.
     """
 
     source: str
     entity: str
     step: str
     seconds: list[float] = field(default_factory=list)
-    ended: list[int] = field(default_factory=list)
+    ended_us: list[int] = field(default_factory=list)
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
-    lasts: dict[str, float | None] = field(default_factory=dict)
+    last_values: dict[str, float | None] = field(default_factory=dict)
     resolutions: Mapping[str, float] = field(default_factory=dict)
-    edges: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    quarter_means: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     overall: Overall | None = None
     samples: int = 0
     by_hand: bool = False
 
     @property
     def windows(self) -> int:
-        """Whole windows of counters, else samples of gauges, inside the step."""
+        """Number of entire counter windows inside the step; without counters, of gauge samples."""
         counted = self.overall.windows if self.overall is not None else len(self.seconds)
         return 1 if self.by_hand else counted or self.samples
 
     @property
     def length_seconds(self) -> float:
-        """All windows together."""
+        """Total length of all windows."""
         return self.overall.seconds if self.overall is not None and not self.seconds else sum(self.seconds)
 
     def moved(self, counters: Iterable[str]) -> bool:
-        """Whether any of these counters is known to have grown."""
+        """Return whether any of these counters has grown; an unknown one counts as unchanged."""
         if self.overall is not None and not self.rates:
             return any(map(self.overall.rates.get, counters))
         return any(map(self.rate, counters))
 
     def rate(self, counter: str) -> float | None:
-        """Mean rate over the step: sum of differences over sum of times. None: no window told."""
+        """Mean rate over the step: sum of differences over sum of times. None: no window has a rate."""
         if counter not in self.rates and self.overall is not None:
             return self.overall.rates.get(counter)
-        told = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
-        total = sum(s for _, s in told)
-        return sum(r * s for r, s in told) / total if total else None
+        rated = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
+        total = sum(s for _, s in rated)
+        return sum(r * s for r, s in rated) / total if total else None
 
 
 def gauge_or_rates(sample: StepSamples, gauge: str, *counters: str) -> float | None:
-    """A rate that a source tells by itself, or that its counters tell together. None: neither."""
+    """The rate that a source reports as a gauge, else the sum of its counters' rates. None: it reports neither."""
     if (rate := sample.means.get(gauge)) is not None:
         return rate
     rates = [rate for counter in counters if (rate := sample.rate(counter)) is not None]
@@ -101,113 +106,123 @@ def step_samples(
     connection: duckdb.DuckDBPyConnection,
     kind: str,
     steps: Sequence[Step],
-    closely: Mapping[str, Collection[str]] | None = None,
+    detailed: Mapping[str, Collection[str]] | None = None,
     executor: Executor | None = None,
-    others: bool = True,
-    wanted: Collection[str] | None = None,
+    include_others: bool = True,
+    gauge_names: Collection[str] | None = None,
 ) -> list[StepSamples]:
-    """Rates and means of every entity of a kind in every step. Windows that reach over a step's edge are left out.
+    """Return rates and means of every entity of a kind in every step.
 
-    `closely`: source → entities whose windows are wanted one by one, should the source have very many; None: all are.
-    `executor`: computes what there are very many of; None: threads of this process. `others`: whether what is not
-    looked at closely is wanted at all. `wanted`: the gauges that are, None: all.
+    A window that crosses a step's edge is left out.
+
+    `detailed`: source → entities whose windows are needed one by one, even if the source has very many entities;
+    None: those of all entities. `executor` computes sources with very many entities; None: threads of this process.
+    `include_others`: whether entities that are not in `detailed` are needed at all. `gauge_names`: the gauges that
+    are needed, None: all.
     """
     recorded = timed_view(recording, connection, kind)
     if not recorded or not steps:
         return []
     step_table(connection, steps)
-    found = _Found()
+    collected = _Collected()
     for source, columns in recording.columns(kind).items():
-        here = {name: column for name, column in columns.items() if name in recorded}
-        counters, gauges = apart(here)
-        gauges = {name: column for name, column in gauges.items() if wanted is None or name in wanted}
-        followed = followed_of(kind, gauges, here)
+        reported = {name: column for name, column in columns.items() if name in recorded}
+        counters, gauges = split_by_type(reported)
+        gauges = {name: column for name, column in gauges.items() if gauge_names is None or name in gauge_names}
+        quartered = gauges_by_quarter(kind, gauges, reported)
         rates = CounterRates(connection, kind, source, counters)
-        rows = rates.rows() if counters and closely is not None else {}
-        if len(rows) <= _CLOSELY and sum(rows.values()) * len(counters) <= _ONE_BY_ONE:
+        rows = rates.rows() if counters and detailed is not None else {}
+        if len(rows) <= _MAX_DETAILED_ENTITIES and sum(rows.values()) * len(counters) <= _MAX_DETAILED_DIFFERENCES:
             if counters:
                 rates.find_rounds()
-                found.windows(source, counters, rates.windows())
+                collected.windows(source, counters, rates.windows())
             if gauges:
-                found.means(source, gauges, followed, step_means(connection, kind, source, gauges, here))
+                collected.means(source, gauges, quartered, step_means(connection, kind, source, gauges, reported))
             continue
-        near = [entity for entity in (closely or {}).get(source, ()) if entity in rows]
-        rounds = rates.find_rounds(near or list(rows)[:_WITNESSES])
-        if not others:
-            found.windows(source, counters, rates.windows(near))
-            if gauges and near:
-                around = min(near), max(near) + "\0"  # What lies between them as well: a range is cheap to find.
-                found.means(source, gauges, followed, step_means(connection, kind, source, gauges, here, around))
+        detailed_entities = [entity for entity in (detailed or {}).get(source, ()) if entity in rows]
+        rounds = rates.find_rounds(detailed_entities or list(rows)[:_MAX_ROUND_ENTITIES])
+        if not include_others:
+            collected.windows(source, counters, rates.windows(detailed_entities))
+            if gauges and detailed_entities:
+                # Entities between these are read as well: a range is cheap to find.
+                entity_range = min(detailed_entities), max(detailed_entities) + "\0"
+                collected.means(
+                    source, gauges, quartered, step_means(connection, kind, source, gauges, reported, entity_range)
+                )
             continue
-        shifts, left_out = shift_of(connection, source), frozenset(recording.unreadable)
-        limited = [step for step in steps if step != ALWAYS]  # All of it is for charts, and of the loaded paths.
+        shifts, unreadable = shifts_of_source(connection, source), frozenset(recording.unreadable)
+        marked_steps = [
+            step for step in steps if step != ENTIRE_RECORDING
+        ]  # The entire recording is for charts of the loaded paths only.
         folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
-        parts = [
-            Part(folder, left_out, recording.since_us, kind, source, here, limited, shifts, rounds, *between)
-            for between in divided(rows, len(counters))
+        partitions = [
+            Partition(
+                folder, unreadable, recording.since_us, kind, source, reported, marked_steps, shifts, rounds, *names
+            )
+            for names in entity_ranges(rows, len(counters))
         ]
-        busy: dict[str, float] = {}
-        for sums, means in whole_steps(parts, executor):
-            found.overall(source, counters, sums, busy)
-            found.means(source, gauges, followed, means)
-        most = min(_CLOSELY, _ONE_BY_ONE // (max(rows.values()) * len(counters)))
-        busiest = sorted(busy, key=lambda entity: -busy[entity])[:most]
-        found.windows(source, counters, rates.windows(sorted({*near, *busiest})))
-    return list(found.samples.values())
+        busiest_rate: dict[str, float] = {}
+        for sums, means in compute_partitions(partitions, executor):
+            collected.overall(source, counters, sums, busiest_rate)
+            collected.means(source, gauges, quartered, means)
+        limit = min(_MAX_DETAILED_ENTITIES, _MAX_DETAILED_DIFFERENCES // (max(rows.values()) * len(counters)))
+        busiest = sorted(busiest_rate, key=lambda entity: -busiest_rate[entity])[:limit]
+        collected.windows(source, counters, rates.windows(sorted({*detailed_entities, *busiest})))
+    return list(collected.samples.values())
 
 
-class _Found:
-    """Samples as they come together; `samples`: (source, entity, step) → what was sampled."""
+class _Collected:
+    """Collects the results of queries; `samples`: (source, entity, step) → its samples."""
 
     def __init__(self) -> None:
         self.samples: dict[tuple[str, str, str], StepSamples] = {}
 
-    def _at(self, source: str, entity: str, step: str) -> StepSamples:
-        known = self.samples.get((source, entity, step))
-        if known is None:
-            known = self.samples[source, entity, step] = StepSamples(source, entity, step)
-        return known
+    def _get(self, source: str, entity: str, step: str) -> StepSamples:
+        sample = self.samples.get((source, entity, step))
+        if sample is None:
+            sample = self.samples[source, entity, step] = StepSamples(source, entity, step)
+        return sample
 
-    def windows(self, source: str, counters: Mapping[str, Column], told: Iterable[Windows]) -> None:
-        for step, entity, seconds, ended, rates in told:
-            samples = self._at(source, entity, step)
+    def windows(self, source: str, counters: Mapping[str, Column], rows: Iterable[Windows]) -> None:
+        for step, entity, seconds, ended_us, rates in rows:
+            samples = self._get(source, entity, step)
             # Steps of one name at different times are one: each adds its windows.
             samples.seconds += seconds
-            samples.ended += ended
-            for name, of_each in zip(counters, rates, strict=True):
-                samples.rates.setdefault(name, []).extend(of_each)
+            samples.ended_us += ended_us
+            for name, window_rates in zip(counters, rates, strict=True):
+                samples.rates.setdefault(name, []).extend(window_rates)
 
     def overall(
-        self, source: str, counters: Mapping[str, Column], told: Iterable[Sums], busy: dict[str, float]
+        self, source: str, counters: Mapping[str, Column], rows: Iterable[Sums], busiest: dict[str, float]
     ) -> None:
-        """`busy` learns entity → the most bytes a second that it moved in a step."""
+        """Add overall rates. `busiest`: entity → the highest bytes a second of any step; it is updated."""
         names = list(counters)
-        moving = [at for at, name in enumerate(names) if name.startswith("bytes_")]
-        for step, entity, windows, seconds, rates in told:
-            self._at(source, entity, step).overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
-            busy[entity] = max(sum([rates[at] or 0.0 for at in moving]), busy.get(entity, 0.0))
+        byte_counters = [index for index, name in enumerate(names) if name.startswith("bytes_")]
+        for step, entity, windows, seconds, rates in rows:
+            self._get(source, entity, step).overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
+            busiest[entity] = max(sum([rates[index] or 0.0 for index in byte_counters]), busiest.get(entity, 0.0))
 
     def means(
-        self, source: str, gauges: Mapping[str, Column], followed: Sequence[str], told: Iterable[Means]
+        self, source: str, gauges: Mapping[str, Column], quartered: Sequence[str], rows: Iterable[Means]
     ) -> None:
         names = list(gauges)
         resolutions = {name: column.resolution for name, column in gauges.items() if column.resolution}
-        for step, entity, count, means, lasts, firsts, ends in told:
-            samples = self._at(source, entity, step)
+        for step, entity, count, means, lasts, earliest, latest in rows:
+            samples = self._get(source, entity, step)
             samples.samples = count
             samples.means = dict(zip(names, means, strict=True))
-            samples.lasts = dict(zip(names, lasts, strict=True))
+            samples.last_values = dict(zip(names, lasts, strict=True))
             samples.resolutions = resolutions
-            if followed:
-                samples.edges = dict(zip(followed, zip(firsts, ends, strict=True), strict=True))
+            if quartered:
+                samples.quarter_means = dict(zip(quartered, zip(earliest, latest, strict=True), strict=True))
 
 
 def tcp_retransmit_ratio(sample: StepSamples) -> float | None:
-    """TCP segments that were sent again over those that were sent. None: not told, or none was sent."""
+    """Retransmitted TCP segments over sent ones. None: not reported, or none was sent."""
     return counter_ratio(sample, "tcp_retransmits_total", "tcp_segments_tx_total")
 
 
-def counter_ratio(sample: StepSamples, part: str, whole: str) -> float | None:
-    """The rate of one counter over that of another. None: one is not told, or the other stands still."""
-    of, all_of = sample.rate(part), sample.rate(whole)
-    return of / all_of if of is not None and all_of else None
+def counter_ratio(sample: StepSamples, numerator: str, denominator: str) -> float | None:
+    """The rate of one counter over that of another. None: one is not reported, or the denominator did not grow."""
+    above, below = sample.rate(numerator), sample.rate(denominator)
+    return above / below if above is not None and below else None

@@ -1,4 +1,4 @@
-"""Where samples and steps belong in time: the view and the tables that every query of facts starts from."""
+"""Creates the view and the tables that every query of facts starts from: samples and steps, placed in time."""
 
 from __future__ import annotations
 
@@ -11,58 +11,70 @@ from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
 
 Shift = tuple[str, int, int | None]
-"""Source, by how much its clock is ahead of the recorder's, by how much all it says was placed too late; in
-microseconds. None: that is not known, and its samples are left out."""
+"""Source; by how much its clock is ahead of the recorder's; by how much all of its samples were placed too late. Both
+in microseconds. None: that is not known, and its samples are left out."""
 
 
-def place(
+def set_shifts(
     connection: duckdb.DuckDBPyConnection,
     offsets: Mapping[str, ClockOffset],
-    late: Mapping[str, float | None] | None = None,
+    late_seconds: Mapping[str, float | None] | None = None,
 ) -> None:
-    """Say where samples belong in time. `offsets`: of the sources that date their samples themselves; `late`: source
-    → seconds by which all that it says was placed too late, None: not known."""
-    behind = {source: round(1e6 * offset.seconds) for source, offset in offsets.items()}
-    too_late = {source: s if s is None else round(1e6 * s) for source, s in (late or {}).items()}
-    sources = sorted({*behind, *too_late})
-    shift(connection, [(source, behind.get(source, 0), too_late.get(source, 0)) for source in sources])
+    """Set by how much the samples of sources are shifted in time.
+
+    `offsets`: those of the sources that date their samples themselves. `late_seconds`: source → by how much all of
+    its samples were placed too late, None: not known."""
+    ahead_us = {source: round(1e6 * offset.seconds) for source, offset in offsets.items()}
+    late_us = {
+        source: seconds if seconds is None else round(1e6 * seconds)
+        for source, seconds in (late_seconds or {}).items()
+    }
+    sources = sorted({*ahead_us, *late_us})
+    create_shift_table(connection, [(source, ahead_us.get(source, 0), late_us.get(source, 0)) for source in sources])
 
 
-def shift(connection: duckdb.DuckDBPyConnection, shifts: Iterable[Shift]) -> None:
-    """Say by how much the samples of sources have to be moved."""
-    connection.execute("CREATE OR REPLACE TEMP TABLE clock_offsets (of VARCHAR, behind BIGINT, late BIGINT)")
-    for told in shifts:
-        connection.execute("INSERT INTO clock_offsets VALUES (?, ?, ?)", told)
+def create_shift_table(connection: duckdb.DuckDBPyConnection, shifts: Iterable[Shift]) -> None:
+    """Create the table of shifts, which `timed_view` reads."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE clock_offsets (shifted_source VARCHAR, ahead_us BIGINT, late_us BIGINT)"
+    )
+    for values in shifts:
+        connection.execute("INSERT INTO clock_offsets VALUES (?, ?, ?)", values)
 
 
-def shift_of(connection: duckdb.DuckDBPyConnection, source: str) -> list[Shift]:
-    """What was said of a source, once a view has been made."""
-    return connection.execute("SELECT of, behind, late FROM clock_offsets WHERE of = ?", [source]).fetchall()
+def shifts_of_source(connection: duckdb.DuckDBPyConnection, source: str) -> list[Shift]:
+    """Return the shifts of a source. A view has to exist."""
+    return connection.execute(
+        "SELECT shifted_source, ahead_us, late_us FROM clock_offsets WHERE shifted_source = ?", [source]
+    ).fetchall()
 
 
 def timed_view(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
-    """Make the view `timed_<kind>`: the samples of a kind with the `moment` at which they were true, the device's own
-    time where it has one, brought to the recorder's clock. Returns its metrics, [] without samples.
+    """Create the view `timed_<kind>`: the samples of a kind, and the `moment` at which each was true.
 
-    The offset is that of the source: samples that come late, as a minute's worth of averages, would tell a wrong one.
+    That is the device's own time where there is one, on the recorder's clock. Returns the metrics of the view; []
+    where there are no samples. The offset is the source's, not estimated from these samples: those that arrive late,
+    as a minute of averages at once, would give a wrong one.
     """
     metrics = recording.view(connection, kind)
     if not metrics:
         return []
-    known = connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'clock_offsets'").fetchone()
-    if known is None:  # Once a connection: they are of all kinds.
-        place(connection, clock_offsets(recording, connection))
+    has_shifts = connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'clock_offsets'").fetchone()
+    if has_shifts is None:  # Once a connection: the offsets hold for all kinds.
+        set_shifts(connection, clock_offsets(recording, connection))
         recording.view(connection, kind)
     connection.execute(
         f'CREATE OR REPLACE TEMP VIEW "timed_{kind}" AS '  # noqa: S608 - a kind of ours
-        f"SELECT * EXCLUDE (of, behind, late), coalesce(device_time - behind, seen) - coalesce(late, 0) AS moment "
-        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = of WHERE of IS NULL OR late IS NOT NULL'
+        "SELECT * EXCLUDE (shifted_source, ahead_us, late_us), "
+        "coalesce(device_time - ahead_us, seen) - coalesce(late_us, 0) AS moment "
+        f'FROM "samples_{kind}" LEFT JOIN clock_offsets ON source = shifted_source '
+        "WHERE shifted_source IS NULL OR late_us IS NOT NULL"
     )
     return metrics
 
 
 def step_table(connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
-    """Make the table `steps`, on the recorder's clock."""
+    """Create the table `steps`; its times are microseconds of the recorder's clock."""
     connection.execute(
         'CREATE OR REPLACE TEMP TABLE steps AS SELECT unnest($names) AS name, unnest($starts) AS "from", '
         'unnest($ends) AS "to"',

@@ -1,4 +1,4 @@
-"""Facts of an array's front end: what its target ports count, how many the test uses, and how many are full."""
+"""Facts of an array's front end: counters of its target ports, how many the test uses, and how many are full."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GAUGES = (
 
 
 def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:
-    """One row a target port and step, of both directions, as the array counts them."""
+    """Yield one row for each target port and step, by the array's own counters, both directions together."""
     blocks = {step.name: step.block_bytes for step in steps}
     for sample in samples:
         port = topology.known_as.get((sample.source, "array_port", sample.entity))
@@ -51,8 +51,9 @@ def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence
 def front_end_rows(
     topology: Topology, steps: Sequence[Step], loads: Sequence[LoadFacts], links: FactTable
 ) -> Iterator[FactRow]:
-    """One row an array that the test can reach, step and direction with I/O: its target ports as the switches see
-    them."""
+    """Yield one row for each array that the test can reach, step and direction with I/O.
+
+    The facts are those of its target ports, as counted by the switches."""
     paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
     order = {step.name: number for number, step in enumerate(steps)}
     tested = sorted({(f.step, str(f.direction)) for f in loads}, key=lambda key: (order.get(key[0], len(order)), key))
@@ -62,8 +63,8 @@ def front_end_rows(
     for array in sorted({path.array for path in paths if path.array}):
         ports = _last_cables(paths, array)
         for step, direction in tested:
-            here = by_side.get((step, direction, "array"), [])
-            rows = [row for row in here if row["entity"] in ports and row["negotiated_bits_per_second"]]
+            array_rows = by_side.get((step, direction, "array"), [])
+            rows = [row for row in array_rows if row["entity"] in ports and row["negotiated_bits_per_second"]]
             if rows:
                 yield {
                     "entity": array,
@@ -80,28 +81,30 @@ def _last_cables(paths: Sequence[IoPath], array: str) -> set[str]:
 
 def _front_end(rows: Sequence[FactRow]) -> FactRow:
     used = [row for row in rows if row["on_loaded_path"]]
-    known = all(row["on_loaded_path"] is not None for row in rows)
-    filled = [_filled(row) for row in rows]
-    sizes = [number(row, "bytes_per_second") for row in rows]
-    whole = all(row["bytes_per_second"] is not None for row in rows) and sum(sizes) > 0
+    all_known = all(row["on_loaded_path"] is not None for row in rows)
+    filled = [_filled_ratio(row) for row in rows]
+    byte_rates = [number(row, "bytes_per_second") for row in rows]
+    all_counted = all(row["bytes_per_second"] is not None for row in rows) and sum(byte_rates) > 0
     return {
         "windows": min(number(row, "windows") for row in rows),
         "ports": float(len(rows)),
-        "used_ports": float(len(used)) if known else None,
-        "full_ports": float(sum(f >= FULL for f in filled if f is not None)) if None not in filled else None,
-        "busiest_port_share": max(sizes) / sum(sizes) if whole else None,
-        "bytes_per_second": sum(sizes) if whole else None,
+        "used_ports": float(len(used)) if all_known else None,
+        "full_ports": float(sum(ratio >= FULL for ratio in filled if ratio is not None))
+        if None not in filled
+        else None,
+        "busiest_port_share": max(byte_rates) / sum(byte_rates) if all_counted else None,
+        "bytes_per_second": sum(byte_rates) if all_counted else None,
     }
 
 
-def _filled(row: FactRow) -> float | None:
+def _filled_ratio(row: FactRow) -> float | None:
     if row["utilisation"] is None or not row["full_ratio"]:
         return None
     return number(row, "utilisation") / number(row, "full_ratio")
 
 
 def _busiest(rows: Sequence[FactRow]) -> float | None:
-    mine = [row for row in rows if row["on_loaded_path"]]
-    if not mine or any(row["utilisation"] is None for row in mine):
+    loaded = [row for row in rows if row["on_loaded_path"]]
+    if not loaded or any(row["utilisation"] is None for row in loaded):
         return None
-    return max(number(row, "utilisation") for row in mine)
+    return max(number(row, "utilisation") for row in loaded)

@@ -1,20 +1,22 @@
-"""Facts of hyper-converged clusters: how much stays local, what the caches answer, and what a rebuild takes."""
+"""Facts of hyper-converged clusters: share of local reads, cache hits, and the load of a rebuild."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, gauge, rate, text
+from sanpath.facts.host.under_test import UnderTest, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.identity import Topology
 
 _REMOTE = ("bytes_remote_read_total", "bytes_remote_write_total")
-_RDMA = tuple(f"smb_direct_bytes_{way}_total" for way in ("sent", "received", "rdma_read", "rdma_written"))
+_RDMA = tuple(
+    f"smb_direct_bytes_{operation}_total" for operation in ("sent", "received", "rdma_read", "rdma_written")
+)
 
 
 def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
-    """One row a node that does I/O, or copies data again, and a step."""
+    """Yield one row for each node with I/O or with a rebuild, and each step."""
     for step, node, samples in _sampled(topology, steps, "cluster_node"):
         local, remote = rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total")
         resync = gauge(samples, "resync_bytes_per_second_read")
@@ -38,26 +40,26 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
 
 
 def media_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
-    """One row a disk group, cache or device of a cluster and a step, of those whose caches a source reads."""
+    """Yield one row for each disk group, cache or device of a cluster whose cache a source reads, and each step."""
     for step, media, samples in _sampled(topology, steps, "media"):
-        hits, misses = (rate(samples, f"cache_{what}_ops_read_total") for what in ("hit", "miss"))
+        hits, misses = (rate(samples, f"cache_{outcome}_ops_read_total") for outcome in ("hit", "miss"))
         pages, dirty = gauge(samples, "cache_pages"), gauge(samples, "cache_dirty_pages")
         hit_ratio = gauge(samples, "read_cache_hit_ratio")
-        told: dict[str, FactValue] = {
+        values: dict[str, FactValue] = {
             "read_cache_hit_ratio": _share(hits, misses) if hit_ratio is None else hit_ratio,
             "write_buffer_free_ratio": gauge(samples, "write_buffer_free_ratio"),
             "dirty_ratio": dirty / pages if dirty is not None and pages else None,
             "congestion": gauge(samples, "congestion"),
         }
-        if all(value is None for value in told.values()):
+        if all(value is None for value in values.values()):
             continue
         yield {
             "entity": media,
             "step": step.load.step,
             "direction": step.load.direction,
             "windows": min(sample.windows for sample in samples),
-            "type": text(topology.entities[media].attributes.get("type")) or "storage-spaces",
-            **told,
+            "type": as_text(topology.entities[media].attributes.get("type")) or "storage-spaces",
+            **values,
         }
 
 
@@ -66,20 +68,24 @@ def _sampled(
 ) -> Iterator[tuple[UnderTest, str, Sequence[StepSamples]]]:
     for step in steps:
         for entity in topology.of_kind(kind):
-            if samples := step.of(entity.id):
+            if samples := step.samples_of(entity.id):
                 yield step, entity.id, samples
 
 
-def _share(part: float | None, rest: float | None) -> float | None:
-    return part / (part + rest) if part is not None and rest is not None and part + rest else None
+def _share(numerator: float | None, complement: float | None) -> float | None:
+    return (
+        numerator / (numerator + complement)
+        if numerator is not None and complement is not None and numerator + complement
+        else None
+    )
 
 
-def _mean(samples: Sequence[StepSamples], place: str) -> float | None:
-    operations, waited = rate(samples, f"ops_{place}_total"), rate(samples, f"latency_seconds_{place}_total")
-    return waited / operations if operations and waited is not None else None
+def _mean(samples: Sequence[StepSamples], operation: str) -> float | None:
+    operations, wait = rate(samples, f"ops_{operation}_total"), rate(samples, f"latency_seconds_{operation}_total")
+    return wait / operations if operations and wait is not None else None
 
 
 def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
-    """The rates of counters together. None: one of them is not told."""
-    told = [rate(samples, counter) for counter in counters]
-    return None if None in told else sum(value or 0.0 for value in told)
+    """Return the sum of the rates of counters. None: one of them is not reported."""
+    rates = [rate(samples, counter) for counter in counters]
+    return None if None in rates else sum(value or 0.0 for value in rates)

@@ -1,4 +1,4 @@
-"""Facts of array controllers: their state, whether one took over from another, and how busy they are."""
+"""Facts of array controllers: state, failovers and utilisation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_r
 from sanpath.facts.table import FactRow
 from sanpath.topology.identity import Topology
 
-_SOUND = ("ready", "ok", "healthy")
-"""States of a controller that can take I/O, as arrays call them."""
+_WORKING_STATES = ("ready", "ok", "healthy")
+"""States of a controller that can serve I/O, by the names that arrays use."""
 
 
 _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
@@ -20,29 +20,29 @@ _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
     "media_busy_ratio": max,
     "tcp_retransmit_ratio": max,
 }
-"""Fact of an array → which of its controllers it is that of: the one that limits first."""
+"""Fact of an array → which of the values of its controllers it is: that of the controller that limits first."""
 
-NOT_READ: Mapping[str, None] = dict.fromkeys(_USE)
-"""What is known of an array whose controllers nobody reads."""
+UNKNOWN_USE: Mapping[str, None] = dict.fromkeys(_USE)
+"""The facts of an array whose controllers no source reads."""
 
 
 def controller_use(
     topology: Topology, samples: Sequence[StepSamples]
 ) -> dict[tuple[str, str], Mapping[str, float | None]]:
-    """(array, step) → how far its controllers, caches and media are used; None: no controller tells."""
-    told: dict[tuple[str, str], dict[str, list[float]]] = {}
+    """Return (array, step) → utilisation of its controllers, caches and media; None: no controller reports it."""
+    values_by_array: dict[tuple[str, str], dict[str, list[float]]] = {}
     for sample in samples:
         controller = topology.known_as.get((sample.source, "controller", sample.entity))
         arrays = topology.related(controller, "member_of", "array") if controller is not None else ()
         for array in arrays:
-            of = told.setdefault((array, sample.step), {})
+            values = values_by_array.setdefault((array, sample.step), {})
             for fact in _USE:
                 value = _COUNTED[fact](sample) if fact in _COUNTED else sample.means.get(fact)
                 if value is not None:
-                    of.setdefault(fact, []).append(value)
+                    values.setdefault(fact, []).append(value)
     return {
-        key: {fact: least_room(of[fact]) if fact in of else None for fact, least_room in _USE.items()}
-        for key, of in told.items()
+        key: {fact: least_room(values[fact]) if fact in values else None for fact, least_room in _USE.items()}
+        for key, values in values_by_array.items()
     }
 
 
@@ -58,12 +58,12 @@ _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
 
 
 def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRow]:
-    """One row a controller, of the whole run."""
+    """Yield one row for each controller, over the entire run."""
     for controller in topology.of_kind("controller"):
         status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))
-        known = set(controller.known_as)
-        taken = sum(
-            event.name == "controller-failover" and (source, str(event.detail.get("primary"))) in known
+        source_ids = set(controller.known_as)
+        failovers = sum(
+            event.name == "controller-failover" and (source, str(event.detail.get("primary"))) in source_ids
             for source, event in events
         )
         yield {
@@ -73,6 +73,6 @@ def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRo
             "windows": 1,
             "status": status,
             "mode": mode,
-            "sound": None if status is None else status in _SOUND,
-            "took_over": float(taken),
+            "sound": None if status is None else status in _WORKING_STATES,
+            "took_over": float(failovers),
         }

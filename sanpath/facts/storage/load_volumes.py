@@ -1,4 +1,4 @@
-"""Facts of a load with the volume behind it: the same traffic seen from both ends."""
+"""Facts of a load together with its volume: the same traffic as seen from both ends."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, targets_of
 
 SHARED = 0.05
-"""Beyond this share of others an array's average says nothing of the test's own I/Os."""
-_SAME = 0.05
-"""The array as a whole stands for the volume when its bytes agree with the load's within this."""
-_SAME_SIZE = 0.05
-"""The array's I/Os are those of the load, and not parts of them, where their mean sizes agree within this."""
-_FEW = 0.02
-"""Share of others' I/Os from which on they may move the array's mean, however few bytes they are."""
+"""With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
+_SAME_BYTES_TOLERANCE = 0.05
+"""The entire array stands for the volume if its bytes agree with the load's within this ratio."""
+_SAME_SIZE_TOLERANCE = 0.05
+"""The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
+_FEW_OPERATIONS_RATIO = 0.02
+"""From this share of foreign I/Os on, they may change the array's mean, however few bytes they are."""
 
 
 def path_pair_rows(
     topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]
 ) -> Iterator[FactRow]:
-    """One row a step and direction: latency at the load beside the array's own."""
+    """Yield one row for each step and direction: the latency at the load together with the array's own."""
     for load in loads:
         row = array_side(topology, load, tables)
         if row is None or row["array_seconds"] is None:
             continue
-        inside = number(row, "array_seconds") + number(row, "qos_limit_seconds")
-        same = same_operations(load, row)
+        array_seconds = number(row, "array_seconds") + number(row, "qos_limit_seconds")
+        is_same = same_operations(load, row)
         yield {
             "entity": f"{load.entity} > {row['entity']}",
             "step": load.step,
             "direction": load.direction,
             "windows": int(row["windows"] or 0) if load.summary else min(load.windows, int(row["windows"] or 0)),
             "load_seconds": load.latency_seconds,
-            "array_seconds": inside if same else None,
-            "gap_seconds": load.latency_seconds - inside if same else None,
-            "rest_seconds": _most_of_a_rest(load, row, inside) if same else None,
+            "array_seconds": array_seconds if is_same else None,
+            "gap_seconds": load.latency_seconds - array_seconds if is_same else None,
+            "rest_seconds": _max_rest_seconds(load, row, array_seconds) if is_same else None,
             "foreign_ratio": row["foreign_ratio"],
             "operation_ratio": load.operation_bytes / operation_bytes(row)
             if load.operation_bytes and row["bytes_per_second"]
@@ -49,41 +49,50 @@ def path_pair_rows(
         }
 
 
-def _most_of_a_rest(load: LoadFacts, row: FactRow, inside: float) -> float:
-    """What is left of the load's latency at most, by the bounds of both, beside array and transfer."""
-    whole = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
-    return whole - (inside - number(row, "spread_seconds") + number(row, "san_seconds"))
+def _max_rest_seconds(load: LoadFacts, row: FactRow, array_seconds: float) -> float:
+    """Return the upper bound of the load's latency outside of array and transfer, seconds, by the bounds of both."""
+    upper_seconds = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    return upper_seconds - (array_seconds - number(row, "spread_seconds") + number(row, "san_seconds"))
 
 
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
-    """What the array says of this load's traffic: the array's own fine-grained samples when nearly all of its bytes
-    are the test's, unless the volume alone tells its operations; else those of the volume. None: neither is known."""
+    """Return the row of the array, or else of the volume, that describes this load's traffic. None: neither is known.
+
+    It is the array's row, whose samples are more frequent, if nearly all of its bytes are the test's. If only the
+    volume reports the test's own operations, it is the volume's."""
     ports, volumes = targets_of(topology, *load.roots)
-    arrays = {a for v in volumes for a in topology.related(v, "member_of", "array")}
-    arrays |= {a for p in ports for a in topology.related(p, "member_of", "array")}
+    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    arrays |= {array for port in ports for array in topology.related(port, "member_of", "array")}
     arrays |= {path.array for path in io_paths(topology, *load.roots)}
-    same = {"step": load.step, "direction": load.direction}
-    rows = [row for row in tables["volume"].select(**same) if row["entity"] in volumes]
-    own = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
-    if len(rows) > 1 and number(own or {}, "bytes_per_second") < (1 - _SAME) * load.bytes_per_second:
-        own = _together(load, rows)
-    for row in tables["array"].select(**same):
-        size = number(row, "bytes_per_second")
-        if row["entity"] not in arrays or not isclose(size, load.bytes_per_second, rel_tol=_SAME):
+    step_and_direction = {"step": load.step, "direction": load.direction}
+    rows = [row for row in tables["volume"].select(**step_and_direction) if row["entity"] in volumes]
+    volume_row = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
+    if (
+        len(rows) > 1
+        and number(volume_row or {}, "bytes_per_second") < (1 - _SAME_BYTES_TOLERANCE) * load.bytes_per_second
+    ):
+        volume_row = _combined(load, rows)
+    for row in tables["array"].select(**step_and_direction):
+        byte_rate = number(row, "bytes_per_second")
+        if row["entity"] not in arrays or not isclose(
+            byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE
+        ):
             continue
-        # Small I/Os of others are few bytes and many operations, and a few slow ones move the mean.
-        alone = isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_FEW)
-        if own is None or (same_operations(load, row) and (alone or not _tells(load, own))):
+        # Small foreign I/Os are few bytes but many operations, and a few slow ones change the mean.
+        exclusive = isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_FEW_OPERATIONS_RATIO)
+        if volume_row is None or (
+            same_operations(load, row) and (exclusive or not _has_test_operations(load, volume_row))
+        ):
             return row
-        if not same_operations(load, own):
+        if not same_operations(load, volume_row):
             return row
-    return own
+    return volume_row
 
 
-def _tells(load: LoadFacts, volume: FactRow) -> bool:
-    """Whether volumes tell how long the test's own operations took, all of them."""
-    counted = isclose(number(volume, "ops_per_second"), load.ops_per_second, rel_tol=_SAME)
-    return counted and volume["array_seconds"] is not None
+def _has_test_operations(load: LoadFacts, volume: FactRow) -> bool:
+    """Return whether a volume's row reports the time of all of the test's own operations."""
+    is_complete = isclose(number(volume, "ops_per_second"), load.ops_per_second, rel_tol=_SAME_BYTES_TOLERANCE)
+    return is_complete and volume["array_seconds"] is not None
 
 
 _TIMES = (
@@ -99,12 +108,13 @@ _TIMES = (
 )
 
 
-def _together(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
-    """The volumes of a load as one: rates added, times a mean over the I/Os; None where one of them does not tell.
-    It is called what the volume with the most I/Os inside is called."""
+def _combined(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
+    """Combine the volumes of a load into one row: rates are added, times are means over the I/Os.
+
+    A time is None if a volume does not report it. The row has the name of the volume with the most I/Os in flight."""
     operations = sum(number(row, "ops_per_second") for row in rows)
-    counted = sum(number(row, "bytes_per_second") for row in rows)
-    foreign = max(0.0, 1 - load.bytes_per_second / counted) if counted and load.bytes_per_second else None
+    byte_rate = sum(number(row, "bytes_per_second") for row in rows)
+    foreign = max(0.0, 1 - load.bytes_per_second / byte_rate) if byte_rate and load.bytes_per_second else None
     means = {
         name: None
         if any(row[name] is None for row in rows)
@@ -118,37 +128,40 @@ def _together(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
         **means,
         "windows": min(int(number(row, "windows")) for row in rows),
         "ops_per_second": operations,
-        "bytes_per_second": counted or None,
+        "bytes_per_second": byte_rate or None,
         "queue_ratio": queue / service if queue is not None and service else None,
         "foreign_ratio": 0.0 if foreign is not None and foreign < SHARED else foreign,
     }
 
 
 def same_operations(load: LoadFacts, row: FactRow) -> bool:
-    """Whether load and array count the same operations. Where I/Os are split or merged on the way their sizes
-    differ, and a time per operation of one side may not be subtracted from that of the other."""
+    """Return whether load and array count the same operations.
+
+    Where I/Os are split or merged on the path, their sizes differ. Then a time per operation of one side must not be
+    subtracted from that of the other."""
     if load.operation_bytes is None or not row["bytes_per_second"]:
         return True
-    return isclose(load.operation_bytes, operation_bytes(row), rel_tol=_SAME_SIZE)
+    return isclose(load.operation_bytes, operation_bytes(row), rel_tol=_SAME_SIZE_TOLERANCE)
 
 
 def operation_bytes(row: FactRow) -> float:
-    """Mean size of an I/O of an array's row."""
+    """Return the mean size of an I/O in a row of an array."""
     return number(row, "bytes_per_second") / number(row, "ops_per_second")
 
 
 def array_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
-    """The row, if its times may be subtracted from the load's: they are known, and of the test's own operations."""
-    return row if row is not None and row["array_seconds"] is not None and _own(load, row) else None
+    """Return the row if its times may be subtracted from the load's: known, and of the test's own operations."""
+    return row if row is not None and row["array_seconds"] is not None and _is_of_test(load, row) else None
 
 
 def response_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
-    """The row, if the array tells a time of the test's own operations that holds the transfer and its own part, and
-    not that part alone: it bounds the array's part from above and stands for neither."""
+    """Return the row if the array reports response times of the test's own operations, but not its own part of them.
+
+    A response time includes the transfer: it is an upper bound of the array's part, and equals neither."""
     if row is None or row["array_seconds"] is not None or row["response_seconds"] is None:
         return None
-    return row if _own(load, row) else None
+    return row if _is_of_test(load, row) else None
 
 
-def _own(load: LoadFacts, row: FactRow) -> bool:
+def _is_of_test(load: LoadFacts, row: FactRow) -> bool:
     return number(row, "foreign_ratio") <= SHARED and same_operations(load, row)

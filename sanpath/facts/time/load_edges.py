@@ -1,8 +1,8 @@
-"""Where an imported file belongs in time, by the edges of the load: when its throughput begins, pauses and ends.
+"""Places imported files in time by the edges of the load: when throughput begins, pauses and ends.
 
-What a file counts is laid beside what the load did, shifted by every offset up to ten minutes; the one that fits best
-(least squares) is its offset, the others that fit nearly as well its uncertainty. A plateau has no edges and equal
-pauses fit in several places: then nothing is guessed.
+The throughput of a file is compared with that of the load, shifted by every offset up to ten minutes. The offset that
+fits best (least squares) is the result; the others that fit nearly as well give its uncertainty. A plateau has no
+edges, and equal pauses fit in several places: then nothing is guessed.
 """
 
 from __future__ import annotations
@@ -13,108 +13,119 @@ from dataclasses import dataclass
 import numpy as np
 
 from sanpath.facts.samples.clock_offsets import ClockOffset
-from sanpath.facts.samples.cumulative import Numbers, Work, work
+from sanpath.facts.samples.cumulative import Numbers, Work, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 
-_FURTHEST_SECONDS = 600.0
-"""A file that is further off was placed by a wrong time zone or day, which its import has said."""
+_MAX_OFFSET_SECONDS = 600.0
+"""A file with a larger offset was placed by a wrong time zone or day; its import has reported that."""
 _STEP_SECONDS, _FINE_SECONDS = 0.5, 0.05
 _FIT = 0.8
-"""Correlation from which on a file is taken to count the same work as the load."""
-_NEARLY = 0.01
-"""Of the variance that may be left unexplained beside twice that of the best offset, for another to fit as well."""
+"""From this correlation on, a file is taken to count the same work as the load."""
+_FIT_TOLERANCE = 0.01
+"""Another offset fits nearly as well if it leaves at most twice the variance of the best one unexplained, plus
+this."""
 _TRUSTED_SECONDS = 1.0
-"""An offset within this, or within its own uncertainty, moves nothing."""
-_PAUSE = 0.5
+"""An offset below this, or below its own uncertainty, shifts nothing."""
+_PAUSE_RATIO = 0.5
 """Throughput has an edge where it falls below this share of its highest."""
-_MOST_WINDOWS = 2000
-_FEWEST_WINDOWS = 4
-_COUNTED = (("bytes", ("switch_port", "hba", "array_port")), ("ops", ("lun", "volume", "vdisk", "array", "path")))
-"""What tells work best, and the kinds that count it, in the order in which they are looked at."""
+_MAX_WINDOWS = 2000
+_MIN_WINDOWS = 4
+_WORK_COUNTERS = (
+    ("bytes", ("switch_port", "hba", "array_port")),
+    ("ops", ("lun", "volume", "vdisk", "array", "path")),
+)
+"""Counters of work with the entity kinds that have them, the best first."""
 
 Samples = Callable[[str], Sequence[StepSamples]]
-"""Entity kind → what was sampled of it over the whole recording, one window after the other."""
+"""Entity kind → its samples over the entire recording, window by window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A file, or a source of another recorder, whose clock could not be checked, and why. `left_out`: so its samples
-    are judged nowhere."""
+    """A file, or a source of another recorder, whose clock could not be checked, and the reason.
+
+    `left_out`: whether its samples are excluded from every judgement because of that."""
 
     source: str
-    why: str
+    reason: str
     left_out: bool = False
 
 
 def edge_offsets(
     imported: Sequence[str], samples: Samples, kinds: Sequence[str]
 ) -> tuple[Mapping[str, ClockOffset], Sequence[Unplaced]]:
-    """The offsets of imported sources, and those that cannot be told. Where something below the load was read while
-    it ran, an imported load is the one that is moved; else what was imported beside the load."""
-    loads = [s for s in samples("load") if s.seconds] if "load" in kinds else []
-    sources = dict.fromkeys(s.source for s in loads)
-    foreign = [source for source in sources if source in imported]
-    found: dict[str, ClockOffset] = {}
+    """Return the offsets of imported sources, and the sources whose offset cannot be determined.
+
+    If the only load was imported and other sources were read live, the load is shifted. Otherwise the imported
+    sources below the load are shifted to fit it."""
+    loads = [source_name for source_name in samples("load") if source_name.seconds] if "load" in kinds else []
+    sources = dict.fromkeys(source_name.source for source_name in loads)
+    imported_loads = [source for source in sources if source in imported]
+    offsets: dict[str, ClockOffset] = {}
     unplaced: list[Unplaced] = []
-    done = work(loads, "bytes") or work(loads, "ops")
-    if done is None:
-        return found, unplaced
+    load_work = cumulative_work(loads, "bytes") or cumulative_work(loads, "ops")
+    if load_work is None:
+        return offsets, unplaced
     below = [
-        (s, w) for s in _sources(samples, kinds) if s not in sources and (w := _of(s, samples, kinds)) is not None
+        (source_name, source_work)
+        for source_name in _sources(samples, kinds)
+        if source_name not in sources and (source_work := _work_of_source(source_name, samples, kinds)) is not None
     ]
-    read = [w for s, w in below if s not in imported]
-    if len(foreign) == len(sources) == 1 and read:
-        # Seen from the load everything that was read is late by as much as the load is early.
-        told = offset(done, max(read, key=lambda w: len(w.limits)))
-        if isinstance(told, ClockOffset):
-            found[foreign[0]] = ClockOffset(-told.seconds, told.uncertainty_seconds, "load_edges")
-            if moves(told):
-                done = Work(done.limits + told.seconds, done.until)
+    live_works = [source_work for source_name, source_work in below if source_name not in imported]
+    if len(imported_loads) == len(sources) == 1 and live_works:
+        # The sources that were read are late by as much as the load is early.
+        result = offset(load_work, max(live_works, key=lambda source_work: len(source_work.limits)))
+        if isinstance(result, ClockOffset):
+            offsets[imported_loads[0]] = ClockOffset(-result.seconds, result.uncertainty_seconds, "load_edges")
+            if is_significant(result):
+                load_work = Work(load_work.limits + result.seconds, load_work.until)
         else:
-            unplaced.append(Unplaced(foreign[0], told))
-    for source, there in below:
+            unplaced.append(Unplaced(imported_loads[0], result))
+    for source, source_work in below:
         if source in imported:
-            told = offset(done, there)
-            if isinstance(told, ClockOffset):
-                found[source] = told
+            result = offset(load_work, source_work)
+            if isinstance(result, ClockOffset):
+                offsets[source] = result
             else:
-                unplaced.append(Unplaced(source, told))
-    return found, unplaced
+                unplaced.append(Unplaced(source, result))
+    return offsets, unplaced
 
 
-def moves(told: ClockOffset) -> bool:
-    """Whether an offset is beyond what may be none."""
-    return abs(told.seconds) > max(_TRUSTED_SECONDS, told.uncertainty_seconds)
+def is_significant(offset: ClockOffset) -> bool:
+    """Return whether an offset is large enough to shift a source."""
+    return abs(offset.seconds) > max(_TRUSTED_SECONDS, offset.uncertainty_seconds)
 
 
-def offset(load: Work, other: Work) -> ClockOffset | str:
-    """By how much the other's clock is ahead of the load's; why it cannot be told."""
-    step = max(1, (len(other.limits) - 1) // _MOST_WINDOWS)
-    limits = other.limits[::step]
-    if len(limits) <= _FEWEST_WINDOWS:
+def offset(load: Work, source_work: Work) -> ClockOffset | str:
+    """Return by how much a source's clock is ahead of the load's, or the reason why that cannot be
+    determined."""
+    step = max(1, (len(source_work.limits) - 1) // _MAX_WINDOWS)
+    limits = source_work.limits[::step]
+    if len(limits) <= _MIN_WINDOWS:
         return "it has too few windows"
-    seen = other.rates(limits)
-    if seen.min() > _PAUSE * seen.max() or not seen.any():
+    rates = source_work.rates(limits)
+    if rates.min() > _PAUSE_RATIO * rates.max() or not rates.any():
         return "its throughput has no edge: a plateau fits anywhere"
-    shifts = np.arange(-_FURTHEST_SECONDS, _FURTHEST_SECONDS + _STEP_SECONDS, _STEP_SECONDS)
-    left = _unexplained(load, limits, seen, shifts)
-    best = int(np.argmin(left))
-    if left[best] > 1 - _FIT**2:
+    shifts = np.arange(-_MAX_OFFSET_SECONDS, _MAX_OFFSET_SECONDS + _STEP_SECONDS, _STEP_SECONDS)
+    unexplained = _unexplained(load, limits, rates, shifts)
+    best = int(np.argmin(unexplained))
+    if unexplained[best] > 1 - _FIT**2:
         return "it does not rise and fall with the load"
-    near = np.flatnonzero(left <= 2 * left[best] + _NEARLY)
-    if np.any(np.diff(near) > 1):
+    candidates = np.flatnonzero(unexplained <= 2 * unexplained[best] + _FIT_TOLERANCE)
+    if np.any(np.diff(candidates) > 1):
         return "its throughput fits the load's at several times: steps and pauses are all of one length"
-    if near[0] == 0 or near[-1] == len(shifts) - 1:
+    if candidates[0] == 0 or candidates[-1] == len(shifts) - 1:
         return "its throughput fits the load's only at the end of what was tried, ten minutes"
-    within = max(shifts[best] - shifts[near[0]], shifts[near[-1]] - shifts[best]) + _STEP_SECONDS / 2
-    closer = shifts[best] + np.arange(-_STEP_SECONDS, _STEP_SECONDS + _FINE_SECONDS, _FINE_SECONDS)
-    exact = closer[np.argmin(_unexplained(load, limits, seen, closer))]
-    return ClockOffset(round(float(exact), 3), float(within), "load_edges")
+    uncertainty = max(shifts[best] - shifts[candidates[0]], shifts[candidates[-1]] - shifts[best]) + _STEP_SECONDS / 2
+    fine_shifts = shifts[best] + np.arange(-_STEP_SECONDS, _STEP_SECONDS + _FINE_SECONDS, _FINE_SECONDS)
+    best_fine = fine_shifts[np.argmin(_unexplained(load, limits, rates, fine_shifts))]
+    return ClockOffset(round(float(best_fine), 3), float(uncertainty), "load_edges")
 
 
-def _unexplained(load: Work, limits: Numbers, seen: Numbers, shifts: Numbers) -> Numbers:
-    """Share of the variance of what was seen that the load, shifted, leaves unexplained."""
-    fits = [max(0.0, _correlation(load.rates(limits - shift), seen)) for shift in shifts]
+def _unexplained(load: Work, limits: Numbers, rates: Numbers, shifts: Numbers) -> Numbers:
+    """Return the share of the variance of `rates` that the load, shifted, leaves unexplained; one value for each
+    shift."""
+    fits = [max(0.0, _correlation(load.rates(limits - shift), rates)) for shift in shifts]
     return np.asarray(1 - np.square(fits))
 
 
@@ -125,15 +136,15 @@ def _correlation(first: Numbers, second: Numbers) -> float:
 
 
 def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
-    there = [kind for _, some in _COUNTED for kind in some if kind in kinds]
-    return list(dict.fromkeys(s.source for kind in there for s in samples(kind)))
+    kinds_read = [kind for _, counting_kinds in _WORK_COUNTERS for kind in counting_kinds if kind in kinds]
+    return list(dict.fromkeys(sample.source for kind in kinds_read for sample in samples(kind)))
 
 
-def _of(source: str, samples: Samples, kinds: Sequence[str]) -> Work | None:
-    """The work of a source, by the first kind that counts any. None: it counts none."""
-    for what, some in _COUNTED:
-        for kind in (kind for kind in some if kind in kinds):
-            own = [s for s in samples(kind) if s.source == source and s.seconds]
-            if own and (done := work(own, what)) is not None:
-                return done
+def _work_of_source(source: str, samples: Samples, kinds: Sequence[str]) -> Work | None:
+    """Return the work of a source by the first entity kind that counts any. None: none does."""
+    for counter, counting_kinds in _WORK_COUNTERS:
+        for kind in (kind for kind in counting_kinds if kind in kinds):
+            source_samples = [sample for sample in samples(kind) if sample.source == source and sample.seconds]
+            if source_samples and (total := cumulative_work(source_samples, counter)) is not None:
+                return total
     return None

@@ -1,4 +1,4 @@
-"""Several recorders of one recording: when each was there, which steps it missed, and how well its clock is known."""
+"""Several recorders of one recording: when each was active, what it missed, and how well its clock is known."""
 
 from __future__ import annotations
 
@@ -14,140 +14,157 @@ from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
 _WRITTEN_US = 6_000_000
-"""A recorder writes every five seconds: until then it may only not have written yet."""
+"""A recorder writes every five seconds: until then a missing write means nothing."""
 _DOUBTFUL_SECONDS = 2.0
-"""An offset of two recorders that is known less well than this may book a window to the step before or after."""
+"""With a larger uncertainty of a recorder's clock, a window may be booked to the step before or after."""
 
-Way = Literal["joined", "restarted", "stopped", "ended"]
+AbsenceKind = Literal["joined", "restarted", "stopped", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Time in which nobody recorded some sources. `until` None: their recorder never came back.
-    `way`: it joined late; it was killed or cut off and started again, or not; it was ended before the load."""
+    """A period in which some sources were not recorded. Times in microseconds of the recording's clock.
+
+    `until_us` None: their recorder never came back. `kind`: it joined late; it was killed or cut off, and was
+    restarted or stayed stopped; it ended before the load."""
 
     recorder: str
     sources: tuple[str, ...]
-    since: int
-    until: int | None
-    way: Way
+    since_us: int
+    until_us: int | None
+    kind: AbsenceKind
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """One recorder. `starts`: how often it was started; `began` and `last`: its first and last sign of life;
-    `ended`: it ended as it should. `offset_seconds`: its clock minus that of the recording, give or take
+    """One recorder. `starts`: how often it was started. `first_us` and `last_us`: its first and last sign of life.
+
+    `ended`: whether it ended cleanly. `offset_seconds`: its clock minus that of the recording, give or take
     `uncertainty_seconds`; None: they were not compared."""
 
     name: str
     host: str
     sources: tuple[str, ...]
     starts: int
-    began: int
-    last: int
+    first_us: int
+    last_us: int
     ended: bool
     offset_seconds: float | None
     uncertainty_seconds: float | None
 
     @property
-    def doubtful(self) -> bool:
-        """Whether its clock may be off by more than a window."""
+    def has_uncertain_clock(self) -> bool:
+        """Whether its clock may be wrong by more than a window."""
         return self.uncertainty_seconds is None or self.uncertainty_seconds > _DOUBTFUL_SECONDS
 
 
 def presences(recording: Recording) -> list[Presence]:
-    """One for each recorder, in the order in which they began."""
+    """Return one entry for each recorder, in the order in which they began."""
     by_name: dict[str, list[Start]] = defaultdict(list)
     for start in recording.starts:
         if start.header.recorder:
             by_name[start.header.recorder].append(start)
     reference = reference_of(recording.starts)
-    found = []
+    result = []
     for name, starts in by_name.items():
         limits = [_limits(recording, start) for start in starts]
-        known = [recording.alignment.get(start.writer) for start in starts]
-        worst = max((a for a in known if a is not None), key=lambda a: a.uncertainty_seconds, default=None)
-        alone = starts == [reference]
-        told = worst if worst is not None and None not in known else None
-        found.append(
+        alignments = [recording.alignment.get(start.writer) for start in starts]
+        worst = max(
+            (alignment for alignment in alignments if alignment is not None),
+            key=lambda alignment: alignment.uncertainty_seconds,
+            default=None,
+        )
+        is_reference = starts == [reference]
+        alignment = worst if worst is not None and None not in alignments else None
+        result.append(
             Presence(
                 name,
                 starts[-1].header.host,
                 tuple(dict.fromkeys(source.name for start in starts for source in start.header.sources)),
                 len(starts),
-                min(began for began, _ in limits),
-                max(last for _, last in limits),
-                max(starts, key=lambda s: s.header.started_us).ending is not None,
-                0.0 if alone else told.seconds if told is not None else None,
-                0.0 if alone else told.uncertainty_seconds if told is not None else None,
+                min(first for first, _ in limits),
+                max(latest_sign for _, latest_sign in limits),
+                max(starts, key=lambda start: start.header.started_us).ending is not None,
+                0.0 if is_reference else alignment.seconds if alignment is not None else None,
+                0.0 if is_reference else alignment.uncertainty_seconds if alignment is not None else None,
             )
         )
-    return sorted(found, key=lambda p: p.began)
+    return sorted(result, key=lambda presence: presence.first_us)
 
 
-def read_by_strangers(recording: Recording) -> Mapping[str, str]:
-    """Source → its recorder, where the clock of that is not known well enough to say to which step samples belong."""
-    return {source: who.name for who in presences(recording) if who.doubtful for source in who.sources}
+def sources_with_uncertain_clock(recording: Recording) -> Mapping[str, str]:
+    """Return source → its recorder, where the recorder's clock is too uncertain to assign samples to steps."""
+    return {
+        source: recorder.name
+        for recorder in presences(recording)
+        if recorder.has_uncertain_clock
+        for source in recorder.sources
+    }
 
 
 def absences(recording: Recording, steps: Sequence[Step]) -> list[Absence]:
-    """What of the steps was not recorded because a recorder was not there, in the order of time."""
+    """Return the periods of the steps in which a recorder was not active, in the order of time."""
     newest = max((last for _, last in recording.signs.values()), default=0)
-    together: dict[tuple[str, int, int | None, Way], list[str]] = defaultdict(list)
+    sources_by_absence: dict[tuple[str, int, int | None, AbsenceKind], list[str]] = defaultdict(list)
     for source, starts in _by_source(recording).items():
         every_us = 1e6 * max(d.every_seconds for s in starts for d in s.header.sources if d.name == source)
-        for since, until, way in _missing(recording, starts, steps, newest, every_us):
-            together[starts[-1].header.recorder, since, until, way].append(source)
-    found = [
-        Absence(who, tuple(sources), since, until, way) for (who, since, until, way), sources in together.items()
+        for since_us, until_us, kind in _missing(recording, starts, steps, newest, every_us):
+            sources_by_absence[starts[-1].header.recorder, since_us, until_us, kind].append(source)
+    result = [
+        Absence(recorder, tuple(sources), since_us, until_us, kind)
+        for (recorder, since_us, until_us, kind), sources in sources_by_absence.items()
     ]
-    return sorted(found, key=lambda a: a.since)
+    return sorted(result, key=lambda absence: absence.since_us)
 
 
 def deaths(recording: Recording) -> Mapping[str, Sequence[int]]:
-    """Source → the last signs of life of its recorders that were killed or cut off while others went on."""
-    found: dict[str, list[int]] = defaultdict(list)
+    """Return source → the last signs of life of its recorders that were killed or cut off while others went on."""
+    result: dict[str, list[int]] = defaultdict(list)
     if len(recording.starts) > 1:
         for source, starts in _by_source(recording).items():
-            found[source] += [_limits(recording, start)[1] for start in starts if start.ending is None]
-    return found
+            result[source] += [_limits(recording, start)[1] for start in starts if start.ending is None]
+    return result
 
 
 def _by_source(recording: Recording) -> dict[str, list[Start]]:
-    """Source → the starts of recorders that read it, by time."""
-    found: dict[str, list[Start]] = defaultdict(list)
+    """Return source → the starts of recorders that read it, by time."""
+    result: dict[str, list[Start]] = defaultdict(list)
     for start in sorted(recording.starts, key=lambda s: s.header.started_us + recording.shift_us(s.writer)):
         for source in start.header.sources if start.header.recorder else ():
-            found[source.name].append(start)
-    return found
+            result[source.name].append(start)
+    return result
 
 
 def _limits(recording: Recording, start: Start) -> tuple[int, int]:
-    """First and last sign of life of a start."""
+    """Return the first and the last sign of life of a recorder since a start, microseconds of the recording's
+    clock."""
     shift = recording.shift_us(start.writer)
-    began = start.header.started_us + shift
+    began_us = start.header.started_us + shift
     if start.ending is not None:
-        return began, start.ending.ended_us + shift
-    return began, max(began, recording.signs.get(start.writer, (began, began))[1])
+        return began_us, start.ending.ended_us + shift
+    return began_us, max(began_us, recording.signs.get(start.writer, (began_us, began_us))[1])
 
 
 def _missing(
     recording: Recording, starts: Sequence[Start], steps: Sequence[Step], newest: int, every_us: float
-) -> Iterator[tuple[int, int | None, Way]]:
-    """(since, until, way) of every time in which none of these starts of a source's recorders was there."""
-    there = [_limits(recording, start) for start in starts]
+) -> Iterator[tuple[int, int | None, AbsenceKind]]:
+    """Yield (since, until, kind) of every period in which no recorder of a source was active."""
+    limits = [_limits(recording, start) for start in starts]
     first, last = min((s.start for s in steps), default=0), max((s.end for s in steps), default=0)
-    if there[0][0] > first + every_us:
-        yield first, there[0][0], "joined"
-    so_far, ended = there[0][1], starts[0].ending is not None
-    for start, (began, until) in zip(starts[1:], there[1:], strict=True):
-        # Between the steps of a test that was interrupted and taken up again nothing was missed.
-        if began > so_far and (not ended or any(s.start < began and so_far < s.end for s in steps)):
-            yield so_far, began, "restarted"
-        so_far, ended = max(so_far, until), start.ending is not None
-    if ended and last > so_far + every_us:
-        yield so_far, None, "ended"
-    # Until others have ended it may only not have written yet.
-    alone = all(other.ending is not None for other in latest(recording.starts) if other.who != starts[-1].who)
-    if not ended and (newest > so_far + _LATE_POLLS * every_us + _WRITTEN_US or (alone and last > so_far + every_us)):
-        yield so_far, None, "stopped"
+    if limits[0][0] > first + every_us:
+        yield first, limits[0][0], "joined"
+    active_until_us, ended = limits[0][1], starts[0].ending is not None
+    for start, (began, until) in zip(starts[1:], limits[1:], strict=True):
+        # Nothing was missed between the steps of a test that was interrupted and resumed.
+        if began > active_until_us and (not ended or any(s.start < began and active_until_us < s.end for s in steps)):
+            yield active_until_us, began, "restarted"
+        active_until_us, ended = max(active_until_us, until), start.ending is not None
+    if ended and last > active_until_us + every_us:
+        yield active_until_us, None, "ended"
+    # Until the others have ended, it may just not have written yet.
+    others_ended = all(start.ending is not None for start in latest(recording.starts) if start.who != starts[-1].who)
+    if not ended and (
+        newest > active_until_us + _LATE_POLLS * every_us + _WRITTEN_US
+        or (others_ended and last > active_until_us + every_us)
+    ):
+        yield active_until_us, None, "stopped"

@@ -1,4 +1,4 @@
-"""Load steps from what the loads themselves said: begin, end of ramp, end; loads that run together share a step."""
+"""Builds load steps from the marks of loads: begin, end of ramp, end. Loads that run together share a step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
 _RAMP_SECONDS = 1.0
-"""Left out at the start of a step whose load has no ramp of its own: a tenth, at least a second."""
+"""Left out at the start of a step whose load marks no ramp: a tenth of the step, at least a second."""
 COMMAND = "load command"
-"""The step of a load whose output nobody reads."""
-_SLIVER = 0.1
-"""Loads never begin and end at the same moment: a part of a step that is shorter than this share of each of the steps
-that it belongs to is no step of its own."""
+"""The step of a load command whose output no collector reads."""
+_MIN_OVERLAP_RATIO = 0.1
+"""Loads never begin and end at exactly the same moment: an overlap shorter than this share of the shortest of its
+steps is not a step."""
 
 
 def load_steps(
@@ -25,40 +25,42 @@ def load_steps(
     last_us: int,
     deaths: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Step]:
-    """The steps in the order they began; without marks one step, the whole of what was recorded.
+    """Return the steps in the order in which they began; without marks, one step over the entire recording.
 
     `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll; a step
     that has not ended (the run is under way, or was killed) ends at `last_us`. `deaths`: source → when recorders that
-    read it were killed while others went on; what it had begun ends there. Where steps of several loads overlap,
-    the time in which the same loads run is one step. A load command whose output nobody reads is one step.
-    A step that was cut short by an interruption is dropped by an event that names it.
+    read it were killed while others went on; a step that the source had begun ends then. Where steps of several loads
+    overlap, the time in which the same loads run is one step. A load command whose output no collector reads is one
+    step. A step that an interruption cut short is dropped by an event that names it.
     """
-    told = StepMarks()
+    marks = StepMarks()
     for source, event in events:
-        told.take(source, event)
-    if told.dropped and not told.marked:
+        marks.add(source, event)
+    if marks.dropped and not marks.marked:
         return []
-    marked = told.marked or told.commands
+    marked = marks.marked or marks.commands
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
-    return _named_apart(_overlaid([_step(marks, _until(marks, deaths or {}, last_us)) for marks in marked]))
+    return _with_unique_names(
+        _overlapping_steps([_step(item, _end_without_mark(item, deaths or {}, last_us)) for item in marked])
+    )
 
 
 @dataclass(slots=True)
 class _Marks:
-    """What a load said of one step; None: it has not said so (yet)."""
+    """The marks of one step of a load. None: not marked, or not yet."""
 
     source: str
     begin: Event
-    settled: int | None = None
-    ended: int | None = None
+    ramp_end_us: int | None = None
+    ended_us: int | None = None
 
 
 class StepMarks:
-    """What loads say of their steps, one event after the other. `dropped`: whether one was taken back."""
+    """Collects the marks of loads, event by event. `dropped`: whether an event has dropped a step."""
 
     NAMES = frozenset(("step-begin", "ramp-end", "step-end", "load-started", "load-ended", "step-dropped"))
-    """The events that it is made of; others are passed over."""
+    """The names of the events that are marks; all others are ignored."""
 
     def __init__(self) -> None:
         self.marked: list[_Marks] = []
@@ -71,80 +73,83 @@ class StepMarks:
         """Load commands as steps."""
         return list(self._commands.values())
 
-    def take(self, source: str, event: Event) -> None:
-        """One more event."""
+    def add(self, source: str, event: Event) -> None:
+        """Add one event."""
         key = (source, event.detail.get("group"))
         if event.name == "step-begin":
             self._running[key] = _Marks(source, event)
             self.marked.append(self._running[key])
         elif event.name == "ramp-end" and key in self._running:
-            self._running[key].settled = event.seen
+            self._running[key].ramp_end_us = event.seen
         elif event.name == "step-end" and key in self._running:
-            self._running.pop(key).ended = event.seen
+            self._running.pop(key).ended_us = event.seen
         elif event.name == "load-started":
             self._commands[source] = _Marks(source, Event(event.seen, "step-begin", {"step": COMMAND}))
         elif event.name == "load-ended" and source in self._commands:
-            self._commands[source].ended = event.seen
+            self._commands[source].ended_us = event.seen
         elif event.name == "step-dropped":
             self.dropped = True
             name = event.detail.get("step")
             self.marked = [marks for marks in self.marked if marks.begin.detail.get("step") != name]
 
-    def under_way(self, now_us: int) -> tuple[int, Step] | None:
-        """When the step that has not ended began, its ramp with it, and the step until now; None: there is none.
-        Steps that overlap are one, which began with the last of them."""
-        going = [m for m in (self.marked or self.commands) if m.ended is None and self._goes_on(m)]
-        if not going:
-            return None
-        began = max(marks.begin.seen for marks in going)
-        return began, _together([_step(marks, now_us) for marks in going], began, max(began, now_us))
+    def unfinished(self, now_us: int) -> tuple[int, Step] | None:
+        """Return when the unfinished step began, ramp included, and the step until now. None: there is none.
 
-    def _goes_on(self, marks: _Marks) -> bool:
-        """A load that has ended, whatever it said last, has no step under way; nor one that began the next."""
+        Steps that overlap are one step; it began with the last of them."""
+        unfinished = [m for m in (self.marked or self.commands) if m.ended_us is None and self._is_unfinished(m)]
+        if not unfinished:
+            return None
+        began_us = max(marks.begin.seen for marks in unfinished)
+        return began_us, _combined([_step(marks, now_us) for marks in unfinished], began_us, max(began_us, now_us))
+
+    def _is_unfinished(self, marks: _Marks) -> bool:
+        """Return whether a step goes on: its load has not ended, and has not begun the next step."""
         command = self._commands.get(marks.source)
-        ended = command is not None and command.ended is not None and command.ended >= marks.begin.seen
+        ended = command is not None and command.ended_us is not None and command.ended_us >= marks.begin.seen
         last = self._running.get((marks.source, marks.begin.detail.get("group")), marks)
         return not ended and last is marks
 
 
-def _until(marks: _Marks, deaths: Mapping[str, Sequence[int]], last_us: int) -> int:
-    """When a step that has not ended was last seen."""
+def _end_without_mark(marks: _Marks, deaths: Mapping[str, Sequence[int]], last_us: int) -> int:
+    """Return when a step without an end mark ended: when its recorder was killed, else at `last_us`."""
     return min((d for d in deaths.get(marks.source, ()) if d >= marks.begin.seen), default=last_us)
 
 
 def _step(marks: _Marks, last_us: int) -> Step:
-    begin, settled = marks.begin, marks.settled
-    end = max(begin.seen, last_us) if marks.ended is None else marks.ended
-    if settled is None:
-        settled = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
+    begin, ramp_end_us = marks.begin, marks.ramp_end_us
+    end = max(begin.seen, last_us) if marks.ended_us is None else marks.ended_us
+    if ramp_end_us is None:
+        ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
-    whole = (begin.seen, end) if begin.detail.get("summary") else None
-    offered, block, planned = (begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds"))
+    summary_limits = (begin.seen, end) if begin.detail.get("summary") else None
+    offered, block_bytes, planned_seconds = (
+        begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
+    )
     return Step(
         str(begin.detail.get("step", "")),
-        min(settled, end),
+        min(ramp_end_us, end),
         end,
         "marks",
-        (StepLoad(marks.source, entities, whole),) if entities or whole else (),
+        (StepLoad(marks.source, entities, summary_limits),) if entities or summary_limits else (),
         float(offered) if isinstance(offered, int | float) else None,
-        float(block) if isinstance(block, int | float) else None,
+        float(block_bytes) if isinstance(block_bytes, int | float) else None,
         bool(begin.detail.get("rate_limited")),
-        float(planned) if isinstance(planned, int | float) else None,
+        float(planned_seconds) if isinstance(planned_seconds, int | float) else None,
     )
 
 
-def _overlaid(steps: Sequence[Step]) -> list[Step]:
-    """The parts of time in which the same steps run."""
-    found = []
-    for start, end in pairwise(sorted({edge for step in steps for edge in (step.start, step.end)})):
-        here = [step for step in steps if step.start <= start and end <= step.end]
-        if here and end - start >= _SLIVER * min(step.end - step.start for step in here):
-            found.append(_together(here, start, end))
-    # A step without a length has no part of time; it is there all the same.
-    return found + [step for step in steps if step.start == step.end]
+def _overlapping_steps(steps: Sequence[Step]) -> list[Step]:
+    """Return a step for each period in which the same steps run."""
+    result = []
+    for start, end in pairwise(sorted({limit for step in steps for limit in (step.start, step.end)})):
+        running = [step for step in steps if step.start <= start and end <= step.end]
+        if running and end - start >= _MIN_OVERLAP_RATIO * min(step.end - step.start for step in running):
+            result.append(_combined(running, start, end))
+    # A step of zero length fills no period, but is retained.
+    return result + [step for step in steps if step.start == step.end]
 
 
-def _together(steps: Sequence[Step], start: int, end: int) -> Step:
+def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
     offered = [step.offered for step in steps if step.offered is not None]
     sizes = {step.block_bytes for step in steps}
     return Step(
@@ -160,10 +165,10 @@ def _together(steps: Sequence[Step], start: int, end: int) -> Step:
     )
 
 
-def _named_apart(steps: list[Step]) -> list[Step]:
-    seen: Counter[str] = Counter()
+def _with_unique_names(steps: list[Step]) -> list[Step]:
+    counts: Counter[str] = Counter()
     named = []
     for step in sorted(steps, key=lambda s: s.start):
-        seen[step.name] += 1
-        named.append(step if seen[step.name] == 1 else replace(step, name=f"{step.name} ({seen[step.name]})"))
+        counts[step.name] += 1
+        named.append(step if counts[step.name] == 1 else replace(step, name=f"{step.name} ({counts[step.name]})"))
     return named

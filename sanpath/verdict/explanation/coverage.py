@@ -91,13 +91,13 @@ def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
             who.host,
             who.sources,
             who.starts,
-            iso(who.began),
-            iso(who.last),
+            iso(who.first_us),
+            iso(who.last_us),
             who.ended,
             who.offset_seconds,
             who.uncertainty_seconds,
             tuple(
-                Absence(iso(gap.since), None if gap.until is None else iso(gap.until), gap.way, gap.sources)
+                Absence(iso(gap.since_us), None if gap.until_us is None else iso(gap.until_us), gap.kind, gap.sources)
                 for gap in facts.absences
                 if gap.recorder == who.name
             ),
@@ -117,11 +117,11 @@ _WAYS = {
 def _absent(facts: Facts) -> Iterator[Unobserved]:
     """Times in which a recorder was not there."""
     for gap in facts.absences:
-        since = iso(gap.since)
-        when = f"from {since} on" if gap.until is None else f"from {since} to {iso(gap.until)}"
+        since = iso(gap.since_us)
+        when = f"from {since} on" if gap.until_us is None else f"from {since} to {iso(gap.until_us)}"
         yield Unobserved(
             f"{', '.join(gap.sources)} {when}",
-            _WAYS[gap.way].format(who=gap.recorder),
+            _WAYS[gap.kind].format(who=gap.recorder),
             "nothing that they knew then was judged; counters that went on tell the mean of it",
         )
 
@@ -179,7 +179,7 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
 
 
 def _unjoined(topology: Topology) -> list[Unobserved]:
-    return [Unobserved(u.what, u.why, "its traffic is not attributed to anything") for u in topology.unjoined]
+    return [Unobserved(u.subject, u.reason, "its traffic is not attributed to anything") for u in topology.unjoined]
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
@@ -187,7 +187,7 @@ def _unplaced(facts: Facts) -> list[Unobserved]:
     as_said = "where it lies in time is as its file says: it may belong to another step"
     left_out = "nothing that it says was judged"
     return [
-        Unobserved(f"the clock of {one.source}", one.why, left_out if one.left_out else as_said)
+        Unobserved(f"the clock of {one.source}", one.reason, left_out if one.left_out else as_said)
         for one in facts.unplaced
     ]
 

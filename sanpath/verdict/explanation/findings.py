@@ -9,7 +9,7 @@ from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
-from sanpath.rulebook.remedy import fitting
+from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
 from sanpath.verdict.explanation.limiting_entities import Named
@@ -40,14 +40,16 @@ def findings(
     platforms = {row["platform"] for row in tables["link"]} - {None}
     platform = str(platforms.pop()) if len(platforms) == 1 else None
     found = []
-    for f in group(rules, judge(rules, tables, clear=False)).findings:
+    for f in group(rules, judge(rules, tables, include_clear=False)).findings:
         rows = table[f.rule].select(entity=f.entity, direction=f.direction)
         if (f.entity, f.direction) in no_way_round:
             rows = [{**row, "other_path_idle": False} for row in rows]
         relieved = beside_idle if f.rule in bring_paths else None
         limits = named.has(f, each[f.rule], kinds.get(f.rule, ()))
         seen = {"platform": platform, "switch_make": switch_make(topology, rows)}
-        f = replace(f, fix=fitting(f.fix, rows, {name: made for name, made in seen.items() if made is not None}))
+        f = replace(
+            f, fix=applicable_remedies(f.fix, rows, {name: made for name, made in seen.items() if made is not None})
+        )
         found.append(_in_context(f, limits, verdict, relieved))
     return sorted(found, key=lambda f: (f.outcome != "hit", _ORDER.index(f.role)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.facts.host.planes import path_of
+from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
@@ -102,7 +102,7 @@ def host_is_unread(table: PlaceTable) -> bool:
 
 def _luns(table: PlaceTable) -> list[str]:
     """The LUNs of the load that nobody reads, or those of the guest that stand for them. []: none is known."""
-    path = path_of(table.facts.topology, table.load)
+    path = devices_of_load(table.facts.topology, table.load)
     luns = sorted(entity for entity in path if entity.startswith("lun:"))
     rows = table.facts.tables["plane"].select(step=table.load.step, direction=table.load.direction)
     read = {str(row["entity"]) for row in rows}

@@ -80,7 +80,7 @@ def _judge(table: PlaceTable, found: Sequence[Suspicion]) -> Judgement:
     judged = replace(judged, probability=probability, suspects=suspects)
     settled = as_far_as_steady(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
-    moved = any(move.seen >= table.step.start for move in moves_in(facts.vm_placements, load))
+    moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
     return replace(settled, grade="C") if moved else settled
 
 

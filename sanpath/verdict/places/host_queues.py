@@ -7,7 +7,7 @@ from typing import cast
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host import planes
-from sanpath.facts.host.planes import beside_each_other
+from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -118,7 +118,7 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     slots the others wait. None: nobody tells its slots, or no device has more in flight."""
     tables = facts.tables
     here = {"step": load.step, "direction": load.direction, "plane": last.plane, "entity": last.entity}
-    rows = beside_each_other(facts.topology, load, tables["plane"], last.plane)
+    rows = parallel_devices(facts.topology, load, tables["plane"], last.plane)
     rows = rows or tables["plane"].select(**here)[:1]
     own = [row for row in rows if row["entity"] == last.entity]
     if own and number(own[0], "in_flight_measured") >= _ALONE * last.admitted:

@@ -75,7 +75,7 @@ class PlaceTable:
 
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table a load. Virtual machines may have moved: each step is seen as it was."""
-    tables = [_table(facts.at(load.step), load) for load in loads]
+    tables = [_table(facts.in_step(load.step), load) for load in loads]
     return [replace(one, beside=tuple(other for other in tables if _other_direction(one, other))) for one in tables]
 
 

@@ -50,7 +50,7 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
     return Appendix(
         entities[:_MOST],
         joins[:_MOST],
-        [(u.what, u.why) for u in topology.unjoined[:_MOST]],
+        [(u.subject, u.reason) for u in topology.unjoined[:_MOST]],
         [_source(source) for source in diagnosis.sources],
         max(0, len(entities) - _MOST) + max(0, len(joins) - _MOST),
     )

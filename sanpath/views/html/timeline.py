@@ -47,14 +47,18 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
         for b in diagnosis.verdict.bottlenecks
         if b.ceiling_bytes_per_second
     )
-    latency = [*series.of("load_latency"), *series.of("device_latency"), *series.of("array_latency")]
+    latency = [
+        *series.lines_of("load_latency"),
+        *series.lines_of("device_latency"),
+        *series.lines_of("array_latency"),
+    ]
     found = [
         Timeline(
             "throughput",
             "Throughput of the load",
             "Payload a second, with the ceilings of what limits.",
             "bandwidth",
-            tuple((f"load, {line.direction}", line) for line in series.of("payload")),
+            tuple((f"load, {line.direction}", line) for line in series.lines_of("payload")),
             ceilings,
         ),
         Timeline(
@@ -70,7 +74,7 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
             "Busiest links",
             "Bytes counted on the link over its data rate, the busiest directions of all links.",
             "percent",
-            tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in series.of("utilisation")),
+            tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in series.lines_of("utilisation")),
             (("data rate of the link", 1.0),),
         ),
     ]
@@ -83,7 +87,7 @@ Noted = tuple[tuple[str, float], ...]
 
 def noted(diagnosis: Diagnosis, series: Series) -> Noted:
     """The marks of a run."""
-    return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start / 1e6) for m in diagnosis.marks)
+    return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start_us / 1e6) for m in diagnosis.marks)
 
 
 def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:
@@ -100,7 +104,7 @@ def evidence(finding: Finding, number: int, others: Sequence[Finding], series: S
         text = "Bytes counted on the link over its data rate."
         return Timeline(f"finding-{number}", title, text, "percent", lines, (("data rate of the link", 1.0),))
     if timed:
-        timed = [line for line in series.of("load_latency") if line.direction == finding.direction] + timed
+        timed = [line for line in series.lines_of("load_latency") if line.direction == finding.direction] + timed
         lines = tuple((_latency_label(line), line) for line in timed)
         return Timeline(f"finding-{number}", title, "Mean time of an I/O.", "duration", lines, logarithmic=True)
     return None

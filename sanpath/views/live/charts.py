@@ -82,13 +82,13 @@ class Chart:
 
     def of(self, quantity: Quantity) -> list[Line]:
         """The line of a quantity that rises highest."""
-        found = [x for x in self.series.of(quantity) if x.direction == self.direction]
+        found = [x for x in self.series.lines_of(quantity) if x.direction == self.direction]
         return sorted(found, key=lambda x: -max(v or 0.0 for v in x.values))[:1]
 
     @property
     def arrays(self) -> list[Line]:
         """The array as a whole before one of its volumes."""
-        told = [x for x in self.series.of("array_latency") if x.direction == self.direction]
+        told = [x for x in self.series.lines_of("array_latency") if x.direction == self.direction]
         whole = [x for x in told if x.entity.startswith("array:")]
         return (whole or told)[:1]
 
@@ -143,7 +143,7 @@ def over_time(chart: Chart, width: int) -> Section:
 
 def trend(series: Series | None, entity: str, direction: str, width: int) -> str:
     """How busy a link was at last, in so many columns; spaces where nothing tells."""
-    lines = series.of("utilisation") if series is not None else []
+    lines = series.lines_of("utilisation") if series is not None else []
     values = next((x.values for x in lines if (x.entity, x.direction) == (entity, direction)), ())
     return f"{area(pressed(values, width, whole=False), Scale(0.0, 1.0))[0]:<{width}}"
 
@@ -165,7 +165,7 @@ def foot(chart: Chart, width: int) -> Section:
     """Where steps began and what was marked, below the columns in which that was; marks before names of steps."""
     moments = chart.moments(max(1, width - _LABEL - _VALUE))
     noted = [(begin, f"|{name}") for name, begin, _ in chart.series.steps]
-    marked = [(at - chart.series.start / 1e6, text) for at, text in chart.marks]
+    marked = [(at - chart.series.start_us / 1e6, text) for at, text in chart.marks]
     noted += [(at, f"▲{words.elapsed(at)} {text}") for at, text in marked]
     said = ""
     for moment, text in sorted(noted):

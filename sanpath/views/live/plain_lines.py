@@ -85,7 +85,7 @@ async def tell(
     folder: Location, choice: Choice, environment: Mapping[str, str], until_input_closes: bool = False
 ) -> None:
     """Print lines until there are no more, or nobody wants them. `environment`: of the process that judges."""
-    words = (str(folder), *choice.words())
+    words = (str(folder), *choice.arguments())
     feed = ReaderProcess((sys.executable, "-P", "-m", "sanpath.views.live.reading.reader", *words), environment)
     lines = Lines(feed, Viewer(folder), lambda said: print(said, flush=True), every_seconds(sys.stdout))
     running, loop = asyncio.ensure_future(lines.run()), asyncio.get_running_loop()
@@ -97,4 +97,4 @@ async def tell(
 
 
 if __name__ == "__main__":
-    asyncio.run(tell(location(sys.argv[1]), Choice.of(sys.argv[2:]), os.environ, until_input_closes=True))
+    asyncio.run(tell(location(sys.argv[1]), Choice.from_arguments(sys.argv[2:]), os.environ, until_input_closes=True))

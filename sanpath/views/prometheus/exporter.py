@@ -77,4 +77,4 @@ def _tell_end_of_input(alone: Event) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), location(sys.argv[3]), Choice.of(sys.argv[4:]))
+    main(sys.argv[1], int(sys.argv[2]), location(sys.argv[3]), Choice.from_arguments(sys.argv[4:]))

@@ -243,7 +243,7 @@ def test_every_fabric_login_of_the_interconnect_joins() -> None:
 
 
 def test_what_does_not_join_says_what_it_is() -> None:
-    unjoined = {u.what.split()[1] for u in fabric().unjoined}
+    unjoined = {u.subject.split()[1] for u in fabric().unjoined}
     assert unjoined == {
         "500308c388c4f001",  # a tape drive
         *("21000024ff069d67", "21000024ff069d7c", "21000024ff069ab1"),  # no symbolic name

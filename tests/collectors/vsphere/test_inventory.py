@@ -55,7 +55,7 @@ def test_disks_of_machines_lead_to_their_luns(said: Asked) -> None:
         "hba:esx7/vmhba2",
         "hba:esx7/vmhba3",
     }
-    missing = {one.what.split()[1] for one in topology.unjoined}
+    missing = {one.subject.split()[1] for one in topology.unjoined}
     assert missing == set(TARGETS)  # no array is read here
 
 

@@ -61,4 +61,4 @@ def _marked(folder: Location, words: str) -> str:
 
 
 if __name__ == "__main__":
-    main(location(sys.argv[1]), Choice.of(sys.argv[2:]))
+    main(location(sys.argv[1]), Choice.from_arguments(sys.argv[2:]))
