@@ -105,12 +105,12 @@ def _fabric_parts(
 
 def _waited(queue: HostQueue, limiter: str | None) -> BudgetPart:
     # Less than one I/O there is no queue: it is the way through system calls, file system and interrupts.
-    waits = queue.offered - queue.admitted >= 1 and queue.seconds > queue.off_seconds
+    waits = queue.offered - queue.admitted >= 1 and queue.wait_seconds > queue.error_seconds
     where = f"waits in the {queue.layer}'s queue above" if waits else f"passes in the {queue.layer} above"
     part = _part(
-        queue.above, queue.layer, queue.entity, queue.seconds, limiter, f"{where} {queue.entity}", "difference"
+        queue.above, queue.layer, queue.entity, queue.wait_seconds, limiter, f"{where} {queue.entity}", "difference"
     )
-    return replace(part, seconds=(queue.seconds - queue.off_seconds, queue.seconds + queue.off_seconds))
+    return replace(part, seconds=(queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds))
 
 
 def _part(

@@ -21,7 +21,7 @@ _MAYBE = -0.7
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for every port of the load's hosts and arrays that no counted link ends at."""
-    explains, also = table.transfer, table.before_transfer
+    explains, may_explain = table.transfer, table.before_transfer
     for row, sure in uncounted_ports(table):
         used = number(row, f"filled_ratio_{table.load.direction}")
         evidence = [
@@ -38,8 +38,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             tuple(evidence),
             "saturates",
             conclude,
-            joins="ports",
-            also=also,
+            group="ports",
+            may_explain=may_explain,
         )
 
 

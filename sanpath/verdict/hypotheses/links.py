@@ -42,7 +42,7 @@ _SHORT = 0.02
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for every counted link that carries the load, or may."""
-    explains, also = table.transfer, table.before_transfer
+    explains, may_explain = table.transfer, table.before_transfer
     for row in _rows(table).values():
         used = _used(row)
         words = f"{row['entity']} is at {percent(used)} of what a full link reads{_across(table, row)}"
@@ -62,7 +62,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
-        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links", also=also)
+        yield Claim(
+            "bottleneck",
+            "link",
+            entity,
+            explains,
+            evidence,
+            "saturates",
+            conclude,
+            group="links",
+            may_explain=may_explain,
+        )
 
 
 def _rows(table: PlaceTable) -> dict[str, FactRow]:

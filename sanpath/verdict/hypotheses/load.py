@@ -73,7 +73,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _demand(table: PlaceTable) -> Claim:
-    told, filled = table.load.in_flight_configured, table.filled
+    told, filled = table.load.in_flight_configured, table.in_flight_ratio
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
     of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
     because = [f"{of} in flight: the load wants no more"]
@@ -129,10 +129,10 @@ def _closed(filled: float) -> float:
 
 def _filled(table: PlaceTable, share_open: float) -> list[Evidence]:
     """A generator that cannot keep up may leave slots unused, or not."""
-    if table.filled is None:
+    if table.in_flight_ratio is None:
         return []
-    weight = log(share_open + (1 - share_open) * _closed(table.filled)) - log(_closed(table.filled))
-    return [Evidence(f"{percent(table.filled)} of the configured I/Os are in flight", weight)]
+    weight = log(share_open + (1 - share_open) * _closed(table.in_flight_ratio)) - log(_closed(table.in_flight_ratio))
+    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are in flight", weight)]
 
 
 def _claim(

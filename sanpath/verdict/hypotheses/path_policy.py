@@ -38,7 +38,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(f"{len(used)} links of the host are busy {parts}: together what one link carries", weight)]
     evidence += list(_policy(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
-    explains, also = table.transfer, table.before_transfer
+    explains, may_explain = table.transfer, table.before_transfer
     yield Claim(
         "bottleneck",
         "path_policy",
@@ -47,7 +47,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence,
         "saturates",
         partial(_conclude, table, list(used)),
-        also=also,
+        may_explain=may_explain,
     )
 
 

@@ -39,10 +39,10 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
     queue = segment.queue
     if queue is None:
         return
-    if segment.filled is not None and segment.slots is not None:
+    if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
-        words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
-        yield Evidence(words, max(_SMALLER, at_limit(segment.filled, error)), of_slots=True)
+        words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
+        yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     else:
         yield Evidence("how many I/Os it lets through is not told", _UNTOLD)
     seen = [

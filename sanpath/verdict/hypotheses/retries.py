@@ -58,7 +58,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= _LEAST else _NONE))
     explains = _lost_in(table)
     conclude = partial(_conclude, table, evidence)
-    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, alone=True)
+    yield Claim(
+        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, independent_of_load=True
+    )
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
@@ -78,7 +80,17 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(words, min(_MOST, 2 * log(share / _USUAL_LOSS)))]
     explains = _lost_in(table)
     conclude = partial(_conclude, table, evidence)
-    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _SENT_AGAIN, alone=True)
+    yield Claim(
+        "bottleneck",
+        "retries",
+        entity,
+        explains,
+        tuple(evidence),
+        "any",
+        conclude,
+        _SENT_AGAIN,
+        independent_of_load=True,
+    )
 
 
 def _lost_in(table: PlaceTable) -> frozenset[int]:
@@ -126,7 +138,7 @@ def _aborts(table: PlaceTable) -> float | None:
 
 def _conclude(table: PlaceTable, evidence: Sequence[Evidence], named: Sequence[Claim]) -> Conclusion:
     load, entity = table.load, str(named[0].entity)
-    wait = sum(table.segments[i].lost[1] for i in named[0].explains)
+    wait = sum(table.segments[i].independent_wait[1] for i in named[0].explains)
     because = (
         *(one.words for one in evidence),
         f"about {duration(wait)} of {duration(load.latency_seconds)} are lost between host and array",

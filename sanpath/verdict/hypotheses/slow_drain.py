@@ -98,8 +98,8 @@ def _claim(table: PlaceTable, found: FactRow, evidence: Sequence[Evidence], conc
         evidence,
         "any",
         conclude,
-        joins=f"credit_stall {owner}",
-        also=table.before_transfer,
+        group=f"credit_stall {owner}",
+        may_explain=table.before_transfer,
     )
 
 

@@ -65,7 +65,7 @@ class _Side:
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One for the links of each side together, and one for those of a side used one after the other."""
     facts, load = table.facts, table.load
-    explains, also = table.transfer, table.before_transfer
+    explains, may_explain = table.transfer, table.before_transfer
     sides = _sides(table)
     known = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known]
@@ -81,7 +81,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             "saturates",
             conclude,
             _UNREAD,
-            also=also,
+            may_explain=may_explain,
         )
     for side in sides:
         used = side.moved / side.together
@@ -99,8 +99,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence,
             "saturates",
             conclude,
-            joins="links",
-            also=also,
+            group="links",
+            may_explain=may_explain,
         )
         if len(side.links) > 1:
             used = side.moved / side.payload
@@ -109,7 +109,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             entity = wait_at(facts, load, load.entity)
             in_turn = partial(_one_after_the_other, table, side)
             yield Claim(
-                "bottleneck", "path_policy", entity, explains, evidence, "saturates", in_turn, _IN_TURN, also=also
+                "bottleneck",
+                "path_policy",
+                entity,
+                explains,
+                evidence,
+                "saturates",
+                in_turn,
+                _IN_TURN,
+                may_explain=may_explain,
             )
 
 

@@ -67,7 +67,7 @@ def _slots(table: PlaceTable, index: int, queues: int = 1, depth: float | None =
     `depth`: the slots of each, None: not known."""
     if table.array is None or index + 1 >= len(table.segments):
         return
-    slots = table.passing(index) / queues
+    slots = table.in_flight_below(index) / queues
     each = " below each LUN" if queues > 1 else " below it"
     if depth:
         yield Evidence(f"{slots:.1f} I/Os are{each} in the mean, of {count(depth)} slots", _at_depth(slots / depth))

@@ -200,7 +200,7 @@ def calmest(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) ->
     """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
     same = [j for j in judgements if j.load.comparable(judged.load)]
     calm = min(same, key=lambda j: j.load.in_flight_measured)
-    if calm.held >= _FREE or flat_beyond(facts, calm.load) is not None:
+    if calm.limit_probability >= _FREE or flat_beyond(facts, calm.load) is not None:
         return None
     return calm
 
