@@ -15,7 +15,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
-from sanpath.verdict.evidence.steady_state import as_far_as_steady
+from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.judgement.experiment import decide, name_of
 from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
@@ -81,7 +81,7 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
         named = [group for group in groups if group[0].claim.verdict != "cannot_tell"]
         probability = _probability(named[0]) * certainty if named else 0.0
     judged = replace(judged, probability=probability, suspects=suspects)
-    settled = as_far_as_steady(facts, judged)
+    settled = limited_by_drift(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
     moved = any(move.seen >= table.step.start for move in moves_in(facts.vm_placements, load))
     return replace(settled, grade="C") if moved else settled
