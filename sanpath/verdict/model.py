@@ -471,8 +471,8 @@ class PlanStep:
 class Judging:
     """How the rules judged.
 
-    `policy`: None: the rules' own limits. `limits`: limits that were changed. `suppressed`: findings that a site has
-    accepted. `refused`: mistakes in rule files that were not used.
+    `policy`: the policy that was chosen, None: the rules' own limits. `limits`: limits that were changed.
+    `suppressed`: findings that a site has accepted. `refused`: mistakes in rule files that were not used.
     """
 
     policy: PolicyName | None = None

@@ -32,7 +32,7 @@ def readable(entity: str) -> str:
 
 def _end(name: str) -> str:
     owner, _, local_name = name.partition("/")
-    return " ".join(_cut(part) for part in (owner, local_name) if part)
+    return " ".join(_cut(word) for word in (owner, local_name) if word)
 
 
 def _cut(name: str) -> str:

@@ -96,7 +96,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     outcome = _outcome(before, after, pairs)
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
-    waits = (
+    moved_waits = (
         (
             pair,
             moved_wait(
@@ -114,7 +114,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         tuple(differences(before, after)),
         (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
         tuple(at_latency((before, after), latency_seconds)),
-        tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in waits if words is not None),
+        tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
         next=after.verdict.next,
     )
 

@@ -151,6 +151,6 @@ def _budget(run: Diagnosis, step: str, direction: str) -> LatencyBudget | None:
 def _seconds_by_place(budget: LatencyBudget) -> defaultdict[str, float]:
     """Plane and layer → seconds."""
     by_place: defaultdict[str, float] = defaultdict(float)
-    for part in budget.parts:
-        by_place[f"the {part.plane} plane ({part.layer})"] += sum(part.seconds) / 2
+    for budget_part in budget.parts:
+        by_place[f"the {budget_part.plane} plane ({budget_part.layer})"] += sum(budget_part.seconds) / 2
     return by_place

@@ -77,9 +77,9 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
     return min(latencies), max(latencies)
 
 
-def _is_same_io(curve: Curve, other: Curve) -> bool:
-    sizes = curve.operation_bytes or 0.0, other.operation_bytes or 0.0
-    return curve.direction == other.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
+def _is_same_io(first: Curve, second: Curve) -> bool:
+    sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
+    return first.direction == second.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
 
 
 def _letter(number: int) -> str:

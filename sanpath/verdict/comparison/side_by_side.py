@@ -59,7 +59,7 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
         for curve in run.verdict.curves:
             for point in curve.points:
                 if not any(_matches(row, curve, point) for row in rows):
-                    steps = tuple(_peer(other, curve, point) for other in runs)
+                    steps = tuple(_peer(other_run, curve, point) for other_run in runs)
                     rows.append(Row(curve.direction, curve.operation_bytes, point.in_flight, steps))
     shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
     shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.in_flight))

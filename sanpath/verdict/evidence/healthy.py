@@ -19,7 +19,7 @@ _MET = 0.97
 """Share of the requested rate from which it is met: generators pace in bursts."""
 _BURSTS = 5.0
 """A 99th percentile of this many times the mean is a burst that the means of a step hide."""
-_WAITS = 0.5
+_QUEUEING = 0.5
 """Ratio of wait to service time in the array from which I/Os have begun to queue."""
 
 
@@ -27,9 +27,9 @@ def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
     """(requested rate, reached rate) in operations a second of all loads of the step together. None: no rate is
     known."""
     rows = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
-    step_loads = [other for other in facts.loads if other.step == load.step]
+    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
     requested = {str(row["entity"]): number(row, "requested_ops_per_second") for row in rows}
-    reached = sum(other.ops_per_second for other in step_loads)
+    reached = sum(step_load.ops_per_second for step_load in step_loads)
     total = sum(requested.values())
     return (total, reached) if len(rows) == len(step_loads) and total > 0 else None
 
@@ -53,7 +53,7 @@ def not_healthy(table: PlaceTable) -> str | None:
             return f"{row['entity']} is at {percent(utilisation)} in its busiest windows"
     if load.cpu_ratio is not None and load.cpu_ratio >= BUSY:
         return f"a process of the load uses {percent(load.cpu_ratio)} of a core"
-    if array is not None and (queues_inside(array, _WAITS) or array["qos_limit_seconds"]):
+    if array is not None and (queues_inside(array, _QUEUEING) or array["qos_limit_seconds"]):
         return f"I/Os wait in {array['entity']}"
     if throttle(facts, load) is not None:
         return "a queue above the storage is full"

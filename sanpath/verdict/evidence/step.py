@@ -92,14 +92,14 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     """
     entity = str(array["entity"])
     array_entity = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
-    test_rate = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+    test_rate = sum(other_load.ops_per_second for other_load in facts.loads if other_load.step == load.step)
     array_rates: defaultdict[str, float] = defaultdict(float)
     for row in facts.tables["array"].select(entity=array_entity):
         array_rates[str(row["step"])] += number(row, "ops_per_second")
     calmer_rates = [
-        array_rates[other.step]
-        for other in facts.loads
-        if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
+        array_rates[other_load.step]
+        for other_load in facts.loads
+        if other_load.comparable(load) and other_load.in_flight_measured <= loads.HALF * load.in_flight_measured
     ]
     current_rate = array_rates[load.step]
     return current_rate > test_rate * (1 + SHARED) and any(

@@ -20,7 +20,7 @@ _CALM = 2.0
 """Growth of service and queue time over the lowest load below which queueing has not begun."""
 
 
-_WAITS = 0.5
+_QUEUEING = 0.5
 """Ratio of wait to service time from which queueing has begun."""
 _SLOW_TRANSFER = 5.0
 """Ratio of transfer time to wire time, at a free link, from which something makes the transfer wait."""
@@ -150,8 +150,10 @@ def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
 
 def _is_calm(row: FactRow) -> bool:
     """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
-    waits = queues_inside(row, _WAITS) or number(row, "qos_limit_seconds") > _WAITS * number(row, "array_seconds")
-    return (number(row, "growth") or 1.0) < _CALM and not waits
+    is_queueing = queues_inside(row, _QUEUEING) or number(row, "qos_limit_seconds") > _QUEUEING * number(
+        row, "array_seconds"
+    )
+    return (number(row, "growth") or 1.0) < _CALM and not is_queueing
 
 
 def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:

@@ -205,25 +205,25 @@ def _unplaced(facts: Facts) -> list[Unobserved]:
 
 def _unobserved_parts(facts: Facts) -> list[Unobserved]:
     """Parts of the path that no source observes."""
-    parts = []
+    unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
         reason = "no load generator was read: what its host counts is taken for the load"
-        parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
+        unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
         is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
         reason = (
             "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
         )
         consequence = "a link is named only where throughput stands still at what it carries"
-        parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
+        unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        parts.append(
+        unobserved_parts.append(
             Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
         )
     for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
         speed = row["negotiated_bits_per_second"]
         reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
-        parts.append(
+        unobserved_parts.append(
             Unobserved(
                 f"{row['entity']} in step {row['step']}",
                 reason if speed else "its speed is not known",
@@ -232,9 +232,11 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
         )
     loads = {root for load in facts.loads for root in load.roots}
     reason = "its bytes are not measured: neither end is read"
-    parts += [Unobserved(link, reason, "it may be full") for link in unseen_between(facts, loads)]
+    unobserved_parts += [Unobserved(link, reason, "it may be full") for link in unseen_between(facts, loads)]
     counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not counted:
         reason = "no source reports buffer credits or pause frames"
-        parts.append(Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen"))
-    return parts
+        unobserved_parts.append(
+            Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")
+        )
+    return unobserved_parts

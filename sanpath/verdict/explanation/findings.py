@@ -27,8 +27,10 @@ def findings(
     judgements: Sequence[Judgement],
     verdict: Verdict,
 ) -> list[Finding]:
-    """What the rules find: hits before unknowns, causes first. A finding limits the run if the verdict names its
-    element."""
+    """What the rules find: hits before unknowns, causes first.
+
+    A finding limits the run exactly if the verdict names what it is about.
+    """
     limiting = set(_limiting(verdict))
     named = NamedEntities(topology, verdict)
     without_idle_path = set(_without_idle_path(tables, judgements))

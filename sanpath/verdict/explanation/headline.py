@@ -78,9 +78,9 @@ def _bottleneck_headline(
         return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
     sentence = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
-    for other in opposite:
-        element = "it" if other.limiter == judged.limiter else f"{other.limiter}"
-        sentence += f"; in the {other.load.direction} direction {element} is full as well"
+    for judgement in opposite:
+        element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
+        sentence += f"; in the {judgement.load.direction} direction {element} is full as well"
     if rows and (foreign := others_share(rows[0])) > MOSTLY_OTHERS:
         return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (foreign := others_share(rows[0])) > SHARED:

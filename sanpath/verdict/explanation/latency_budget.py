@@ -115,8 +115,8 @@ def _fabric_parts(
 
 def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
     # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
-    waits = queue.offered - queue.admitted >= 1 and queue.wait_seconds > queue.error_seconds
-    description = f"waits in the {queue.layer}'s queue above" if waits else f"passes in the {queue.layer} above"
+    is_waiting = queue.offered - queue.admitted >= 1 and queue.wait_seconds > queue.error_seconds
+    description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
     part = _part(
         queue.above,
         queue.layer,

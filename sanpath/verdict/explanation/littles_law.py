@@ -29,4 +29,4 @@ def little(facts: Facts, load: LoadFacts) -> str:
 
 
 def _total_ops_per_second(facts: Facts, load: LoadFacts) -> float:
-    return sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+    return sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)

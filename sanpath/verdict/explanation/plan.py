@@ -126,7 +126,7 @@ def _in_order(drafts: list[_Draft], limiting: Collection[str]) -> list[_Draft]:
         ready = (
             draft
             for draft in remaining
-            if not any(draft.after & other.names for other in remaining if other is not draft)
+            if not any(draft.after & later_draft.names for later_draft in remaining if later_draft is not draft)
         )
         ordered.append(next(ready, remaining[0]))
         remaining.remove(ordered[-1])

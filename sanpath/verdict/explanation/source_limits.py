@@ -107,5 +107,5 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
 
 
 def _names(labels: list[str]) -> str:
-    more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
-    return ", ".join(sorted(labels)[:_MOST_NAMED]) + more
+    more_words = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+    return ", ".join(sorted(labels)[:_MOST_NAMED]) + more_words

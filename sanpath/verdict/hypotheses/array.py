@@ -286,7 +286,7 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
                 )
         host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
         if host is not None:
-            throughput = sum(getattr(other, fact) for other in facts.loads if other.step == load.step)
+            throughput = sum(getattr(other_load, fact) for other_load in facts.loads if other_load.step == load.step)
             if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), throughput):
                 named = volumes[0] if len(volumes) == 1 else host
                 limits.append(
@@ -331,7 +331,9 @@ def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
         return "array_back"
     entity = str(array["entity"])
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-    other_steps = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
+    other_steps = {
+        other_load.step for other_load in facts.loads if other_load.comparable(load) and other_load.step != load.step
+    }
     service_times = [
         number(row, "service_seconds") for row in rows if row["step"] in other_steps and row["service_seconds"]
     ]

@@ -68,18 +68,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
         if highest > promise.used_ratio * _EXCEEDED:
             evidence.append(Evidence(f"another step took {percent(highest)} of it", _REFUTED))
-        others = [candidate for candidate in promises if candidate is not promise]
-        conclude = partial(_conclude, table, promise, others)
+        other_promises = [candidate for candidate in promises if candidate is not promise]
+        conclude = partial(_conclude, table, promise, other_promises)
         yield Claim(
             "bottleneck", "data_sheet", promise.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
         )
 
 
-def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _named: Sequence[Claim]) -> Conclusion:
+def _conclude(
+    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
+) -> Conclusion:
     facts, load = table.facts, table.load
     because = (
         f"{first.entity} does {percent(first.used_ratio)} of what its data sheet promises: {first.words}",
-        *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in others),
+        *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: the data sheet alone tells its limit",
     )
     bottleneck = Bottleneck(
@@ -97,16 +99,20 @@ def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _n
             "a processor of the load generator that is full: it was not seen",
         ),
     )
-    return Conclusion((bottleneck,), because, _next(load, others))
+    return Conclusion((bottleneck,), because, _next(load, other_promises))
 
 
-def _next(load: LoadFacts, others: Sequence[_Promise]) -> Next | None:
+def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
     """The promise that would be reached next if this device were replaced. None: there is none, or it is reached
     already."""
-    if not others or others[0].used_ratio >= 1:
+    if not other_promises or other_promises[0].used_ratio >= 1:
         return None
-    low, high, in_flight = load.ops_per_second, load.ops_per_second / others[0].used_ratio, load.in_flight_measured
-    return Next(others[0].entity, "by its data sheet", (low, high), (in_flight / high, in_flight / low))
+    low, high, in_flight = (
+        load.ops_per_second,
+        load.ops_per_second / other_promises[0].used_ratio,
+        load.in_flight_measured,
+    )
+    return Next(other_promises[0].entity, "by its data sheet", (low, high), (in_flight / high, in_flight / low))
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
@@ -123,21 +129,20 @@ def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
 def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | None:
     """The promise of the device itself, in the unit of which the largest share is used. None: nothing was noted
     down."""
-    both = [other for other in facts.loads if other.step == load.step and other.roots == load.roots]
+    both = [step_load for step_load in facts.loads if step_load.step == load.step and step_load.roots == load.roots]
     promises = []
     for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         used_ratio, words = 0.0, []
         if (promised := facts.by_hand.ceilings.get((entity, unit, None))) is not None:
-            throughput = sum(float(getattr(other, unit)) for other in both)
+            throughput = sum(float(getattr(step_load, unit)) for step_load in both)
             used_ratio = throughput / promised[0]
             words = [f"{formatted(throughput)} of {formatted(promised[0])} ({promised[1]})"]
-        for other in both:
-            if (one_direction := facts.by_hand.ceilings.get((entity, unit, other.direction))) is not None:
-                throughput = float(getattr(other, unit))
-                used_ratio += throughput / one_direction[0]
-                words.append(
-                    f"{other.direction} {formatted(throughput)} of {formatted(one_direction[0])} ({one_direction[1]})"
-                )
+        for step_load in both:
+            if (one_direction := facts.by_hand.ceilings.get((entity, unit, step_load.direction))) is not None:
+                limit, source = one_direction
+                throughput = float(getattr(step_load, unit))
+                used_ratio += throughput / limit
+                words.append(f"{step_load.direction} {formatted(throughput)} of {formatted(limit)} ({source})")
         if words:
             promises.append(_Promise(entity, used_ratio, " and ".join(words)))
     return max(promises, key=lambda promise: promise.used_ratio, default=None)

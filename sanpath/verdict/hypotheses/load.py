@@ -130,8 +130,8 @@ def _concurrency(table: PlaceTable) -> Claim:
         else f"{count(total)} are in flight"
     )
     because = [f"{in_flight_words} and nothing is full{busiest_words}"]
-    if (slope := table.scaling.more) is not None and slope.elasticity > _FOLLOWS:
-        more_load = slope.other
+    if (slope := table.scaling.towards_more) is not None and slope.elasticity > _FOLLOWS:
+        more_load = slope.other_load
         because.append(
             f"{count(table.load.in_flight_measured)} in flight gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same"

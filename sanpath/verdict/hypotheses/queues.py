@@ -47,9 +47,9 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         yield Evidence("how many I/Os it lets through is not told", _DEPTH_UNKNOWN)
     admitted_elsewhere = [
         other_queue.admitted
-        for other in table.facts.loads
-        if other.step != table.load.step and alike(table.facts.loads, table.load, other)
-        for other_queue in host_queues(table.facts, other)
+        for other_load in table.facts.loads
+        if other_load.step != table.load.step and alike(table.facts.loads, table.load, other_load)
+        for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.plane) == (queue.entity, queue.plane)
         and other_queue.offered - other_queue.admitted >= 1
     ]
@@ -84,7 +84,9 @@ def _conclude(table: PlaceTable, segment: Segment, _named: Sequence[Claim]) -> C
 
 def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
     """A claim for the limit of operations that was set for a virtual disk."""
-    ops_per_second = sum(other.ops_per_second for other in table.facts.loads if other.step == table.load.step)
+    ops_per_second = sum(
+        other_load.ops_per_second for other_load in table.facts.loads if other_load.step == table.load.step
+    )
     rows = {str(row["entity"]): row for row in table.facts.tables["virtual_disk"].select(step=table.load.step)}
     if len(rows) != 1:
         return

@@ -181,9 +181,9 @@ def _of_the_test(row: FactRow) -> float:
 
 def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
     """The link rows of all steps with the same I/O."""
-    for other in facts.loads:
-        if other.comparable(load):
-            yield from facts.tables["link"].select(step=other.step, direction=other.direction)
+    for other_load in facts.loads:
+        if other_load.comparable(load):
+            yield from facts.tables["link"].select(step=other_load.step, direction=other_load.direction)
 
 
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:

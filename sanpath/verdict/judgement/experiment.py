@@ -137,26 +137,26 @@ def _proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
 def _steps(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that run another step of the load."""
     facts, load = table.facts, table.load
-    total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
-    more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
+    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
+    doubled, halved = max(2, round(2 * total)), max(1, round(total / 2))
     yield Proposal(
         "more_in_flight",
-        f"repeat it with {count(more)} outstanding I/Os",
+        f"repeat it with {count(doubled)} outstanding I/Os",
         _MORE_THROUGHPUT,
         0.1,
         lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
-        more,
-        command=repeated(facts, load, more),
+        doubled,
+        command=repeated(facts, load, doubled),
     )
     if total >= 2:
         yield Proposal(
             "fewer_in_flight",
-            f"repeat it with {count(fewer)} outstanding I/Os",
+            f"repeat it with {count(halved)} outstanding I/Os",
             "the same throughput",
             0.15,
             lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
-            fewer,
-            command=repeated(facts, load, fewer),
+            halved,
+            command=repeated(facts, load, halved),
         )
     yield Proposal(
         "smaller_blocks",

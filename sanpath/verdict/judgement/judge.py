@@ -149,13 +149,13 @@ def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
 
 def _waiting_reason(table: PlaceTable) -> str | None:
     """Why too much of the latency waits for a verdict that nothing limits. None: it does not."""
-    waits = [
+    segment_waits = [
         (segment.wait[0] if segment.includes_service else segment.wait[1], segment) for segment in table.segments
     ]
-    share = sum(seconds for seconds, _ in waits) / table.load.latency_seconds
+    share = sum(seconds for seconds, _ in segment_waits) / table.load.latency_seconds
     if share <= _QUEUEING:
         return None
-    longest = max(waits, key=lambda wait: wait[0])[1]
+    longest = max(segment_waits, key=lambda wait: wait[0])[1]
     return f"{percent(share)} of the latency are waiting or not accounted for, most of it by {longest.source}"
 
 
@@ -203,7 +203,7 @@ def _grade(probability: float, windows: int) -> Grade:
 def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
     """Whether a counter stands at its limit, or another step shows how throughput scales."""
     counted = any(evidence.weight >= _COUNTED for evidence in group[0].claim.evidence)
-    return counted or table.scaling.fewer is not None or table.scaling.more is not None
+    return counted or table.scaling.towards_fewer is not None or table.scaling.towards_more is not None
 
 
 def _window_factor(windows: int) -> float:

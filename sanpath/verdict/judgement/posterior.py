@@ -91,7 +91,7 @@ class _StepScore(NamedTuple):
     """Log-likelihood of a claim from one step alone: by its readings, by where I/Os wait, and by full queues."""
 
     readings: float
-    waits: float
+    waiting: float
     slots: float
 
 
@@ -124,13 +124,13 @@ def _posterior(
     logits = []
     for claim in claims[i]:
         key = _key(claim)
-        readings, waits = [(1.0, scores[i][key].readings)], [(1.0, scores[i][key].waits)]
+        readings, waiting = [(1.0, scores[i][key].readings)], [(1.0, scores[i][key].waiting)]
         for weight, has_more_in_flight, other_scores in same_plateau:
             if key in other_scores:
                 readings.append((weight, other_scores[key].readings))
                 # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
-                waits += [(weight, other_scores[key].waits)] if has_more_in_flight else []
-        score = _pooled(readings) + _pooled(waits) + scores[i][key].slots + _scaling(table, claim)
+                waiting += [(weight, other_scores[key].waiting)] if has_more_in_flight else []
+        score = _pooled(readings) + _pooled(waiting) + scores[i][key].slots + _scaling(table, claim)
         logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
@@ -166,7 +166,7 @@ def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
 def _step_score(table: PlaceTable, claim: Claim) -> _StepScore:
     readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
     slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots) + _full_above(table, claim)
-    return _StepScore(readings, _waits(table, claim), slots)
+    return _StepScore(readings, _wait_density(table, claim), slots)
 
 
 def _full_above(table: PlaceTable, claim: Claim) -> float:
@@ -189,7 +189,7 @@ def _fills_queues_above(claim: Claim) -> bool:
     return claim.growth == "saturates" or claim.independent_of_load
 
 
-def _waits(table: PlaceTable, claim: Claim) -> float:
+def _wait_density(table: PlaceTable, claim: Claim) -> float:
     """Logarithm of the probability density of the waits, given the claim."""
     cpu_seconds = table.processor_wait_seconds
     lowest = max(claim.explains, default=-1)
@@ -304,9 +304,9 @@ def _share_density(share: float, at_knee: float) -> float:
 def _scaling(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the slopes of throughput, given the claim."""
     score = 0.0
-    if (slope := table.scaling.more) is not None:
+    if (slope := table.scaling.towards_more) is not None:
         # Throughput repeats to a few percent only, however many more I/Os are in flight.
-        doublings = log(slope.other.in_flight_measured / table.load.in_flight_measured) / log(2.0)
+        doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
         elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         flat = (
             0.9 * (normal(elasticity, 0.0, error) if elasticity > 0 else normal(elasticity, 0.0, 3 * error) * 3)
@@ -314,7 +314,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         )
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.05)
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
-    if (slope := table.scaling.fewer) is not None:
+    if (slope := table.scaling.towards_fewer) is not None:
         elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.1)
         follows = 0.95 * normal(elasticity, 1.0, error + 0.05) + 0.004

@@ -21,7 +21,7 @@ _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
 _NEXT_TO_ALL = 0.99
 """Share of its I/Os taken by a device from which none counts as waiting: means differ by their rounding."""
-_WAITS = 0.5
+_ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
 _HYPERVISOR_PLANES = ("kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
@@ -53,7 +53,7 @@ class HostQueue:
     @property
     def holds_back(self) -> bool:
         """Whether I/Os wait in the queue."""
-        return self.offered - self.admitted >= _WAITS
+        return self.offered - self.admitted >= _ONE_WAITS
 
 
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:

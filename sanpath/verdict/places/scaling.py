@@ -29,46 +29,56 @@ less."""
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Elasticity between two steps. `error`: its standard error; `other`: the step that it was computed with."""
+    """Elasticity between two steps. `error`: its standard error; `other_load`: the step that it was computed with."""
 
     elasticity: float
     error: float
-    other: LoadFacts
+    other_load: LoadFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The slopes towards the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
+    """The slopes to the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
     step."""
 
-    fewer: Slope | None
-    more: Slope | None
+    towards_fewer: Slope | None
+    towards_more: Slope | None
 
 
 def scaling(loads: Sequence[LoadFacts], load: LoadFacts) -> Scaling:
     """The slopes around a step."""
-    alike_loads = [other for other in loads if other.step != load.step and alike(loads, load, other)]
-    fewer = [other for other in alike_loads if other.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured]
-    more = [other for other in alike_loads if other.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR]
+    alike_loads = [
+        other_load for other_load in loads if other_load.step != load.step and alike(loads, load, other_load)
+    ]
+    loads_with_fewer = [
+        other_load
+        for other_load in alike_loads
+        if other_load.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured
+    ]
+    loads_with_more = [
+        other_load
+        for other_load in alike_loads
+        if other_load.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR
+    ]
     return Scaling(
-        _slope(load, max(fewer, key=lambda other: other.in_flight_measured, default=None)),
-        _slope(load, min(more, key=lambda other: other.in_flight_measured, default=None)),
+        _slope(load, max(loads_with_fewer, key=lambda other_load: other_load.in_flight_measured, default=None)),
+        _slope(load, min(loads_with_more, key=lambda other_load: other_load.in_flight_measured, default=None)),
     )
 
 
-def alike(loads: Sequence[LoadFacts], load: LoadFacts, other: LoadFacts) -> bool:
+def alike(loads: Sequence[LoadFacts], load: LoadFacts, other_load: LoadFacts) -> bool:
     """Whether two loads do the same I/O in the same mix of directions; the number in flight may differ."""
-    return other.comparable(load) and isclose(
-        _share_of_step(loads, other), _share_of_step(loads, load), abs_tol=_SAME_MIX
+    return other_load.comparable(load) and isclose(
+        _share_of_step(loads, other_load), _share_of_step(loads, load), abs_tol=_SAME_MIX
     )
 
 
 def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
     """Says what throughput does as the load grows, if that shows a limit. Yields nothing where it grows as well."""
-    for other in loads:
-        if other.step == load.step or not other.comparable(load):
+    for other_load in loads:
+        if other_load.step == load.step or not other_load.comparable(load):
             continue
-        after, before = sorted((load, other), key=lambda candidate: candidate.ops_per_second)
+        after, before = sorted((load, other_load), key=lambda candidate: candidate.ops_per_second)
         no_fewer = after.in_flight_measured >= _AS_MANY * before.in_flight_measured
         if no_fewer and before.ops_per_second >= _COLLAPSED * after.ops_per_second:
             latency_ratio = after.latency_seconds / before.latency_seconds
@@ -87,13 +97,13 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
 
 def _share_of_step(loads: Sequence[LoadFacts], load: LoadFacts) -> float:
     """Share of a direction in the operations of its step."""
-    return load.ops_per_second / sum(other.ops_per_second for other in loads if other.step == load.step)
+    return load.ops_per_second / sum(step_load.ops_per_second for step_load in loads if step_load.step == load.step)
 
 
-def _slope(load: LoadFacts, other: LoadFacts | None) -> Slope | None:
+def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:
     """The slope from another step to this one. None: there is no other step."""
-    if other is None:
+    if other_load is None:
         return None
-    distance = log(load.in_flight_measured / other.in_flight_measured)
-    spread = max(_LEAST_SPREAD, hypot(load.throughput_spread or 0.0, other.throughput_spread or 0.0))
-    return Slope(log(load.ops_per_second / other.ops_per_second) / distance, spread / abs(distance), other)
+    distance = log(load.in_flight_measured / other_load.in_flight_measured)
+    spread = max(_LEAST_SPREAD, hypot(load.throughput_spread or 0.0, other_load.throughput_spread or 0.0))
+    return Slope(log(load.ops_per_second / other_load.ops_per_second) / distance, spread / abs(distance), other_load)

@@ -176,14 +176,14 @@ def _same_place(segment: Segment) -> tuple[str, str | None]:
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     """The segment of a queue of guest or host."""
-    step_loads = [other for other in facts.loads if other.step == load.step]
+    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
     admitted = sum(
         q.admitted
-        for other in step_loads
-        for q in host_queues(facts, other)
-        if q.plane == queue.plane and (q.entity == queue.entity or other.entity == load.entity)
+        for step_load in step_loads
+        for q in host_queues(facts, step_load)
+        if q.plane == queue.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )
     slots = queue.depth
     return Segment(
@@ -212,13 +212,13 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
     lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
     middle = sum(below) / 2
-    parts = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
-    inside_seconds = sum(parts.values())
+    times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
+    inside_seconds = sum(times.values())
     # The array's times may not exceed the time of the I/O at the host.
     fit = min(1.0, below[1] / inside_seconds) if inside_seconds > below[1] > 0 and highest_factor > 1 else 1.0
-    parts = {name: seconds * fit for name, seconds in parts.items()}
-    gap = max(0.0, middle - sum(parts.values()))
-    error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(parts.values()) / 2
+    times = {name: seconds * fit for name, seconds in times.items()}
+    gap = max(0.0, middle - sum(times.values()))
+    error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(times.values()) / 2
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
@@ -227,17 +227,17 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
         segments.append(Segment("fabric", None, "fabric", (transfer, transfer), _BY_ARRAY))
     else:
         segments.append(Segment("fabric", None, "fabric", _within(gap, error), _BETWEEN))
-    if parts["qos_limit"]:
+    if times["qos_limit"]:
         segments.append(
-            Segment("cap", entity, "array_front", _scaled(parts["qos_limit"], lowest_factor, highest_factor), _ARRAY)
+            Segment("cap", entity, "array_front", _scaled(times["qos_limit"], lowest_factor, highest_factor), _ARRAY)
         )
     if row["queue_seconds"] is not None:
         segments.append(
             Segment(
-                "array_queue", entity, "array_back", _scaled(parts["queue"], lowest_factor, highest_factor), _ARRAY
+                "array_queue", entity, "array_back", _scaled(times["queue"], lowest_factor, highest_factor), _ARRAY
             )
         )
-    service = _scaled(parts["service"], lowest_factor, highest_factor)
+    service = _scaled(times["service"], lowest_factor, highest_factor)
     source = _ARRAY if row["queue_seconds"] is not None else "array, its queue not told apart"
     segments.append(Segment("array_service", entity, "array_back", service, source))
     return segments

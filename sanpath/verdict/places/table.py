@@ -85,14 +85,17 @@ def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     return [
         replace(
             table,
-            opposite_direction=tuple(other for other in tables if _other_direction(table, other)),
+            opposite_direction=tuple(other_table for other_table in tables if _other_direction(table, other_table)),
         )
         for table in tables
     ]
 
 
-def _other_direction(table: PlaceTable, other: PlaceTable) -> bool:
-    return table is not other and (table.load.step, table.load.entity) == (other.load.step, other.load.entity)
+def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
+    return table is not other_table and (table.load.step, table.load.entity) == (
+        other_table.load.step,
+        other_table.load.entity,
+    )
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
@@ -104,11 +107,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
     total = _step_in_flight(facts, load.step)
     calmer = [
-        other
-        for other in facts.loads
-        if alike(facts.loads, load, other) and other.in_flight_measured <= _FEWER * load.in_flight_measured
+        other_load
+        for other_load in facts.loads
+        if alike(facts.loads, load, other_load) and other_load.in_flight_measured <= _FEWER * load.in_flight_measured
     ]
-    calm = min(calmer, key=lambda other: other.in_flight_measured, default=None)
+    calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
     calm_segments = (
         () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _step_in_flight(facts, calm.step))
     )
@@ -144,7 +147,7 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
     ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
     busy = min(max(ratios, default=0.0), _ALL_BUSY)
-    ops_per_second = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
     return busy / (1 - busy) / ops_per_second
 
 

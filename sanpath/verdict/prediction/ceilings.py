@@ -52,13 +52,13 @@ def ceilings(
     `r0`: latency without a queue under the change. `judged`: the judgement of this step, then those of other steps of
     the same I/O.
     """
-    known = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
+    found_ceilings = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
     if r0 is not None:
-        known += _queues(facts, load, change, r0)
-    computed = {ceiling.entity for ceiling in known}
+        found_ceilings += _queues(facts, load, change, r0)
+    computed = {ceiling.entity for ceiling in found_ceilings}
     if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
         computed.add("path_policy")
-    return known + _proven(judged, change, computed)
+    return found_ceilings + _proven(judged, change, computed)
 
 
 def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
@@ -71,9 +71,9 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadF
     wire, wire_before = wire_seconds(facts, load, speeds), wire_seconds(facts, load)
     array_times = [
         number(row, "array_seconds")
-        for other in facts.loads
-        if other.comparable(load)
-        and (row := array_time(other, array_side(facts.topology, other, facts.tables))) is not None
+        for other_load in facts.loads
+        if other_load.comparable(load)
+        and (row := array_time(other_load, array_side(facts.topology, other_load, facts.tables))) is not None
     ]
     low = min(array_times) + wire if array_times and wire is not None else None
     high = None
@@ -89,7 +89,7 @@ def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
     """I/Os of this direction that the load keeps in flight under a change."""
     if change.in_flight is None:
         return load.in_flight_measured
-    total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
     return load.in_flight_measured * change.in_flight / total
 
 
@@ -208,8 +208,8 @@ def _bytes_of_others(row: FactRow) -> float:
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     """Ceilings of limits that were set: for volumes at the array, and for virtual disks."""
     size = load.operation_bytes
-    ops_per_second = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
-    bytes_per_second = sum(other.bytes_per_second for other in facts.loads if other.step == load.step)
+    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
+    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads if step_load.step == load.step)
     volumes = sorted(targets_of(facts.topology, *load.roots)[1])
     result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:

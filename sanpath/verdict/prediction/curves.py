@@ -48,7 +48,7 @@ def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -
     if set(group[0].roots) == set(load.roots):
         return True
     machines, group_machines = ({machine_of(topology, root) for root in side.roots} for side in (load, group[0]))
-    return machines == group_machines and None not in machines and all(other.step != load.step for other in group)
+    return machines == group_machines and None not in machines and all(earlier.step != load.step for earlier in group)
 
 
 def _curve(loads: Sequence[LoadFacts]) -> Curve:

@@ -136,7 +136,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         reason = f"{first.entity} would hold one of several loads, and the others keep their own pace"
         return Prediction(*recorded, limit, unknown=reason)
     high = first.ops_per_second[1]
-    highest = max(other.ops_per_second for other in facts.loads if other.comparable(load))
+    highest = max(other_load.ops_per_second for other_load in facts.loads if other_load.comparable(load))
     is_raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
     if is_raised:
         high = max(high, load.ops_per_second)
@@ -183,7 +183,9 @@ def _as_measured(
     It applies where only the number in flight changes and such steps exist.
     """
     measured = sorted(
-        (other.in_flight_measured, other.ops_per_second) for other in facts.loads if other.comparable(load)
+        (other_load.in_flight_measured, other_load.ops_per_second)
+        for other_load in facts.loads
+        if other_load.comparable(load)
     )
     with_fewer = [ops for n, ops in measured if n <= in_flight]
     with_more = [ops for n, ops in measured if n >= in_flight]
@@ -306,7 +308,7 @@ def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -
     else:
         entity = str(row["entity"])
         rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-        alike_steps = {other.step for other in facts.loads if other.comparable(load)}
+        alike_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in alike_steps)
         if high > _BEYOND * carried:
             untested.append(f"{entity}: seen to bear {iops(carried)} and no more")

@@ -28,12 +28,12 @@ class Stage:
 def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
     """The queues whose depth is known, those of each machine together. Both directions share a queue as they do
     now."""
-    step_loads = [other for other in facts.loads if other.step == load.step]
-    direction_share = load.in_flight_measured / sum(other.in_flight_measured for other in step_loads)
+    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
+    direction_share = load.in_flight_measured / sum(step_load.in_flight_measured for step_load in step_loads)
     by_machine: dict[str, list[FactRow]] = {}
     for row in _lowest_devices(facts, facts.tables["device"].select(step=load.step)):
         if row["operations_per_second"] is None or number(row, "operations_per_second") >= _LEAST_SHARE * sum(
-            other.ops_per_second for other in step_loads
+            step_load.ops_per_second for step_load in step_loads
         ):
             by_machine.setdefault(_owner_kind(facts, str(row["entity"])), []).append(row)
     result = [_stage(rows, [_depth(row, change) for row in rows]) for rows in by_machine.values()]

@@ -26,7 +26,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
         if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
             return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
         if judged.kind == "concurrency_limited":
-            total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+            total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
             return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
         return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
     bottleneck = judged.bottlenecks[0]

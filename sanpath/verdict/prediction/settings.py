@@ -141,7 +141,7 @@ def _set(
         case "path_policy" | "path_switch_operations":
             return _policy(facts, load, entity, setting, value, draft, now)
         case "in_flight":
-            total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+            total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
             in_flight = _count(setting, value)
             if load.roots != (entity,):
                 advice = f"set it for {load.roots[0]}" if len(load.roots) == 1 else "the test has several loads"

@@ -21,7 +21,7 @@ def summary_path(
     limits = {
         entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity
     }
-    waits = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
+    waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
     uses = _uses(diagnosis)
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits))
@@ -32,7 +32,7 @@ def summary_path(
     else:
         entities = []
     entities = _with_limiting_parts(topology, entities, limits)
-    waiting = {_drawn_for(topology, entity, entities) for entity in waits}
+    waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
     drawn = [
         _element(topology, entity, uses, "limits" if entity in limits else "waits" if entity in waiting else None)
         for entity in entities

@@ -223,9 +223,9 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
     outstanding = count(result.ops_per_second * latency)
-    noun = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
-    noun = noun.removesuffix("s") if outstanding == "1" else noun
-    return f"{iops(result.ops_per_second)} at {duration(latency)} with {outstanding} outstanding {noun}"
+    unit = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
+    unit = unit.removesuffix("s") if outstanding == "1" else unit
+    return f"{iops(result.ops_per_second)} at {duration(latency)} with {outstanding} outstanding {unit}"
 
 
 def _outstanding(step: StepResult) -> str:
@@ -284,13 +284,13 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
-    step_first = diagnosis.plan[0] if diagnosis.plan else None
+    first_step = diagnosis.plan[0] if diagnosis.plan else None
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    if step_first is None:
+    if first_step is None:
         return None, None, None
-    return step_first.action, step_first.number, _gain(diagnosis, step_first, step)
+    return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 
 def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str | None:
