@@ -1,4 +1,4 @@
-"""Where the parts of an analysis are computed, when that is not this machine: a cluster of dask.distributed."""
+"""The executor of an analysis that is not computed on this machine: a cluster of dask.distributed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from sanpath.errors import UsageError
 if TYPE_CHECKING:
     from distributed import Client
 
-_PATIENCE_SECONDS = 10
+_TIMEOUT_SECONDS = 10
 
 
 @contextmanager
 def executor(scheduler: str | None) -> Iterator[Executor | None]:
-    """The executor of a cluster, e.g. of tcp://192.0.2.1:8786; None for None: the analysis stays on this machine.
+    """The executor of a cluster, e.g. of tcp://192.0.2.1:8786. None: `scheduler` is None, so the analysis stays on
+    this machine.
 
-    A worker gets where the recording lies and which part of it is its own, never a secret: it opens an object store
-    with its own credentials. A worker that dies costs time: another computes its parts.
-    Raises UsageError when there is no such cluster, or it cannot do the work.
+    A worker gets the location of the recording and its part of the work, never a secret: it opens an object store
+    with its own credentials. If a worker dies, another computes its part, which costs time. Raises UsageError if
+    there is no such cluster, or if it cannot do the work.
     """
     if scheduler is None:
         yield None
         return
     client = _client(scheduler)
     try:
-        _same_version(client, scheduler)
-        # A recording that is written to at this moment holds more the next time the same is asked.
+        _require_same_version(client, scheduler)
+        # A recording that is still being written has more data at the next call with the same arguments.
         yield client.get_executor(pure=False)
     finally:
         client.close()
@@ -42,12 +43,12 @@ def _client(scheduler: str) -> Client:
     except ImportError as error:
         raise UsageError("--cluster needs dask.distributed: pip install 'sanpath[cluster]'") from error
     try:
-        return Client(scheduler, timeout=_PATIENCE_SECONDS, set_as_default=False)
+        return Client(scheduler, timeout=_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"--cluster {scheduler}: no scheduler of dask answers there") from error
 
 
-def _same_version(client: Client, scheduler: str) -> None:
+def _require_same_version(client: Client, scheduler: str) -> None:
     try:
         versions: dict[str, str] = client.run(_version)
     except (ImportError, AttributeError) as error:

@@ -41,7 +41,7 @@ from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.summary.summarise import summary
 
 _MEANINGFUL = 0.01
-"""A direction with less than this share of a step's operations is not judged by itself."""
+"""Share of a step's operations below which a direction is not judged by itself."""
 
 
 def diagnose(
@@ -50,13 +50,15 @@ def diagnose(
     site: Site | None = None,
     executor: Executor | None = None,
 ) -> Diagnosis:
-    """Everything sanpath has to say about a recording, finished or still growing; `rules` None: the built-in ones.
-    `site`: how they were changed, and what a site has accepted; `executor`: computes what there is very much of,
-    None: this process."""
-    return concluded(recording, *judged(recording, executor), rules, site)
+    """Diagnoses a recording, finished or still growing.
+
+    `rules`: None: the built-in ones. `site`: how they were changed, and what a site has accepted. `executor`:
+    computes large inputs in parallel, None: this process.
+    """
+    return conclude(recording, *judge_recording(recording, executor), rules, site)
 
 
-def concluded(
+def conclude(
     recording: Recording,
     facts: Facts,
     judgements: Sequence[Judgement],
@@ -74,57 +76,63 @@ def concluded(
     polls = recording.polls()
     run = _run(recording, facts, rules)
     # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
-    found, accepted = split_accepted(
+    remaining, accepted = split_accepted(
         findings(rules, facts.topology, facts.tables, judgements, verdict),
         site.suppressions,
         date.fromisoformat(run.end[:10]),
     )
     steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
-    whole = Diagnosis(
+    diagnosis = Diagnosis(
         run=run,
-        steps=tuple(replace(step, valid=(*step.valid, *dict.fromkeys(stamps(found, step.name)))) for step in steps),
+        steps=tuple(
+            replace(step, valid=(*step.valid, *dict.fromkeys(stamps(remaining, step.name)))) for step in steps
+        ),
         verdict=verdict,
         latency_budget=tuple(
             latency_budget(facts.in_step(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
         ),
-        findings=tuple(found),
-        cleared=tuple(as_far_as_valid(cleared, found)),
+        findings=tuple(remaining),
+        cleared=tuple(as_far_as_valid(cleared, remaining)),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
         configuration=configuration(facts, deciding(judgements).load if judgements else None),
-        plan=plan(found, verdict, {source.collector for source in recording.declarations}),
+        plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
     )
-    return replace(whole, summary=summary(whole, facts.topology))
+    return replace(diagnosis, summary=summary(diagnosis, facts.topology))
 
 
-def judged(
+def judge_recording(
     recording: Recording, executor: Executor | None = None, over_time: bool = False
 ) -> tuple[Facts, list[Judgement]]:
     """The facts of a recording, and what limits each direction of each step: what a what-if starts from.
-    `over_time`: with the samples of charts, see Facts."""
-    with _uncollected():
+
+    `over_time`: with the samples of charts, see Facts.
+    """
+    with _without_garbage_collection():
         facts = compute(recording, executor, over_time)
-        return facts, judge_all(facts, _meaningful(facts))
+        return facts, judge_all(facts, _meaningful_loads(facts))
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Rows by the hundred thousand are made and kept: to look for garbage among them takes an eighth of the time
-    (measured at 100 million samples)."""
-    collecting = gc.isenabled()
+def _without_garbage_collection() -> Iterator[None]:
+    """Pauses garbage collection: rows are made by the hundred thousand and stay in use.
+
+    Collecting among them takes an eighth of the time (measured at 100 million samples).
+    """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
 
 
-def _meaningful(facts: Facts) -> list[LoadFacts]:
+def _meaningful_loads(facts: Facts) -> list[LoadFacts]:
     total: defaultdict[str, float] = defaultdict(float)
     for load in facts.loads:
         total[load.step] += load.ops_per_second
@@ -132,7 +140,7 @@ def _meaningful(facts: Facts) -> list[LoadFacts]:
 
 
 def _failed_load(recording: Recording) -> str | None:
-    """What to say where a load failed before it did any I/O; None when it did not."""
+    """A headline if a load failed before it did any I/O. None: it did not."""
     for ending in recording.endings():
         if ending.load_exit_code:
             errors = "load/…/errors in the recording"
@@ -168,45 +176,45 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         {f.direction: _direction(f, facts) for f in loads},
         in_flight(facts.in_step(step.name), step, loads),
         windows,
-        (*_validity(facts, step, windows, loads), *_noted(facts, step)),
+        (*_validity_notes(facts, step, windows, loads), *_notes(facts, step)),
         _step_verdict(judgements),
     )
 
 
-def _noted(facts: Facts, step: Step) -> list[str]:
-    """What the loads, and whoever watched or read figures by hand, want to be known of the step."""
-    doubts, _ = warnings(facts.steps, facts.events)
+def _notes(facts: Facts, step: Step) -> list[str]:
+    """Remarks on the step from the loads, from marks, and from figures that were read by hand."""
+    load_notes, _ = warnings(facts.steps, facts.events)
     marked = [
         f"telling before from after: {str(event.detail.get('text', ''))!r} was marked "
         f"{(event.seen - step.start) / 1e6:.0f} s into it, and its figures are means of both"
         for event in _marks(facts)
         if step.start <= event.seen < step.end
     ]
-    moved = [said for load in facts.loads if load.step == step.name for said in _moved(facts, step, load)]
-    noted = (*doubts.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()))
-    return [*dict.fromkeys(moved), *noted, *marked]
+    moved = [note for load in facts.loads if load.step == step.name for note in _moves(facts, step, load)]
+    notes = (*load_notes.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()))
+    return [*dict.fromkeys(moved), *notes, *marked]
 
 
 def _marks(facts: Facts) -> list[Event]:
     return [event for _, event in facts.events if event.name == MARK]
 
 
-def _moved(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
-    """Where the load's virtual machine ran, once it has moved."""
+def _moves(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
+    """Where the load's virtual machine ran, if it moved."""
     for move in moves_in(facts.vm_placements, load):
         vm, before, after = (facts.topology.entities[e].label for e in (move.vm, move.from_host, move.to_host))
         if move.seen_us >= step.start:
-            here = host_of(facts.in_step(step.name).topology, load.roots[0])
-            where = facts.topology.entities[here].label if here is not None else "no host"
-            yield f"{vm} moved from {before} to {after} in it: it is judged on {where}, and two hosts are mixed in it"
+            host = host_of(facts.in_step(step.name).topology, load.roots[0])
+            label = facts.topology.entities[host].label if host is not None else "no host"
+            yield f"{vm} moved from {before} to {after} in it: it is judged on {label}, and two hosts are mixed in it"
         else:
             yield f"{vm} had moved from {before} to {after} before it: not compared with the steps on {before}"
 
 
 def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
-    told = facts.histograms.get((load.step, load.direction))
+    histogram = facts.histograms.get((load.step, load.direction))
     mean = load.latency_seconds
-    latency = Latency(mean, load.p50, load.p95, load.p99, load.max, told, load.latency_interval)
+    latency = Latency(mean, load.p50, load.p95, load.p99, load.max, histogram, load.latency_interval)
     return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
 
 
@@ -214,32 +222,37 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
     """The step's kind is that of its busiest direction; every direction's bottlenecks are listed."""
     if not judgements:
         return StepVerdict("cannot_tell", "C", (), ("no whole window of the load lies in this step",))
-    judged = deciding(judgements)
-    ordered = [judged, *(j for j in judgements if j is not judged)]
-    return StepVerdict(judged.kind, judged.grade, tuple(b for j in ordered for b in j.bottlenecks), judged.because)
+    judge_recording = deciding(judgements)
+    ordered = [judge_recording, *(j for j in judgements if j is not judge_recording)]
+    return StepVerdict(
+        judge_recording.kind,
+        judge_recording.grade,
+        tuple(b for j in ordered for b in j.bottlenecks),
+        judge_recording.because,
+    )
 
 
-def _validity(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
-    said = []
-    # The one figure of a load is no window too few; who else was seen has windows of its own.
+def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
+    notes = []
+    # A load that reports a single figure has enough windows; other sources have windows of their own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        said.append(f"too short: {windows} whole windows of the slowest source, 4 are needed")
+        notes.append(f"too short: {windows} whole windows of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
-        said.append("whether it was steady is not known: the load gave one figure for the whole step")
+        notes.append("whether it was steady is not known: the load gave one figure for the whole step")
     if step.origin == "found":
-        said.append("the load gave no marks: the step is where it paused, or where what was in flight jumped")
+        notes.append("the load gave no marks: the step is where it paused, or where what was in flight jumped")
     elif step.origin != "marks":
-        said.append("the limits of the step are not known: the load gave no marks")
+        notes.append("the limits of the step are not known: the load gave no marks")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:
-        said.append(
+        notes.append(
             f"more I/Os in flight ({measured:.0f}) than configured ({step.offered:.0f}): check units and joins"
         )
     for load in loads:
         row = array_side(facts.topology, load, facts.tables)
         if row is not None and load.operation_bytes and not same_operations(load, row):
-            said.append(
+            notes.append(
                 f"comparing the {load.direction} latencies of load and array: an I/O is {load.operation_bytes:,.0f} "
                 f"bytes at the load and {operation_bytes(row):,.0f} at {row['entity']}"
             )
-    return said
+    return notes

@@ -131,8 +131,8 @@ def _told(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosi
         place = Path(folder) / "case.sanpath"
         record(scenario, place, defects)
         recording = Recording(place)
-        facts, judgements = diagnose.judged(recording)
-        diagnosis = diagnose.concluded(recording, facts, judgements)
+        facts, judgements = diagnose.judge_recording(recording)
+        diagnosis = diagnose.conclude(recording, facts, judgements)
         steps = what_if(facts, judgements, (), True).steps if relieve else ()
     heaviest = max(steps, key=lambda told: told.in_flight, default=None)
     return diagnosis, heaviest if heaviest is not None and heaviest.predicted_ops_per_second is not None else None

@@ -1,4 +1,4 @@
-"""Who recorded what: the part of a diagnosis that accounts for sources, recorders and marks."""
+"""The part of a diagnosis that accounts for sources, recorders and marks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class SourceAccount:
-    """What reading a source came to. `gaps`: polls that were left out. `cost_seconds`: time spent on its polls.
-    `last_answer`: when it last gave something, None: never. `clock_offset_seconds`: its clock minus the recorder's,
-    `clock_uncertainty_seconds` either way, told by `clock_told_by`: the clocks were compared in its protocol, its
-    newest sample, or the edges of the load (imported files); all None: none of its own, or not known. `recorder`: who
-    read it, None: no recorder (imported), or an earlier sanpath."""
+    """The result of reading one source.
+
+    `gaps`: polls that were skipped. `cost_seconds`: time spent on its polls. `last_answer`: when it last returned
+    data, None: never. `clock_offset_seconds`: its clock minus the recorder's, with an error of
+    `clock_uncertainty_seconds` either way. `clock_told_by`: how the clocks were compared: in its protocol, by its
+    newest sample, or by the edges of the load (imported files). All three are None if it has no clock or the offset
+    is unknown. `recorder`: the recorder that read it, None: imported, or recorded by an earlier sanpath.
+    """
 
     name: str
     kind: str
@@ -33,9 +36,11 @@ class SourceAccount:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Time in which a recorder was not there, ISO 8601 in UTC. `until` None: it never came back. `way`: it joined
-    after the load had begun; it was killed or cut off and started again; so, and not started again; it was ended
-    before the load."""
+    """A time in which a recorder did not run, ISO 8601 in UTC. `until` None: it never came back.
+
+    `way`: `joined`: it joined after the load had begun. `restarted`: it was killed or cut off, and started again.
+    `stopped`: it was killed or cut off, and not started again. `ended`: it was ended before the load.
+    """
 
     since: str
     until: str | None
@@ -45,9 +50,12 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class RecorderAccount:
-    """One of those who recorded. `starts`: how often it was started. `began` and `last`: its first and last sign of
-    life (ISO 8601, UTC); `ended`: it ended as it should. `clock_offset_seconds`: its clock minus that of the recorder
-    of the load, by which everything is told; `clock_uncertainty_seconds` either way; None: they were not compared."""
+    """One of the recorders.
+
+    `starts`: how often it was started. `began` and `last`: its first and last sign of life (ISO 8601, UTC). `ended`:
+    it ended normally. `clock_offset_seconds`: its clock minus that of the load's recorder, which all times follow,
+    with an error of `clock_uncertainty_seconds` either way; None: they were not compared.
+    """
 
     name: str
     host: str
@@ -63,7 +71,7 @@ class RecorderAccount:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a person noted while the test ran, and when (ISO 8601, UTC)."""
+    """A note that a person made while the test ran, and its time (ISO 8601, UTC)."""
 
     at: str
     text: str

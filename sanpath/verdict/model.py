@@ -1,7 +1,7 @@
 """The diagnosis: the contract of docs/output-contract.md as typed objects, field by field.
 
-Everything a view shows or a program reads is here; views compute nothing. Seconds, bytes and ratios throughout; an
-interval is (low, high); None means not known.
+Everything that a view shows or a program reads is here; views compute nothing. Values are in seconds, bytes and
+ratios; an interval is (low, high); None means unknown.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Action = Literal[
     "quiet_neighbours",
     "lift_limit",
 ]
-"""What an experiment does: another step of the load, a source that was not read, or a setting of somebody else's."""
+"""What an experiment does: it runs another step of the load, reads a source that was not read, or changes a
+setting."""
 Grade = Literal["A", "B", "C"]
 Shape = Literal["rising", "plateau", "retrograde", "one_step", "unknown"]
 Interval = tuple[float, float]
@@ -49,7 +50,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Which recording this is, and what judged it. `complete`: every writer ended as it should."""
+    """The recording and what judged it. `complete`: every writer ended normally."""
 
     id: str
     tool_version: str
@@ -63,8 +64,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds. `histogram`: (upper bound, None: no bound; share of the I/Os) pairs, None when the load gives none.
-    `interval`: bounds of the mean where the load tells it cut off to whole units, None: it is exact."""
+    """Latency in seconds.
+
+    `histogram`: (upper bound, None: no bound; share of the I/Os) pairs, None when the load reports none. `interval`:
+    bounds of the mean where the load reports it in whole units, None: the mean is exact.
+    """
 
     mean: float
     p50: float | None
@@ -77,8 +81,11 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
-    """What the load did in one direction of a step. `throughput_spread`: relative standard error of the throughput,
-    from the windows of the step; None with fewer than two."""
+    """What the load did in one direction of a step.
+
+    `throughput_spread`: relative standard error of the throughput, from the windows of the step; None with fewer than
+    two.
+    """
 
     ops_per_second: float
     bytes_per_second: float
@@ -88,8 +95,10 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class PlaneInFlight:
-    """I/Os that are below one plane: throughput x latency there. `admitted`: how many it lets through, reads and
-    writes together, None where nobody tells."""
+    """I/Os in flight below one plane: throughput x latency there.
+
+    `admitted`: how many I/Os it lets through, reads and writes together; None where no source reports it.
+    """
 
     plane: str
     entity: str
@@ -100,8 +109,11 @@ class PlaneInFlight:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """I/Os in flight: what the load was told, and throughput x latency of all directions. `law`: R = N / X with its
-    numbers, of the busier direction; `planes`: those at every plane that was observed, from the load down."""
+    """I/Os in flight: those configured, and throughput x latency of all directions.
+
+    `law`: R = N / X with its numbers, of the busier direction. `planes`: the I/Os at every observed plane, from the
+    load down.
+    """
 
     configured: float | None
     measured: float | None
@@ -113,8 +125,9 @@ class InFlight:
 class Bottleneck:
     """An element that limits the test.
 
-    `wait_at`: where the I/Os that it makes wait are held. `culprit` and `victims`: on lossless fabrics the cause may
-    lie off the loaded path. `explains`: share of the latency that would go with it.
+    `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
+    lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
+    would refute it.
     """
 
     entity: str
@@ -146,7 +159,7 @@ class StepVerdict:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not good for."""
+    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not valid for."""
 
     name: str
     start: str
@@ -161,7 +174,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class R0:
-    """Latency without a queue, and the step that showed it. Both None: no step was free of a queue."""
+    """Latency without a queue, and the step that showed it. Both None: every step had a queue."""
 
     seconds: float | None
     from_step: str | None
@@ -182,7 +195,7 @@ class Scalability:
     """The Universal Scalability Law X = λN / (1 + σ(N - 1) + κN(N - 1)) through the steps, with 95 % intervals.
 
     `rate_of_one`: λ, operations a second. `contention`: σ; `coherency`: κ. `knee`: N at which λN meets the highest
-    throughput; `peak_in_flight`: N of that throughput, None: κ may be zero and there is none. `misfit`: largest
+    throughput. `peak_in_flight`: N of that throughput; None: κ may be zero, and then there is none. `misfit`: largest
     relative distance of a step from the curve.
     """
 
@@ -207,8 +220,11 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """From how many I/Os in flight on more load buys only latency, [low, high]. None with `below`: it lies below the
-    fewest that were tested; None without: `said` tells why. `law`: what it is read from, None: too few steps."""
+    """The number of I/Os in flight from which more load adds only latency, [low, high].
+
+    None with `below`: it lies below the fewest that were tested. None without it: `said` gives the reason. `law`: the
+    fit that it is read from, None: too few steps.
+    """
 
     in_flight: Interval | None
     below: float | None
@@ -218,9 +234,9 @@ class Knee:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Throughput over I/Os in flight of one load, direction and block size (None: it counts no bytes).
+    """Throughput over I/Os in flight of one load, direction and block size (None: the load counts no bytes).
 
-    `shape`: what the steps show; `said`: that with its numbers. Retrograde: throughput falls while latency grows.
+    `shape`: what the steps show; `said`: the same with its numbers. Retrograde: throughput falls while latency grows.
     """
 
     load: str
@@ -234,11 +250,11 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """One explanation of what holds the test, ranked by its probability; those of a verdict sum to at most 1.
+    """One explanation of what limits the test, ranked by its probability; those of a verdict sum to at most 1.
 
-    `verdict`: the kind of verdict it would be. `entity`: what it accuses, None: no element. `kind` as that of a
-    bottleneck, or the same as `verdict` where no element is accused. `because`: what speaks for it, `against`: what
-    speaks against it. `coincident`: elements that cannot be told from it, since their ceilings are the same.
+    `verdict`: the kind of verdict that it would be. `entity`: the accused element, None: no element. `kind`: as of a
+    bottleneck, or the same as `verdict` without an accused element. `because`: evidence for it; `against`: evidence
+    against it. `coincident`: elements with the same ceiling, which cannot be separated from it.
     """
 
     verdict: Kind
@@ -253,8 +269,11 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an experiment would say of one suspect. `entity`: as that of the suspect. `if_seen`, `if_not`: its
-    probability once what the experiment watches for has been seen, or has not; those of all meanings sum to one."""
+    """What an experiment would mean for one suspect.
+
+    `entity`: as of the suspect. `if_seen`, `if_not`: its probability after the experiment showed what it watches for,
+    or did not; those of all meanings sum to one.
+    """
 
     verdict: Kind
     entity: str | None
@@ -268,8 +287,8 @@ class Meaning:
 class Experiment:
     """The measurement that separates the leading suspects best.
 
-    `text`: what to do, `watch`: what to look for. `in_flight`: I/Os in flight of the step to run; `entity`: what is
-    to be read or changed; `command`: the load's command line. None: it is another action, or nobody can say.
+    `text`: what to do; `watch`: what to look for. `in_flight`: I/Os in flight of the step to run. `entity`: what to
+    read or change. `command`: the load's command line. Each is None where the action has none, or it is unknown.
     """
 
     action: Action
@@ -282,7 +301,7 @@ class Experiment:
 
     @property
     def in_words(self) -> str:
-        """As a sentence: what to do, and what speaks for the suspect that it would raise most."""
+        """A sentence: what to do, and which suspect the outcome would support most."""
         command = f" ({self.command})" if self.command is not None else ""
         raised = max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
         if raised.verdict == "cannot_tell":
@@ -292,14 +311,14 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of the run: that of the step with the highest throughput.
+    """The verdict of the run, which is that of the step with the highest throughput.
 
-    `probability`: how often a verdict with evidence like this is right; `suspects`: all explanations that are left,
-    the most probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or
-    what a judgement lacks; None: nothing would tell the suspects apart.
+    `probability`: how often a verdict with such evidence is right. `suspects`: all remaining explanations, the most
+    probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or what a
+    judgement lacks; None: no experiment separates the suspects.
 
-    `knee_in_flight`: the I/Os in flight from which on more load buys only latency; None with `knee_below`: it lies
-    below the fewest that were tested.
+    `knee_in_flight`: the I/Os in flight from which more load adds only latency. None with `knee_below`: it lies below
+    the fewest that were tested.
     """
 
     kind: Kind
@@ -320,7 +339,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class BudgetPart:
-    """A part of the latency. `how`: measured by a clock of its own, or the difference between two."""
+    """A part of the latency. `how`: measured by a clock of its own, or the difference between two clocks."""
 
     plane: str
     layer: str
@@ -333,7 +352,10 @@ class BudgetPart:
 
 @dataclass(frozen=True, slots=True)
 class LatencyBudget:
-    """Where the latency of one step, direction and LUN was spent; mid-points of parts and rest sum to the total."""
+    """Where the latency of one step, direction and LUN was spent.
+
+    The mid-points of the parts and of the unexplained remainder sum to the total.
+    """
 
     step: str
     direction: str
@@ -345,8 +367,10 @@ class LatencyBudget:
 
 @dataclass(frozen=True, slots=True)
 class ElementUse:
-    """How busy an element was in one step and direction. `share`: of the test's bytes that cross it; None for what is
-    not known."""
+    """How busy an element was in one step and direction.
+
+    `share`: the share of the test's bytes that cross it. None: unknown.
+    """
 
     entity: str
     kind: str
@@ -364,7 +388,7 @@ class ElementUse:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How something that the test runs over was set up, as it was in the step of the verdict."""
+    """How an entity that the test runs over was set up, in the step of the verdict."""
 
     entity: str
     setting: str
@@ -373,7 +397,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What did not limit, as far as it was tried."""
+    """An element that did not limit, and the load up to which that was shown."""
 
     entity: str
     up_to: Mapping[str, float]
@@ -382,7 +406,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Unobserved:
-    """What could not be seen, and what follows from that."""
+    """Something that could not be observed, with the reason and the consequence."""
 
     what: str
     why: str
@@ -405,7 +429,7 @@ Risk = Literal["low", "medium", "high"]
 
 @dataclass(frozen=True, slots=True)
 class PlanVariant:
-    """How a step of the plan is done on one platform."""
+    """A step of the plan on one platform."""
 
     platform: str
     commands: Sequence[str]
@@ -418,11 +442,11 @@ class PlanVariant:
 class PlanStep:
     """One step of the remediation plan; sanpath prints it and never runs it.
 
-    `purpose`: it relieves what limits, makes the test worth believing, or removes a risk that does not limit now.
-    `action`: what it is in a few words; `risk`: what it can interrupt. `variants`: the same action on platforms of
-    which none, or several, were seen; its own `commands` are then empty. `relieves_idle_paths`: it brings idle paths
-    into use. `after`: numbers of the steps that have to come before it. `gain_ops_per_second`: what the what-if
-    predicts once all that limits is relieved together; None: not worked out.
+    `purpose`: it relieves the limit, makes the test valid, or removes a risk that does not limit now. `action`: what
+    it is, in a few words; `risk`: how severe an interruption it can cause. `variants`: the same action on several
+    platforms, if none or several were seen; its own `commands` are then empty. `relieves_idle_paths`: it brings idle
+    paths into use. `after`: numbers of the steps that have to come before it. `gain_ops_per_second`: the what-if's
+    prediction once all limits are relieved together; None: not computed.
     """
 
     number: int
@@ -445,8 +469,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How the rules judged: the policy (None: the rules' own limits), limits that were changed, what a site has
-    accepted, and mistakes of rule files that were not used."""
+    """How the rules judged.
+
+    `policy`: the policy that was chosen, None: the rules' own limits. `limits`: limits that were changed.
+    `suppressed`: findings that a site has accepted. `refused`: mistakes in rule files that were not used.
+    """
 
     policy: PolicyName | None = None
     limits: Sequence[ChangedLimit] = ()
@@ -456,7 +483,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything sanpath has to say about a recording."""
+    """Everything that sanpath reports about a recording."""
 
     run: Run
     steps: Sequence[StepResult]

@@ -1,4 +1,4 @@
-"""Entities by the names that people call them."""
+"""Names of entities for people."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _NOUNS = {
 }
 _LETTERS = 20
 _IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
-"""Of what no person named the middle is left out beyond 20 letters: its end is what differs."""
+"""Beyond 20 letters, the middle of a name that no person gave is left out: such names differ at their end."""
 
 
 def noun(entity: str) -> str:
-    """What kind of thing it is: LUN, switch port, array."""
+    """The kind of an entity in words: LUN, switch port, array."""
     kind = entity.partition(":")[0]
     return _NOUNS.get(kind, kind.replace("_", " "))
 
 
 def readable(entity: str) -> str:
-    """`switch_port:sw1/fc1/7` is sw1 fc1/7; a link is its two ends."""
+    """The name of an entity: `switch_port:sw1/fc1/7` is sw1 fc1/7; a link is its two ends."""
     ends = (entity.partition(":")[2] or entity).split("--")
     return "–".join(_end(end) for end in ends)
 
 
 def _end(name: str) -> str:
-    owner, _, own = name.partition("/")
-    return " ".join(_cut(part) for part in (owner, own) if part)
+    owner, _, local_name = name.partition("/")
+    return " ".join(_cut(word) for word in (owner, local_name) if word)
 
 
 def _cut(name: str) -> str:

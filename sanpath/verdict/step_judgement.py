@@ -15,9 +15,8 @@ WINDOWS = 4
 class Judgement:
     """What limits one direction of one step.
 
-    `following`: what would limit next; None: nothing says. `experiment`: the measurement that would tell the
-    suspects apart. `windows`: whole windows of the slowest source.
-    `probability` and `suspects`: as those of a verdict.
+    `following`: what would limit next, None: unknown. `experiment`: the measurement that would separate the suspects.
+    `windows`: whole windows of the slowest source. `probability` and `suspects` are those of a verdict.
     """
 
     load: LoadFacts
@@ -32,13 +31,15 @@ class Judgement:
     suspects: tuple[Suspect, ...] = ()
 
     @property
-    def held(self) -> float:
+    def limit_probability(self) -> float:
         """Probability that something was at its limit, whatever it was."""
         return sum(
-            s.probability for s in self.suspects if s.verdict in ("bottleneck", "configured_cap", "cannot_tell")
+            suspect.probability
+            for suspect in self.suspects
+            if suspect.verdict in ("bottleneck", "configured_cap", "cannot_tell")
         )
 
     @property
     def limiter(self) -> str | None:
-        """The saturated element, None when there is none."""
+        """The saturated element. None: there is none."""
         return self.bottlenecks[0].entity if self.kind == "bottleneck" and self.bottlenecks else None

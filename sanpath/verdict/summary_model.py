@@ -1,4 +1,4 @@
-"""The first screen of a report as data: what every view shows before anything else."""
+"""The first screen of a report as data: what every view shows first."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ PathRole = Literal["limits", "waits"]
 
 @dataclass(frozen=True, slots=True)
 class PathElement:
-    """A thing or a link of the I/O path. `name`: what people call it. `role`: the verdict names it as the limit, or
-    I/Os wait in it for what limits; None: neither. Links only, in the step of the verdict: `speed` and `utilisation`
-    (ratio) of the busier `direction`; None: not measured."""
+    """An entity or a link of the I/O path.
+
+    `name`: its name for people. `role`: the verdict names it as the limit, or I/Os wait in it for the limit; None:
+    neither. Links only, in the step of the verdict: `speed` and `utilisation` (ratio) of the busier `direction`;
+    None: not measured.
+    """
 
     entity: str
     kind: str
@@ -30,10 +33,10 @@ class Summary:
 
     `verdict`: what limits, in one line of at most 12 words where names have no blanks. `consequence`: what follows
     for throughput and latency. `acquittal`: what is not the problem, and up to which load that was seen; None:
-    nothing was cleared. `path`: the loaded path that the verdict names, from load to volume; `off_path`: what limits
-    and is not on it; `more_paths`: how many others there are. `action`: the first thing to do; `plan_step`: its
-    number in the plan, None: it decides between suspects, or nothing is to be done. `gain`: what it would bring,
-    None: not known.
+    nothing was cleared. `path`: the loaded path that the verdict names, from load to volume. `off_path`: limiting
+    elements that are not on it. `more_paths`: number of other paths. `action`: the first thing to do. `plan_step`:
+    its number in the plan; None: it decides between suspects, or there is nothing to do. `gain`: what it would bring,
+    None: unknown.
     """
 
     verdict: str

@@ -1,4 +1,4 @@
-"""Numbers as a person says them; one printed unit for each quantity, decimal throughout (1 MB = 10^6 bytes)."""
+"""Numbers for people; one printed unit for each quantity, decimal throughout (1 MB = 10^6 bytes)."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def percent_rounded(ratio: float) -> str:
 
 
 def count(number: float) -> str:
-    """800; 31.8 when it is no whole number below a hundred."""
+    """800; with one decimal, as 31.8, for a fraction below a hundred."""
     return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sanpath.diagnose import diagnose, judged
+from sanpath.diagnose import diagnose, judge_recording
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
 from sanpath.verdict.model import Bottleneck, Diagnosis
@@ -54,7 +54,7 @@ class Ran:
     @cached_property
     def relieved(self) -> WhatIf:
         """What `whatif --relieve` says."""
-        return what_if(*judged(Recording(self.place)), (), True)
+        return what_if(*judge_recording(Recording(self.place)), (), True)
 
     @property
     def limit(self) -> Bottleneck:
@@ -85,7 +85,7 @@ class Ran:
 
     def compared(self, after: Ran) -> Comparison:
         """What `compare` says of this run and a later one."""
-        return with_checks(compare(self.found, after.found), *judged(Recording(self.place)))
+        return with_checks(compare(self.found, after.found), *judge_recording(Recording(self.place)))
 
 
 Record = Callable[..., Ran]

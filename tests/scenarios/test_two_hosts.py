@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnose import diagnose, judged
+from sanpath.diagnose import diagnose, judge_recording
 from sanpath.model import Scalar
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.whatif import what_if
@@ -96,7 +96,7 @@ def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> 
     half = (COUNTED / 2, NOTHING)
     ports = {"fc1/7": half, "fc1/9": half, "fc1/1": (COUNTED, NOTHING)}
     san.step("both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035)})
-    facts, judgements = judged(san.write())
+    facts, judgements = judge_recording(san.write())
     (slower,) = what_if(facts, judgements, ("switch_port:sw1/fc1/7.speed=1GFC",), relieve=False).steps
     assert slower.predicted_ops_per_second is None
     assert slower.unknown is not None

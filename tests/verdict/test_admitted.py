@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.model import Event, Scalar
-from sanpath.verdict.explanation.source_limits import admitted
+from sanpath.verdict.explanation.source_limits import reported_gaps
 
 
 def said(name: str, **detail: Scalar) -> tuple[str, Event]:
@@ -36,18 +36,18 @@ def said(name: str, **detail: Scalar) -> tuple[str, Event]:
     ],
 )
 def test_what_a_source_cannot_read_is_told(told: tuple[str, Event], what: str, why: str) -> None:
-    (entry,) = admitted([told])
+    (entry,) = reported_gaps([told])
     assert (entry.what, entry.why) == (what, why)
     assert entry.consequence
 
 
 def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
     back = said("host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"})
-    assert admitted([back, said("samples-in-time", seconds=1.0), said("step-begin", step="a")]) == []
+    assert reported_gaps([back, said("samples-in-time", seconds=1.0), said("step-begin", step="a")]) == []
 
 
 def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
     events = [said("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
-    entries = admitted(events)
+    entries = reported_gaps(events)
     assert [entry.what for entry in entries[:2]] == ["what vm0 does (vc1)", "what vm1 does (vc1)"]
     assert entries[-1].what == "56 more like it (vc1)"

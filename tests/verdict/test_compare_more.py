@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.diagnose import judged as judgements_of
+from sanpath.diagnose import judge_recording as judgements_of
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
 from sanpath.verdict.comparison.same_latency import at_latency, interpolated

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.verdict.model import Curve
-from sanpath.verdict.prediction.scalability import fitted
+from sanpath.verdict.prediction.scalability import fit_scalability
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -40,7 +40,7 @@ def test_the_intervals_hold_the_law_that_made_the_points(contention: float, cohe
     """Two parts in a hundred of noise, and the fit is told so."""
     chance = random.Random(seed)
     noisy = [x * (1 + chance.gauss(0, 0.02)) for x in law(1000, contention, coherency, SEVEN)]
-    found = fitted(SEVEN, noisy, [0.02] * len(SEVEN), falls=False)
+    found = fit_scalability(SEVEN, noisy, [0.02] * len(SEVEN), is_retrograde=False)
     assert found is not None
     slack = 0.01, 0.0004  # one in twenty may lie outside, and then by little
     assert found.contention[0] - slack[0] <= contention <= found.contention[1] + slack[0]
@@ -49,7 +49,7 @@ def test_the_intervals_hold_the_law_that_made_the_points(contention: float, cohe
 
 
 def test_exact_points_give_the_law_back() -> None:
-    found = fitted(SEVEN, law(1000, 0.05, 0, SEVEN), [None] * 7, falls=False)
+    found = fit_scalability(SEVEN, law(1000, 0.05, 0, SEVEN), [None] * 7, is_retrograde=False)
     assert found is not None
     assert found.rate_of_one == pytest.approx(1000)
     assert found.misfit < 1e-9
@@ -59,7 +59,7 @@ def test_exact_points_give_the_law_back() -> None:
 
 def test_more_noise_is_less_certain() -> None:
     points = law(1000, 0.05, 0, SEVEN)
-    sure, unsure = (fitted(SEVEN, points, [spread] * 7, falls=False) for spread in (0.01, 0.05))
+    sure, unsure = (fit_scalability(SEVEN, points, [spread] * 7, is_retrograde=False) for spread in (0.01, 0.05))
     assert sure is not None
     assert unsure is not None
     assert unsure.knee[1] - unsure.knee[0] > 1.5 * (sure.knee[1] - sure.knee[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from sanpath.diagnose import judged
+from sanpath.diagnose import judge_recording
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.prediction.relief import relief
 from sanpath.verdict.run_verdict import deciding
@@ -14,7 +14,7 @@ from tests.support.stories import published
 
 
 def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
-    facts, judgements = judged(published(San(tmp_path)).write())
+    facts, judgements = judge_recording(published(San(tmp_path)).write())
     found = deciding(judgements)
     port = replace(found.bottlenecks[0], entity="hba:esx7/vmhba2", coincident=())
     change, words = relief(facts, replace(found, bottlenecks=(port,)), None)

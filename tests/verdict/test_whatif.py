@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.diagnose import judged
+from sanpath.diagnose import judge_recording
 from sanpath.errors import UsageError
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.prediction.predict import Prediction, closed_loop
@@ -26,7 +26,7 @@ BOTH = (f"{HOST}.speed=8GFC", f"{ARRAY}.speed=8GFC")
 
 
 def asked(recording: Recording, *settings: str, relieve: bool = False) -> WhatIf:
-    return what_if(*judged(recording), settings, relieve)
+    return what_if(*judge_recording(recording), settings, relieve)
 
 
 def last(recording: Recording, *settings: str, relieve: bool = False) -> Prediction:

@@ -63,13 +63,13 @@ def compare(
         several = side_by_side([str(folder) for folder in recordings], runs, seconds)
         typer.echo(systems.as_json(several) if form is Form.json else systems.as_text(several, width), nl=False)
         return
-    from sanpath.diagnose import judged
+    from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
     from sanpath.verdict.comparison.compare import compare as compared
     from sanpath.verdict.comparison.compare import with_checks
     from sanpath.views.compare import as_json, as_text
 
-    found = with_checks(compared(runs[0], runs[1], seconds), *judged(Recording(recordings[0])))
+    found = with_checks(compared(runs[0], runs[1], seconds), *judge_recording(Recording(recordings[0])))
     typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)
 
 

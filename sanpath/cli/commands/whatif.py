@@ -39,7 +39,7 @@ def whatif(
     Settings: speed of a switch_port, hba or array_port; queue_depth of a lun or vdisk;
     controller_type and limit_ops_per_second of a vdisk; path_policy and path_switch_operations of a lun;
     qos_ops_per_second and qos_bytes_per_second of a volume; in_flight of a load."""
-    from sanpath.diagnose import judged
+    from sanpath.diagnose import judge_recording
     from sanpath.errors import UsageError
     from sanpath.recording.reading.recording import Recording as Recorded
     from sanpath.verdict.whatif import what_if
@@ -50,7 +50,7 @@ def whatif(
             "whatif: say what would be otherwise: --relieve, or --set ENTITY.SETTING=VALUE as in "
             "--set switch_port:sw1/fc1/7.speed=8GFC"
         )
-    facts, judgements = judged(Recorded(recording))
+    facts, judgements = judge_recording(Recorded(recording))
     found = what_if(facts, judgements, settings or (), relieve)
     if before is not None:
         from sanpath.cli.output import diagnosis_of
@@ -58,6 +58,6 @@ def whatif(
         from sanpath.verdict.comparison.compare import with_checks
 
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
-        found = replace(found, checks=with_checks(comparison, *judged(Recorded(before))).checks)
+        found = replace(found, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
     typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)

@@ -1,6 +1,6 @@
-"""Two runs side by side: only steps with the same I/O and as many in flight may be compared.
+"""Compares two runs: only steps with the same I/O and the same number in flight may be compared.
 
-More in flight raises latency and may raise throughput with nothing changed; other block sizes change both.
+More I/Os in flight raise latency and may raise throughput with nothing changed; other block sizes change both.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sanpath.verdict.comparison.differences import (
     differences,
     moved_wait,
     outcomes,
-    seen_entities,
+    reported_entities,
 )
 from sanpath.verdict.comparison.same_latency import AtLatency, at_latency
 from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
-from sanpath.verdict.prediction.predict import Check, checked
+from sanpath.verdict.prediction.predict import Check, check_prediction
 from sanpath.verdict.prediction.settings import settable
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import bandwidth
@@ -31,19 +31,19 @@ from sanpath.verdict.whatif import what_if
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 
 _OWN_CEILING = ("link", "lun", "vdisk")
-"""Kinds of bottlenecks whose ceiling does not follow from what the test reached."""
+"""Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
 _SAME_IN_FLIGHT = 0.05
 _SAME_SIZE = 0.05
 _LEAST_CHANGE = 0.03
-"""A change below this is none, however steady the runs were: the same test repeated differs by as much."""
+"""A smaller relative change is none, however steady the runs were: the same test repeated differs by as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One direction of a step of each run, with as many I/Os of one size in flight.
+    """One direction of a step of each run, with the same number of I/Os of the same size in flight.
 
-    Changes are ratios, 0.1 for a tenth more. `spread`: how far the two means may differ by chance, from the windows
-    of both steps (two standard errors of the difference), at least 3 %.
+    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance, at
+    least 3 %. It is two standard errors of the difference, from the windows of both steps.
     """
 
     direction: str
@@ -59,11 +59,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed between two runs. `predicted_ops_per_second`: what the run before had predicted for the relief of
-    its bottleneck, None without a prediction; `unmatched`: steps that have no peer in the other run.
+    """What changed between two runs.
 
-    `moved`: waits that are elsewhere and as long. `checks`: what the model makes of the run before with the settings
-    of the run after, held against what came; `next`: what it says comes next.
+    `outcome`: None if no step of one has a peer in the other. `predicted_ops_per_second`: the prediction of the first
+    run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
+    `moved`: waits that are in another place and equally long. `checks`: predictions of the model for the first run
+    under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
     """
 
     outcome: Outcome | None
@@ -80,10 +81,12 @@ class Comparison:
 
 
 def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
-    """Compare two runs. `outcome` is None when no step of one has a peer in the other. `latency_seconds`: at which
-    throughput is compared as well, None: the highest that both were tested at."""
+    """Compares two runs. `outcome` is None when no step of one has a peer in the other.
+
+    `latency_seconds`: a latency at which throughput is compared as well, None: the highest that both were tested at.
+    """
     pairs = tuple(_pairs(before, after))
-    matched = {("before", p.before_step) for p in pairs} | {("after", p.after_step) for p in pairs}
+    matched = {("before", pair.before_step) for pair in pairs} | {("after", pair.after_step) for pair in pairs}
     unmatched = tuple(
         f"{step.name} ({when})"
         for when, run in (("before", before), ("after", after))
@@ -93,9 +96,14 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     outcome = _outcome(before, after, pairs)
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
-    waits = (
-        (p, moved_wait(before, after, (p.before_step, p.after_step), p.direction, max(p.spread, _LEAST_CHANGE)))
-        for p in pairs
+    moved_waits = (
+        (
+            pair,
+            moved_wait(
+                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, _LEAST_CHANGE)
+            ),
+        )
+        for pair in pairs
     )
     return Comparison(
         outcome,
@@ -106,96 +114,108 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         tuple(differences(before, after)),
         (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
         tuple(at_latency((before, after), latency_seconds)),
-        tuple(f"{pair.after_step} {pair.direction}: {said}" for pair, said in waits if said is not None),
+        tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
         next=after.verdict.next,
     )
 
 
 def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
-    """The comparison with what the model makes of the run before under the settings of the run after, held against
-    what came. `facts` and `judgements`: of the run before."""
+    """The comparison with the model's predictions for the first run under the settings of the second.
+
+    `facts` and `judgements`: of the first run.
+    """
     written = [
-        f"{d.entity}.{d.setting}={_written(d.after)}"
-        for d in comparison.differences
-        if settable(d.entity, d.setting) and not (d.after is None and d.setting in ("speed", "queue_depth"))
+        f"{difference.entity}.{difference.setting}={_setting_value(difference.after)}"
+        for difference in comparison.differences
+        if settable(difference.entity, difference.setting)
+        and not (difference.after is None and difference.setting in ("speed", "queue_depth"))
     ]
     if not written or not judgements:
         return comparison
     try:
-        told = what_if(facts, judgements, written, relieve=False).steps
+        predictions = what_if(facts, judgements, written, relieve=False).steps
     except UsageError:
-        # What a device said of itself is no setting that could be asked for: then nothing was predicted.
+        # What a device reports of itself is no setting that can be requested: then nothing is predicted.
         return comparison
-    found = []
+    checks = []
     for pair in comparison.pairs:
-        step = next((s for s in told if (s.step, s.direction) == (pair.before_step, pair.direction)), None)
-        if step is not None and (check := checked(step, pair.after.ops_per_second, pair.spread)) is not None:
-            found.append(check)
-    return replace(comparison, checks=tuple(found))
+        step = next((s for s in predictions if (s.step, s.direction) == (pair.before_step, pair.direction)), None)
+        if step is not None and (check := check_prediction(step, pair.after.ops_per_second, pair.spread)) is not None:
+            checks.append(check)
+    return replace(comparison, checks=tuple(checks))
 
 
-def _written(value: object) -> str:
+def _setting_value(value: object) -> str:
     return "none" if value is None else f"{value:.0f}" if isinstance(value, float) else str(value)
 
 
 def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -> Iterator[FindingOutcome]:
-    """What became of each bottleneck, by what came at as many I/Os in flight."""
-    new = [b.entity for b in after.verdict.bottlenecks]
+    """What became of each bottleneck, by the outcome at the same number of I/Os in flight."""
+    new_entities = [b.entity for b in after.verdict.bottlenecks]
     for bottleneck in before.verdict.bottlenecks:
-        unseen = outcome is None or bottleneck.entity not in seen_entities(after)
-        told: str = "CANNOT TELL" if unseen else outcome or ""
-        to = None
+        unseen = outcome is None or bottleneck.entity not in reported_entities(after)
+        bottleneck_outcome: str = "CANNOT TELL" if unseen else outcome or ""
+        moved_to = None
         if outcome in ("FIXED", "MOVED", "BETTER"):
             if outcome == "MOVED":
-                told, to = "MOVED", new[0]
-            elif new:
-                told = "NO CHANGE"
+                bottleneck_outcome, moved_to = "MOVED", new_entities[0]
+            elif new_entities:
+                bottleneck_outcome = "NO CHANGE"
             else:
-                told = "CANNOT TELL" if after.verdict.kind == "cannot_tell" else "FIXED"
-        yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, told, to)
+                bottleneck_outcome = "CANNOT TELL" if after.verdict.kind == "cannot_tell" else "FIXED"
+        yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, bottleneck_outcome, moved_to)
 
 
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
-    taken: set[tuple[str, str]] = set()
+    matched: set[tuple[str, str]] = set()
     for old in before.steps:
-        for direction, was in old.directions.items():
+        for direction, old_result in old.directions.items():
             for new in after.steps:
-                now = new.directions.get(direction)
+                new_result = new.directions.get(direction)
                 key = (new.name, direction)
-                if now is None or key in taken or not _same(old, was, new, now):
+                if new_result is None or key in matched or not _is_peer(old, old_result, new, new_result):
                     continue
-                taken.add(key)
-                yield _pair(direction, old, was, new, now)
+                matched.add(key)
+                yield _pair(direction, old, old_result, new, new_result)
                 break
 
 
-def _same(old: StepResult, was: DirectionResult, new: StepResult, now: DirectionResult) -> bool:
-    flights = old.in_flight.configured, new.in_flight.configured
-    if None in flights:
-        flights = old.in_flight.measured, new.in_flight.measured
-    if flights[0] is None or flights[1] is None or not isclose(flights[0], flights[1], rel_tol=_SAME_IN_FLIGHT):
+def _is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult) -> bool:
+    in_flight = old.in_flight.configured, new.in_flight.configured
+    if None in in_flight:
+        in_flight = old.in_flight.measured, new.in_flight.measured
+    if (
+        in_flight[0] is None
+        or in_flight[1] is None
+        or not isclose(in_flight[0], in_flight[1], rel_tol=_SAME_IN_FLIGHT)
+    ):
         return False
-    sizes = was.bytes_per_second / was.ops_per_second, now.bytes_per_second / now.ops_per_second
+    sizes = (
+        old_result.bytes_per_second / old_result.ops_per_second,
+        new_result.bytes_per_second / new_result.ops_per_second,
+    )
     return isclose(*sizes, rel_tol=_SAME_SIZE)
 
 
-def _pair(direction: str, old: StepResult, was: DirectionResult, new: StepResult, now: DirectionResult) -> Pair:
-    chance = 2 * hypot(was.throughput_spread or 0.0, now.throughput_spread or 0.0)
+def _pair(
+    direction: str, old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult
+) -> Pair:
+    chance = 2 * hypot(old_result.throughput_spread or 0.0, new_result.throughput_spread or 0.0)
     return Pair(
         direction,
         new.in_flight.configured or new.in_flight.measured or 0.0,
         old.name,
         new.name,
-        was,
-        now,
-        now.ops_per_second / was.ops_per_second - 1,
-        now.latency_seconds.mean / was.latency_seconds.mean - 1,
+        old_result,
+        new_result,
+        new_result.ops_per_second / old_result.ops_per_second - 1,
+        new_result.latency_seconds.mean / old_result.latency_seconds.mean - 1,
         max(_LEAST_CHANGE, chance),
     )
 
 
 def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Outcome | None:
-    """Told from the pair with the most I/Os in flight: there a bottleneck shows most."""
+    """The outcome by the pair with the most I/Os in flight, where a bottleneck shows most. None: there is no pair."""
     if not pairs:
         return None
     top = max(pairs, key=lambda pair: pair.in_flight)
@@ -207,27 +227,32 @@ def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Ou
     if not old:
         return "BETTER"
     new = after.verdict.bottlenecks
-    return "MOVED" if any(_elsewhere(b, old) for b in new) else "BETTER" if new else "FIXED"
+    return "MOVED" if any(_is_another_limit(b, old) for b in new) else "BETTER" if new else "FIXED"
 
 
-def _elsewhere(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
-    """Whether this is another limit than those before: another element, or the same one with a higher ceiling."""
-    same = [b for b in old if bottleneck.entity in (b.entity, *b.coincident) and b.direction == bottleneck.direction]
-    if not same:
+def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
+    """Whether this is another limit than before: another element, or the same one with a higher ceiling."""
+    matching = [
+        b for b in old if bottleneck.entity in (b.entity, *b.coincident) and b.direction == bottleneck.direction
+    ]
+    if not matching:
         return bottleneck.entity not in {b.entity for b in old}
-    was, now = same[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
+    old_ceiling, new_ceiling = matching[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
     return (
-        bottleneck.kind in _OWN_CEILING and bool(was) and bool(now) and (now or 0) > (1 + _LEAST_CHANGE) * (was or 0)
+        bottleneck.kind in _OWN_CEILING
+        and bool(old_ceiling)
+        and bool(new_ceiling)
+        and (new_ceiling or 0) > (1 + _LEAST_CHANGE) * (old_ceiling or 0)
     )
 
 
-def _where(before: Diagnosis, after: Diagnosis) -> str:
-    """What limits now, with all that limits beside it; what did before, with the ceiling that it has got."""
+def _new_limit(before: Diagnosis, after: Diagnosis) -> str:
+    """What limits now with its coincident elements; if it limited before, with its new ceiling."""
     old = before.verdict.bottlenecks
-    new = next(b for b in after.verdict.bottlenecks if _elsewhere(b, old))
-    same = any(new.entity == b.entity for b in old)
+    new = next(b for b in after.verdict.bottlenecks if _is_another_limit(b, old))
+    is_same = any(new.entity == b.entity for b in old)
     ceiling = new.ceiling_bytes_per_second
-    if same and ceiling:
+    if is_same and ceiling:
         return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
     return " and ".join([", ".join((new.entity, *new.coincident[:-1])), *new.coincident[-1:]])
 
@@ -237,7 +262,7 @@ def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outc
         return "No step of one run has as many outstanding I/Os of the same size as a step of the other."
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
-    moved = f" to {_where(before, after)}" if outcome == "MOVED" else ""
+    moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""
     return (
         f"{outcome}{moved}: {change} at {top.in_flight:g} in flight, {top.direction} "
         f"(differences below {top.spread:.1%} are chance)."

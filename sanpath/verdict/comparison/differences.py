@@ -1,4 +1,4 @@
-"""What differs between two runs besides the numbers: how things were set up, what was found, and where I/Os wait."""
+"""What differs between two runs apart from the numbers: settings, findings, and where I/Os wait."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sanpath.verdict.model import Diagnosis, LatencyBudget, Setting
 from sanpath.verdict.units import duration
 
 Value = str | int | float | bool
-_TELLING = ("cause", "culprit", "risk", "symptom")
+_MENDABLE = ("cause", "culprit", "risk", "symptom")
 """Roles of findings that a change is meant to mend."""
 _MOVED = 0.05
-"""Share of the latency that has to turn up elsewhere to be told."""
+"""Share of the latency from which a moved wait is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One setting in both runs. None: nothing told it, or the thing was not there."""
+    """One setting in both runs. None: no source reported it, or the entity did not exist."""
 
     entity: str
     setting: str
@@ -29,8 +29,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class FindingOutcome:
-    """What became of a finding. `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL where the later run
-    did not see what it was about. `moved_to`: where the same was found instead."""
+    """What became of a finding.
+
+    `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL where the second run did not observe its element.
+    `moved_to`: where the same was found instead.
+    """
 
     rule: str
     entity: str
@@ -40,23 +43,23 @@ class FindingOutcome:
 
 
 def differences(before: Diagnosis, after: Diagnosis) -> list[Difference]:
-    """Settings that differ, of things that both runs saw; of a thing that only one saw, that it did."""
+    """Settings that differ, for entities in both runs; entities that only one run has."""
     old, new = _by_name(before.configuration), _by_name(after.configuration)
-    things = {entity for entity, _ in old} & {entity for entity, _ in new}
-    found = [
+    common = {entity for entity, _ in old} & {entity for entity, _ in new}
+    result = [
         Difference(entity, setting, old.get((entity, setting)), new.get((entity, setting)))
         for entity, setting in sorted({*old, *new})
-        if entity in things and _differs(setting, old.get((entity, setting)), new.get((entity, setting)))
+        if entity in common and _differs(setting, old.get((entity, setting)), new.get((entity, setting)))
     ]
     ports = ("switch_port", "hba", "array_port", "lun", "vdisk", "volume")
-    for only, configuration in ((True, old), (False, new)):
-        alone = sorted({e for e, _ in configuration if e.partition(":")[0] in ports} - things)
-        found += [Difference(e, "used", only or None, None if only else True) for e in alone]
-    return found
+    for in_first, configuration in ((True, old), (False, new)):
+        entities = sorted({entity for entity, _ in configuration if entity.partition(":")[0] in ports} - common)
+        result += [Difference(entity, "used", in_first or None, None if in_first else True) for entity in entities]
+    return result
 
 
 def _differs(setting: str, old: Value | None, new: Value | None) -> bool:
-    """A speed is told only of links that were read: that one was not is no change."""
+    """Whether a value differs. A missing speed is no change, because only links that were read have one."""
     return old != new and not (setting == "speed" and None in (old, new))
 
 
@@ -65,40 +68,49 @@ def _by_name(settings: Sequence[Setting]) -> dict[tuple[str, str], Value]:
 
 
 def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
-    """What became of everything that was found before, then what is new."""
+    """What became of every earlier finding, then the new ones."""
     old, new = _hits(before), _hits(after)
-    doubtful = {(f.rule, f.entity, f.direction) for f in after.findings if f.outcome == "unknown"}
-    without_facts = {
-        name for u in after.unobserved for name in u.consequence.partition("not judged: ")[2].split(", ")
+    doubtful = {
+        (finding.rule, finding.entity, finding.direction)
+        for finding in after.findings
+        if finding.outcome == "unknown"
     }
-    seen, directions = seen_entities(after), {d for step in after.steps for d in step.directions}
-    moved: set[tuple[str, str, str]] = set()
+    without_facts = {
+        name for gap in after.unobserved for name in gap.consequence.partition("not judged: ")[2].split(", ")
+    }
+    entities, directions = reported_entities(after), {d for step in after.steps for d in step.directions}
+    moved_keys: set[tuple[str, str, str]] = set()
     for key, finding in old.items():
         rule, entity, direction = key
-        elsewhere = [k for k in new if k[0] == rule and k[2] == direction and k not in old]
+        moved = [new_key for new_key in new if new_key[0] == rule and new_key[2] == direction and new_key not in old]
         if key in new:
             worse = SEVERITIES.index(new[key].severity) < SEVERITIES.index(finding.severity)
             yield FindingOutcome(*key, "WORSE" if worse else "NO CHANGE")
-        elif key in doubtful or rule in without_facts or entity not in seen or direction not in (*directions, "both"):
+        elif (
+            key in doubtful
+            or rule in without_facts
+            or entity not in entities
+            or direction not in (*directions, "both")
+        ):
             yield FindingOutcome(*key, "CANNOT TELL")
-        elif elsewhere:
-            moved.add(elsewhere[0])
-            yield FindingOutcome(*key, "MOVED", elsewhere[0][1])
+        elif moved:
+            moved_keys.add(moved[0])
+            yield FindingOutcome(*key, "MOVED", moved[0][1])
         else:
             yield FindingOutcome(*key, "FIXED")
-    yield from (FindingOutcome(*key, "NEW") for key in new if key not in old and key not in moved)
+    yield from (FindingOutcome(*key, "NEW") for key in new if key not in old and key not in moved_keys)
 
 
 def _hits(diagnosis: Diagnosis) -> dict[tuple[str, str, str], Finding]:
-    hits = [f for f in diagnosis.findings if f.outcome == "hit" and f.role in _TELLING]
+    hits = [f for f in diagnosis.findings if f.outcome == "hit" and f.role in _MENDABLE]
     return {(f.rule, f.entity, f.direction): f for f in hits}
 
 
-def seen_entities(diagnosis: Diagnosis) -> set[str]:
-    """Entities that a run says anything of."""
-    found = {setting.entity for setting in diagnosis.configuration} | {use.entity for use in diagnosis.elements}
-    found |= {cleared.entity for cleared in diagnosis.cleared} | {f.entity for f in diagnosis.findings}
-    return found | {b.lun for b in diagnosis.latency_budget} | _loads(diagnosis)
+def reported_entities(diagnosis: Diagnosis) -> set[str]:
+    """Entities that a run reports anything of."""
+    entities = {setting.entity for setting in diagnosis.configuration} | {use.entity for use in diagnosis.elements}
+    entities |= {cleared.entity for cleared in diagnosis.cleared} | {f.entity for f in diagnosis.findings}
+    return entities | {b.lun for b in diagnosis.latency_budget} | _loads(diagnosis)
 
 
 def _loads(diagnosis: Diagnosis) -> set[str]:
@@ -108,33 +120,37 @@ def _loads(diagnosis: Diagnosis) -> set[str]:
 def moved_wait(
     before: Diagnosis, after: Diagnosis, steps: tuple[str, str], direction: str, spread: float
 ) -> str | None:
-    """Whether a wait is somewhere else and as long as before. `steps`: of each run, as many I/Os in flight; `spread`:
-    relative, by how much two latencies may differ by chance. None: nothing has moved, or latency has changed."""
+    """Whether a wait has moved to another place and is as long as before, in words. None: none has, or latency
+    changed.
+
+    `steps`: one step of each run with the same number of I/Os in flight. `spread`: relative difference of two
+    latencies that may be chance.
+    """
     budgets = [_budget(run, step, direction) for run, step in zip((before, after), steps, strict=True)]
     if budgets[0] is None or budgets[1] is None:
         return None
-    was, now = (budget.total_seconds for budget in budgets if budget is not None)
-    if abs(now / was - 1) > spread:
+    total_before, total_after = (budget.total_seconds for budget in budgets if budget is not None)
+    if abs(total_after / total_before - 1) > spread:
         return None
-    old, new = (_parts(budget) for budget in budgets if budget is not None)
+    old, new = (_seconds_by_place(budget) for budget in budgets if budget is not None)
     change = {place: new[place] - old[place] for place in {*old, *new}}
     if not change:
         return None
-    grown, shrunk = max(change, key=lambda p: change[p]), min(change, key=lambda p: change[p])
-    if min(change[grown], -change[shrunk]) < _MOVED * was:
+    growing, shrinking = max(change, key=lambda place: change[place]), min(change, key=lambda place: change[place])
+    if min(change[growing], -change[shrinking]) < _MOVED * total_before:
         return None
-    wait = duration(min(change[grown], -change[shrunk]))
-    return f"{wait} of the wait moved from {shrunk} to {grown}: moved, not grown"
+    wait = duration(min(change[growing], -change[shrinking]))
+    return f"{wait} of the wait moved from {shrinking} to {growing}: moved, not grown"
 
 
 def _budget(run: Diagnosis, step: str, direction: str) -> LatencyBudget | None:
-    found = [b for b in run.latency_budget if (b.step, b.direction) == (step, direction) and b.total_seconds > 0]
-    return found[0] if len(found) == 1 else None
+    matching = [b for b in run.latency_budget if (b.step, b.direction) == (step, direction) and b.total_seconds > 0]
+    return matching[0] if len(matching) == 1 else None
 
 
-def _parts(budget: LatencyBudget) -> defaultdict[str, float]:
+def _seconds_by_place(budget: LatencyBudget) -> defaultdict[str, float]:
     """Plane and layer → seconds."""
-    found: defaultdict[str, float] = defaultdict(float)
-    for part in budget.parts:
-        found[f"the {part.plane} plane ({part.layer})"] += sum(part.seconds) / 2
-    return found
+    by_place: defaultdict[str, float] = defaultdict(float)
+    for budget_part in budget.parts:
+        by_place[f"the {budget_part.plane} plane ({budget_part.layer})"] += sum(budget_part.seconds) / 2
+    return by_place

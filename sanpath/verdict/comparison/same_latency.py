@@ -1,4 +1,4 @@
-"""How much throughput runs reach at the same latency, read off their own curves and never beyond them."""
+"""The throughput of runs at the same latency, read off their own curves and never beyond them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ _SAME_SIZE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class AtLatency:
-    """Throughput of each run at one latency, in the order of the runs; None: the run was not tested there, and `said`
-    tells where it was. `latency_seconds` None: no latency was tested in all of them."""
+    """Throughput of each run at one latency, in the order of the runs.
+
+    None: the run was not tested at it, and `said` gives its range. `latency_seconds` None: no latency was tested in
+    all of them.
+    """
 
     direction: str
     operation_bytes: float | None
@@ -27,36 +30,46 @@ class AtLatency:
 
 
 def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
-    """One entry a direction and block size that all runs have. `seconds` None: the highest latency that all of them
-    were tested at."""
-    found = []
+    """One entry for each direction and block size that all runs have.
+
+    `seconds` None: the highest latency that all of them were tested at.
+    """
+    result = []
     for curve in runs[0].verdict.curves:
-        others = [next((c for c in run.verdict.curves if _same(c, curve)), None) for run in runs]
-        together = [other for other in others if other is not None]
-        if len(together) < len(runs):
+        candidates = [
+            next((candidate for candidate in run.verdict.curves if _is_same_io(candidate, curve)), None)
+            for run in runs
+        ]
+        peers = [curve_found for curve_found in candidates if curve_found is not None]
+        if len(peers) < len(runs):
             continue
-        ranges = [_range(c.points) for c in together]
-        low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
-        told = "; ".join(f"{_letter(n)} from {duration(a)} to {duration(b)}" for n, (a, b) in enumerate(ranges))
-        wanted = seconds if seconds is not None else high if low <= high else None
-        values = [None if wanted is None else interpolated(c.points, wanted) for c in together]
-        said = f"tested: {told}; nothing is extrapolated" if None in values else ""
-        found.append(AtLatency(curve.direction, curve.operation_bytes, wanted, tuple(values), said))
-    return found
+        ranges = [_range(candidate.points) for candidate in peers]
+        low, high = max(bounds[0] for bounds in ranges), min(bounds[1] for bounds in ranges)
+        ranges_text = "; ".join(
+            f"{_letter(n)} from {duration(a)} to {duration(b)}" for n, (a, b) in enumerate(ranges)
+        )
+        latency = seconds if seconds is not None else high if low <= high else None
+        values = [None if latency is None else interpolated(candidate.points, latency) for candidate in peers]
+        words = f"tested: {ranges_text}; nothing is extrapolated" if None in values else ""
+        result.append(AtLatency(curve.direction, curve.operation_bytes, latency, tuple(values), words))
+    return result
 
 
 def interpolated(points: Sequence[CurvePoint], seconds: float) -> float | None:
-    """Operations a second at a latency, on the straight line between two steps that have it between them, next to
-    each other by what is in flight or by latency (past a collapse the two differ); the highest where several have.
-    None: no two steps have."""
-    found = [p.ops_per_second for p in points if isclose(p.latency_seconds, seconds, rel_tol=1e-9)]
+    """Operations a second at a latency, on the straight line between two steps on either side of it. None: there are
+    none.
+
+    The two steps are neighbours by I/Os in flight or by latency, because past a collapse the two orders differ. Where
+    several pairs match, the highest value counts.
+    """
+    values = [p.ops_per_second for p in points if isclose(p.latency_seconds, seconds, rel_tol=1e-9)]
     for order in (attrgetter("in_flight"), attrgetter("latency_seconds")):
         for a, b in pairwise(sorted(points, key=order)):
             low, high = sorted((a.latency_seconds, b.latency_seconds))
             if low < seconds < high:
-                part = (seconds - a.latency_seconds) / (b.latency_seconds - a.latency_seconds)
-                found.append(a.ops_per_second + part * (b.ops_per_second - a.ops_per_second))
-    return max(found, default=None)
+                fraction = (seconds - a.latency_seconds) / (b.latency_seconds - a.latency_seconds)
+                values.append(a.ops_per_second + fraction * (b.ops_per_second - a.ops_per_second))
+    return max(values, default=None)
 
 
 def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
@@ -64,9 +77,9 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
     return min(latencies), max(latencies)
 
 
-def _same(one: Curve, other: Curve) -> bool:
-    sizes = one.operation_bytes or 0.0, other.operation_bytes or 0.0
-    return one.direction == other.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
+def _is_same_io(first: Curve, second: Curve) -> bool:
+    sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
+    return first.direction == second.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
 
 
 def _letter(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Three systems or more beside each other, at as many I/Os in flight and at the same latency."""
+"""Three systems or more side by side, at the same number of I/Os in flight and at the same latency."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAME_SIZE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One direction, block size and number in flight, and each system's step of it; None: it has none."""
+    """One direction, block size and number in flight, with each system's step of it; None: the system has none."""
 
     direction: str
     operation_bytes: float | None
@@ -25,7 +25,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One of the runs: what it is called, and what limits it."""
+    """One of the runs: its name, and what limits it."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The systems in the order given, what at least two of them were tested at, and all of them at one latency."""
+    """The systems in the given order, the points at which at least two were tested, and all at one latency."""
 
     systems: tuple[System, ...]
     rows: tuple[Row, ...]
@@ -44,13 +44,13 @@ class SideBySide:
 
 
 def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_seconds: float | None) -> SideBySide:
-    """Lay runs beside each other; `latency_seconds` None: the highest that all of them were tested at."""
+    """Sets runs side by side. `latency_seconds` None: the highest that all of them were tested at."""
     systems = [
         System(
             name,
             run.verdict.kind,
             run.verdict.headline,
-            tuple(dict.fromkeys(b.entity for b in run.verdict.bottlenecks)),
+            _limits(run),
         )
         for name, run in zip(names, runs, strict=True)
     ]
@@ -58,20 +58,20 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
     for run in runs:
         for curve in run.verdict.curves:
             for point in curve.points:
-                if not any(_is(row, curve, point) for row in rows):
-                    steps = tuple(_peer(other, curve, point) for other in runs)
+                if not any(_matches(row, curve, point) for row in rows):
+                    steps = tuple(_peer(other_run, curve, point) for other_run in runs)
                     rows.append(Row(curve.direction, curve.operation_bytes, point.in_flight, steps))
-    told = [row for row in rows if sum(step is not None for step in row.steps) > 1]
-    told.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.in_flight))
-    return SideBySide(tuple(systems), tuple(told), tuple(at_latency(runs, latency_seconds)))
+    shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
+    shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.in_flight))
+    return SideBySide(tuple(systems), tuple(shared), tuple(at_latency(runs, latency_seconds)))
 
 
 def _limits(run: Diagnosis) -> tuple[str, ...]:
-    """What limits, in either direction."""
+    """The entities that limit, in either direction."""
     return tuple(dict.fromkeys(bottleneck.entity for bottleneck in run.verdict.bottlenecks))
 
 
-def _is(row: Row, curve: Curve, point: CurvePoint) -> bool:
+def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
     return (
         row.direction == curve.direction
         and _close(row.operation_bytes, curve.operation_bytes, _SAME_SIZE)
@@ -82,11 +82,11 @@ def _is(row: Row, curve: Curve, point: CurvePoint) -> bool:
 def _peer(run: Diagnosis, like: Curve, point: CurvePoint) -> CurvePoint | None:
     for curve in run.verdict.curves:
         if curve.direction == like.direction and _close(curve.operation_bytes, like.operation_bytes, _SAME_SIZE):
-            near = [p for p in curve.points if _close(p.in_flight, point.in_flight, _SAME_IN_FLIGHT)]
-            if near:
-                return min(near, key=lambda p: abs(p.in_flight - point.in_flight))
+            candidates = [p for p in curve.points if _close(p.in_flight, point.in_flight, _SAME_IN_FLIGHT)]
+            if candidates:
+                return min(candidates, key=lambda p: abs(p.in_flight - point.in_flight))
     return None
 
 
-def _close(one: float | None, other: float | None, tolerance: float) -> bool:
-    return isclose(one or 0.0, other or 0.0, rel_tol=tolerance)
+def _close(first: float | None, second: float | None, tolerance: float) -> bool:
+    return isclose(first or 0.0, second or 0.0, rel_tol=tolerance)

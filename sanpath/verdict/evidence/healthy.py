@@ -1,6 +1,7 @@
-"""Whether a test is healthy: the rate that was asked for is met, with I/Os to spare and nothing near its limit.
+"""Whether a test is healthy: the requested rate is met, with headroom and with nothing near its limit.
 
-What binds is never healthy, and what was not seen, not steady or hidden in an average does not count as health.
+Anything that limits is never healthy. Anything that was not seen, not steady or hidden in an average does not count
+as healthy.
 """
 
 from __future__ import annotations
@@ -15,52 +16,53 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import iops, percent
 
 _MET = 0.97
-"""Share of the rate that was asked for from which on it is met: generators pace in bursts."""
+"""Share of the requested rate from which it is met: generators pace in bursts."""
 _BURSTS = 5.0
-"""A 99th percentile this many times the mean is a burst that the means of a step hide."""
-_WAITS = 0.5
-"""I/Os that wait in the array half as long as they are served have begun to queue."""
+"""A 99th percentile of this many times the mean is a burst that the means of a step hide."""
+_QUEUEING = 0.5
+"""Ratio of wait to service time in the array from which I/Os have begun to queue."""
 
 
 def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
-    """(rate asked for, operations a second reached) of all loads of the step together. None: no rate is known."""
-    here = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
-    mine = [other for other in facts.loads if other.step == load.step]
-    asked = {str(row["entity"]): number(row, "requested_ops_per_second") for row in here}
-    reached = sum(other.ops_per_second for other in mine)
-    total = sum(asked.values())
-    return (total, reached) if len(here) == len(mine) and total > 0 else None
+    """(requested rate, reached rate) in operations a second of all loads of the step together. None: no rate is
+    known."""
+    rows = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
+    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
+    requested = {str(row["entity"]): number(row, "requested_ops_per_second") for row in rows}
+    reached = sum(step_load.ops_per_second for step_load in step_loads)
+    total = sum(requested.values())
+    return (total, reached) if len(rows) == len(step_loads) and total > 0 else None
 
 
 def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
-    """The same where the rate is met. None: it is not, or none is known."""
+    """The same where the requested rate is met. None: it is not met, or none is known."""
     rate = requested_rate(facts, load)
     return rate if rate is not None and rate[1] >= _MET * rate[0] else None
 
 
 def not_healthy(table: PlaceTable) -> str | None:
-    """Why a load that asks for no more may not be called healthy, "" where no rate is met. None: it may."""
+    """Why a load that asks for no more is not healthy. Empty: no requested rate is met. None: it is healthy."""
     facts, load, array, links = table.facts, table.load, table.array, table.on_path
     if not load.in_flight_configured or rate_met(facts, load) is None:
         return ""
-    unseen = not_seen(facts, load, links, array)
-    if unseen:
-        return f"{unseen[0]} could not be seen"
+    not_read = not_seen(facts, load, links, array)
+    if not_read:
+        return f"{not_read[0]} could not be seen"
     for row in links:
-        if (used := max(number(row, "utilisation"), number(row, "utilisation_p95"))) >= BUSY:
-            return f"{row['entity']} is at {percent(used)} in its busiest windows"
+        if (utilisation := max(number(row, "utilisation"), number(row, "utilisation_p95"))) >= BUSY:
+            return f"{row['entity']} is at {percent(utilisation)} in its busiest windows"
     if load.cpu_ratio is not None and load.cpu_ratio >= BUSY:
         return f"a process of the load uses {percent(load.cpu_ratio)} of a core"
-    if array is not None and (queues_inside(array, _WAITS) or array["qos_limit_seconds"]):
+    if array is not None and (queues_inside(array, _QUEUEING) or array["qos_limit_seconds"]):
         return f"I/Os wait in {array['entity']}"
     if throttle(facts, load) is not None:
         return "a queue above the storage is full"
     if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
         return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: bursts hide in it"
-    moved = drift(facts, load)
-    return f"it is not steady: {moved}" if moved is not None else None
+    drift_words = drift(facts, load)
+    return f"it is not steady: {drift_words}" if drift_words is not None else None
 
 
 def in_words(rate: tuple[float, float]) -> str:
-    """The rate that was asked for and what was reached, as a clause."""
+    """The requested rate and the reached one, as a clause."""
     return f"{iops(rate[0])} were asked for and {iops(rate[1])} reached"

@@ -1,4 +1,5 @@
-"""What the facts of one step prove: a full link, flat throughput, an array that has slowed down, what nobody saw."""
+"""What the facts of one step prove: a full link, flat throughput, an array that slowed down, and what was not
+read."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ from sanpath.verdict.units import percent
 FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""
 BUSY = 0.8
-"""Below it an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
+"""Utilisation below which an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
 _CARRIED = 0.9
-"""Share of the load's bytes that the observed links must carry, so that none of its paths is missing."""
+"""Share of the load's bytes that the observed links must carry; below it, one of its paths is missing."""
 _COLLAPSED = 1.5
-"""Throughput before over after from which on more load has made it fall: runs of one test differ by far less."""
+"""Ratio of throughput before to after from which more load made it fall: runs of one test differ far less."""
 
 
 def is_full(row: FactRow) -> bool:
@@ -44,60 +45,66 @@ def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
-    """Parts of the loaded path that nothing was read of."""
-    found: list[str] = []
-    here = {"step": load.step, "direction": load.direction}
+    """Parts of the loaded path of which nothing was read, in words."""
+    missing: list[str] = []
+    key = {"step": load.step, "direction": load.direction}
     for side in ("host", "array"):
         carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
-        if not carried and facts.tables["link"].select(**here, side=side, on_loaded_path=None):
-            found.append(f"which links at the {side} carry the test (others use them too)")
+        if not carried and facts.tables["link"].select(**key, side=side, on_loaded_path=None):
+            missing.append(f"which links at the {side} carry the test (others use them too)")
         elif not carried:
-            found.append(f"the links at the {side}")
+            missing.append(f"the links at the {side}")
         elif carried < _CARRIED * load.bytes_per_second:
             share = percent(1 - carried / load.bytes_per_second)
-            found.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
-    if not links and not facts.tables["link"].select(**here, on_loaded_path=None):
-        found = ["the links of the loaded path"]
-    found += unseen_between(facts, load.roots)
+            missing.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
+    if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
+        missing = ["the links of the loaded path"]
+    missing += unseen_between(facts, load.roots)
     if array is None or array["array_seconds"] is None:
         response = response_time(load, array)
         if response is None:
-            found.append("the latency of the array")
+            missing.append("the latency of the array")
         elif not response_small(facts, load, response):
-            found.append("the array's own part of its response time")
-    return found + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
+            missing.append("the array's own part of its response time")
+    return missing + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
 
 
 def unseen_between(facts: Facts, loads: Iterable[str]) -> list[str]:
-    """Links between switches that the loads' I/O may cross, and whose bytes nobody counts."""
+    """Links between switches that the loads' I/O may cross and whose bytes no source counts."""
     counted = {row["entity"] for row in facts.tables["link"].rows}
     crossed = {cable.id for path in io_paths(facts.topology, *loads) for cable in path.cables}
     return sorted(crossed - counted) if counted else []
 
 
 def slowed_within(array: FactRow) -> bool:
-    """Whether the array took clearly longer at the end of the step than at its beginning, and completed clearly less
-    of the load: it has become saturated in between, as when a write cache has filled."""
-    held = number(array, "held_throughput")
-    return 0 < held <= 1 / _COLLAPSED and number(array, "growth_within") >= _COLLAPSED
+    """Whether the array became saturated within the step, as when a write cache has filled.
+
+    It took clearly longer at the end of the step than at its beginning, and completed clearly less of the load.
+    """
+    retained = number(array, "held_throughput")
+    return 0 < retained <= 1 / _COLLAPSED and number(array, "growth_within") >= _COLLAPSED
 
 
 def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the array as a whole completed no more than at half the load or less: what this load gained by more
-    I/Os in flight, others lost."""
+    """Whether the test's gain from more I/Os in flight was a loss of other hosts.
+
+    The array as a whole then completed no more than at half the load or less.
+    """
     entity = str(array["entity"])
-    whole = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
-    mine = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
-    done: defaultdict[str, float] = defaultdict(float)
-    for row in facts.tables["array"].select(entity=whole):
-        done[str(row["step"])] += number(row, "ops_per_second")
-    calmer = [
-        done[other.step]
-        for other in facts.loads
-        if other.comparable(load) and other.in_flight_measured <= loads.HALF * load.in_flight_measured
+    array_entity = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
+    test_rate = sum(other_load.ops_per_second for other_load in facts.loads if other_load.step == load.step)
+    array_rates: defaultdict[str, float] = defaultdict(float)
+    for row in facts.tables["array"].select(entity=array_entity):
+        array_rates[str(row["step"])] += number(row, "ops_per_second")
+    calmer_rates = [
+        array_rates[other_load.step]
+        for other_load in facts.loads
+        if other_load.comparable(load) and other_load.in_flight_measured <= loads.HALF * load.in_flight_measured
     ]
-    here = done[load.step]
-    return here > mine * (1 + SHARED) and any(here <= (1 + loads.FLAT) * then for then in calmer if then)
+    current_rate = array_rates[load.step]
+    return current_rate > test_rate * (1 + SHARED) and any(
+        current_rate <= (1 + loads.FLAT) * calm_rate for calm_rate in calmer_rates if calm_rate
+    )
 
 
 def queues_inside(array: FactRow, times: float = 1.0) -> bool:
@@ -112,12 +119,16 @@ def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
 
 
 def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
-    """Whether an array that tells its own part and the transfer as one can have little to do with the latency: both
-    together are less than half of what is below the queue of the operating system."""
+    """Whether an array that reports its own time and the transfer as one has little part in the latency.
+
+    Both together are then less than half of the time below the queue of the operating system.
+    """
     return number(response, "response_seconds") < below_queues(facts, load) / 2
 
 
 def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the array's own time is at least half of the latency below the queue of the operating system. What is
-    less is no proof against it: most of the time passes where nobody looked."""
+    """Whether the array's own time is at least half of the latency below the queue of the operating system.
+
+    A lower share proves nothing against the array: then most of the time passes where no source reads.
+    """
     return number(array, "array_seconds") >= below_queues(facts, load) / 2

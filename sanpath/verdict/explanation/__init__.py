@@ -1,1 +1,1 @@
-"""What stands around a verdict: headline, latency budget, findings, plan, what was cleared and not seen."""
+"""What goes with a verdict: headline, latency budget, findings, plan, cleared elements, and what was not observed."""

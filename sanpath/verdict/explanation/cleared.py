@@ -17,49 +17,55 @@ from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.verdict.units import duration, percent
 
 _CALM = 2.0
-"""Service and queue time that stays below twice that of the lowest load has not begun to queue."""
+"""Growth of service and queue time over the lowest load below which queueing has not begun."""
 
 
-_WAITS = 0.5
-"""Waiting half as long as being served is a beginning queue."""
+_QUEUEING = 0.5
+"""Ratio of wait to service time from which queueing has begun."""
 _SLOW_TRANSFER = 5.0
-"""Transfer time this many times that of the wire, at a free link, is somebody's wait."""
+"""Ratio of transfer time to wire time, at a free link, from which something makes the transfer wait."""
 _NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
 _SUSPECTED = 0.05
-"""Probability from which on a suspect is not cleared."""
+"""Probability from which a suspect is not cleared."""
 _IDLE = 0.001
-"""A link below it carries only what keeps it up."""
+"""Utilisation below which a link carries only what keeps it up."""
 
 _DOUBTED = 0.02
-"""Probability from which on a suspect is not cleared, whatever else is named."""
+"""Probability from which a suspect is not cleared, whatever else is named."""
 
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
-    """What did not limit, with the highest load that it was seen to bear."""
-    limiters = {e for j in judgements for b in j.bottlenecks for e in (b.entity, *b.coincident)}
-    # What is suspected is not cleared, whatever else is found to limit.
+    """The elements that did not limit, with the highest load that they were seen to carry."""
+    limiters = {entity for j in judgements for b in j.bottlenecks for entity in (b.entity, *b.coincident)}
+    # A suspect is not cleared, whatever else limits.
     limiters |= {
-        e
+        entity
         for j in judgements
         for suspect in (() if j.kind in _NOTHING_LIMITS else j.suspects)
         if suspect.probability >= _SUSPECTED
-        for e in (suspect.entity, *suspect.coincident)
-        if e is not None
+        for entity in (suspect.entity, *suspect.coincident)
+        if entity is not None
     }
-    limiters |= {volume for e in limiters if e in facts.topology.entities for volume in _parts(facts, e)}
-    # A transfer that takes far longer than the wire needs is a wait on some link: which one is not known.
-    held_up = any(_held_up(facts, judged) for judged in judgements)
-    links = [] if held_up else _cleared_links(facts, limiters)
+    limiters |= {
+        volume
+        for entity in limiters
+        if entity in facts.topology.entities
+        for volume in _related_storage(facts, entity)
+    }
+    # A transfer that takes far longer than the wire needs is a wait on some link, and it is unknown on which.
+    is_delayed = any(_transfer_waits(facts, judged) for judged in judgements)
+    links = [] if is_delayed else _cleared_links(facts, limiters)
     return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
 
 
-def _parts(facts: Facts, entity: str) -> list[str]:
+def _related_storage(facts: Facts, entity: str) -> list[str]:
     """The volumes of an array, or the array of a volume."""
     kind = "volume" if entity.startswith("array:") else "array"
     return facts.topology.related(entity, "member_of", kind) if entity.startswith(("array:", "volume:")) else []
 
 
-def _held_up(facts: Facts, judged: Judgement) -> bool:
+def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
+    """Whether the transfer takes far longer than the wire needs, and no limit explains that."""
     row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts, judged.load)
     if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
         return False
@@ -68,83 +74,97 @@ def _held_up(facts: Facts, judged: Judgement) -> bool:
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
-    found: dict[str, list[tuple[FactRow, Judgement]]] = {}
+    """Arrays and volumes whose own time is short or has not grown."""
+    by_entity: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for judged in judgements:
         row = array_side(facts.topology, judged.load, facts.tables)
         if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
-            found.setdefault(str(row["entity"]), []).append((row, judged))
+            by_entity.setdefault(str(row["entity"]), []).append((row, judged))
     cleared = _cleared_by_response(facts, judgements, limiters)
-    for entity, seen in found.items():
-        calm = [(r, j) for r, j in seen if _is_calm(r) and not _suspect(facts, j, r)]
-        if entity in limiters or len(calm) < len(seen):
+    for entity, rows in by_entity.items():
+        calm = [
+            (array_row, judgement)
+            for array_row, judgement in rows
+            if _is_calm(array_row) and not _may_be_full(facts, judgement, array_row)
+        ]
+        if entity in limiters or len(calm) < len(rows):
             continue
-        # With one step alone nothing says how its time grows: then it must be a small part of the latency.
+        # A single step does not show how the time grows: then it must be a small part of the latency.
         row, judged = calm[0]
-        if any(_at_door(facts, j, r) for r, j in calm):
+        if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in calm):
             continue
-        small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
-        if len(seen) == 1 and not small:
+        is_small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
+        if len(rows) == 1 and not is_small:
             continue
-        times = [number(r, "array_seconds") for r, _ in calm]
+        times = [number(array_row, "array_seconds") for array_row, _ in calm]
         cleared.append(
             Cleared(
                 entity,
                 {
-                    "bytes_per_second": max(number(r, "bytes_per_second") for r, _ in calm),
-                    "ops_per_second": max(number(r, "ops_per_second") for r, _ in calm),
+                    "bytes_per_second": max(number(array_row, "bytes_per_second") for array_row, _ in calm),
+                    "ops_per_second": max(number(array_row, "ops_per_second") for array_row, _ in calm),
                 },
                 f"service and queue time {duration(min(times))} to {duration(max(times))} in every step, while the "
-                f"load saw up to {duration(max(j.load.latency_seconds for _, j in calm))}",
+                f"load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in calm))}",
             )
         )
     return cleared
 
 
 def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
-    """Arrays that tell their own part and the transfer as one, and of which even that is a small part."""
-    found: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
+    """Arrays that report their own time and the transfer as one, if even that is a small part of the latency."""
+    by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
     for judged in judgements:
         row = array_side(facts.topology, judged.load, facts.tables)
         if row is not None and row["array_seconds"] is None and number(row, "windows") >= WINDOWS:
-            found.setdefault(str(row["entity"]), []).append((response_time(judged.load, row), row, judged))
+            by_entity.setdefault(str(row["entity"]), []).append((response_time(judged.load, row), row, judged))
     cleared = []
-    for entity, seen in found.items():
-        small = [r for told, r, j in seen if told is not None and response_small(facts, j.load, told)]
-        if entity not in limiters and len(small) == len(seen):
+    for entity, entries in by_entity.items():
+        small = [
+            small_row
+            for response, small_row, judgement in entries
+            if response is not None and response_small(facts, judgement.load, response)
+        ]
+        if entity not in limiters and len(small) == len(entries):
             most = duration(max(number(row, "response_seconds") for row in small))
             cleared.append(
                 Cleared(
                     entity,
                     {
-                        what: max(number(row, what) for row in small)
-                        for what in ("bytes_per_second", "ops_per_second")
+                        fact: max(number(row, fact) for row in small)
+                        for fact in ("bytes_per_second", "ops_per_second")
                     },
                     f"at most {most} from an I/O's arrival to its completion, transfer included, while the load saw "
-                    f"up to {duration(max(j.load.latency_seconds for *_, j in seen))}",
+                    f"up to {duration(max(judgement.load.latency_seconds for *_, judgement in entries))}",
                 )
             )
     return cleared
 
 
-def _at_door(facts: Facts, judged: Judgement, row: FactRow) -> bool:
-    """Whether most of the latency passes between the host's clock and the array's, and not in a link that limits."""
-    inside = number(row, "array_seconds") + number(row, "qos_limit_seconds") + number(row, "san_seconds")
-    gap = below_queues(facts, judged.load) - inside
-    return judged.limiter is None and gap > judged.load.latency_seconds / 2
+def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Whether most of the latency passes between the host's clock and the array's, and in no link that limits."""
+    inside_seconds = number(row, "array_seconds") + number(row, "qos_limit_seconds") + number(row, "san_seconds")
+    gap_seconds = below_queues(facts, judged.load) - inside_seconds
+    return judged.limiter is None and gap_seconds > judged.load.latency_seconds / 2
 
 
 def _is_calm(row: FactRow) -> bool:
-    """The array's time has not grown, and I/Os hardly wait in it, neither to be served nor for a QoS limit."""
-    waits = queues_inside(row, _WAITS) or number(row, "qos_limit_seconds") > _WAITS * number(row, "array_seconds")
-    return (number(row, "growth") or 1.0) < _CALM and not waits
+    """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
+    is_queueing = queues_inside(row, _QUEUEING) or number(row, "qos_limit_seconds") > _QUEUEING * number(
+        row, "array_seconds"
+    )
+    return (number(row, "growth") or 1.0) < _CALM and not is_queueing
 
 
-def _suspect(facts: Facts, judged: Judgement, row: FactRow) -> bool:
-    """Where more load brought no more throughput and most of the time still passes in the array, it may have been
-    full at the lowest load already: that its time has not grown since proves nothing."""
+def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Whether the array may have been full at the lowest load already.
+
+    That is so where more load brought no more throughput and most of the time still passes in the array. Then it
+    proves nothing that its time has not grown since.
+    """
     if judged.limiter is not None and judged.limiter.startswith("lun:"):
         array = next(iter(facts.topology.related(str(row["entity"]), "member_of", "array")), row["entity"])
-        return any(one.entity == array and one.probability >= _DOUBTED for one in judged.suspects)
+        return any(suspect.entity == array and suspect.probability >= _DOUBTED for suspect in judged.suspects)
     return flat_over_load(facts, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 
@@ -153,10 +173,18 @@ def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)
-    free = {e: s for e, s in sorted(rows.items()) if e not in limiters and _busiest(s) < BUSY}
+    free_links = {
+        entity: link_rows
+        for entity, link_rows in sorted(rows.items())
+        if entity not in limiters and _busiest(link_rows) < BUSY
+    }
     return [
-        Cleared(entity, {"bytes_per_second": max(number(r, "bytes_per_second") for r in seen)}, _use(seen))
-        for entity, seen in free.items()
+        Cleared(
+            entity,
+            {"bytes_per_second": max(number(row, "bytes_per_second") for row in link_rows)},
+            _link_words(link_rows),
+        )
+        for entity, link_rows in free_links.items()
     ]
 
 
@@ -164,27 +192,29 @@ def _busiest(rows: Sequence[FactRow]) -> float:
     return max(number(row, "utilisation_max") for row in rows)
 
 
-def _use(rows: Sequence[FactRow]) -> str:
+def _link_words(rows: Sequence[FactRow]) -> str:
     if _busiest(rows) < _IDLE:
         return f"idle: it is up at {rows[0]['speed']} and carries nothing of the test"
     return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
 
 
 def _cleared_load(facts: Facts) -> list[Cleared]:
-    used = [f for f in facts.loads if f.cpu_ratio is not None]
-    busiest = max((f.cpu_ratio or 0.0 for f in used), default=None)
+    loads = [f for f in facts.loads if f.cpu_ratio is not None]
+    busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
     if busiest is None or busiest >= BUSY:
         return []
-    up_to = {"ops_per_second": max(f.ops_per_second for f in used)}
-    return [Cleared(used[0].entity, up_to, f"a process of the load used at most {percent(busiest)} of a core")]
+    up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
+    return [Cleared(loads[0].entity, up_to, f"a process of the load used at most {percent(busiest)} of a core")]
 
 
-def as_far_as_valid(cleared: Sequence[Cleared], found: Sequence[Finding]) -> Iterator[Cleared]:
-    """The same, with what the test is not good for beside what it says of an array: one that is fast with zeros has
-    shown nothing of its media."""
-    doubts = sorted({f.rule for f in found if f.role == "validity" and f.outcome == "hit"})
-    for one in cleared:
-        if doubts and one.entity.startswith(("array:", "volume:")):
-            yield replace(one, because=f"{one.because}; as far as the test is valid ({', '.join(doubts)})")
+def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:
+    """The same elements, with the invalidity of the test in the reason for arrays and volumes.
+
+    An array that is fast with zeros has shown nothing of its media.
+    """
+    doubts = sorted({f.rule for f in findings if f.role == "validity" and f.outcome == "hit"})
+    for element in cleared:
+        if doubts and element.entity.startswith(("array:", "volume:")):
+            yield replace(element, because=f"{element.because}; as far as the test is valid ({', '.join(doubts)})")
         else:
-            yield one
+            yield element

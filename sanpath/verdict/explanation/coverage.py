@@ -16,97 +16,97 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
 from sanpath.verdict.accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.verdict.evidence.step import unseen_between
-from sanpath.verdict.explanation.source_limits import admitted, coarse
+from sanpath.verdict.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.verdict.model import Unobserved
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
-    """Sources that gave nothing or too little, joins that were not found, and parts of the path without a source."""
+    """Sources that gave nothing or too little, failed joins, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
-    odd = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
+    doubtful = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
     return [
-        *_dropped(facts),
-        *_absent(facts),
-        *_jumps(facts),
-        *_unread(recording, polls),
+        *_dropped_samples(facts),
+        *_absent_recorders(facts),
+        *_clock_jumps(facts),
+        *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
-        *_blind(facts),
-        *coarse(facts),
-        *admitted(facts.events),
+        *_unobserved_parts(facts),
+        *coarse_sources(facts),
+        *reported_gaps(facts.events),
         *_unplaced(facts),
-        *odd,
+        *doubtful,
     ]
 
 
 def iso(microseconds: int) -> str:
-    """A time for people and programs: ISO 8601 in UTC, to the millisecond."""
+    """A time in ISO 8601, UTC, to the millisecond."""
     return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def accounts(
     recording: Recording, polls: Sequence[Poll], clocks: Mapping[str, ClockOffset]
 ) -> tuple[SourceAccount, ...]:
-    """One for each source. `clocks`: source → its offset, where one is known."""
+    """One account for each source. `clocks`: source → the offset of its clock, where that is known."""
     read_by = {s.name: start.header.recorder or None for start in recording.starts for s in start.header.sources}
-    found = []
+    source_accounts = []
     for declaration in recording.declarations:
-        own = [p for p in polls if p.source == declaration.name]
-        done = [p for p in own if p.outcome != "skipped"]
+        source_polls = [p for p in polls if p.source == declaration.name]
+        completed = [p for p in source_polls if p.outcome != "skipped"]
         clock = clocks.get(declaration.name)
-        failed = [p for p in done if p.outcome in ("failed", "partial")]
-        found.append(
+        failed = [p for p in completed if p.outcome in ("failed", "partial")]
+        source_accounts.append(
             SourceAccount(
                 declaration.name,
                 declaration.collector,
-                len(done),
+                len(completed),
                 len(failed),
-                len(own) - len(done),
+                len(source_polls) - len(completed),
                 clock.seconds if clock is not None else None,
-                sum(p.ended - p.started for p in done) / 1e6,
-                sum(p.requests for p in done),
+                sum(p.ended - p.started for p in completed) / 1e6,
+                sum(p.requests for p in completed),
                 failed[-1].message if failed else "",
                 declaration.every_seconds,
-                iso(max(p.ended for p in done if p.rows)) if any(p.rows for p in done) else None,
+                iso(max(p.ended for p in completed if p.rows)) if any(p.rows for p in completed) else None,
                 clock.uncertainty_seconds if clock is not None else None,
                 clock.compared_by if clock is not None else None,
                 read_by.get(declaration.name),
             )
         )
-    return tuple(found)
+    return tuple(source_accounts)
 
 
-def _dropped(facts: Facts) -> list[Unobserved]:
+def _dropped_samples(facts: Facts) -> list[Unobserved]:
     """Samples that were too old to be kept, or to be read here."""
-    if (found := dropped(facts.events)) is None:
+    if (oldest := dropped(facts.events)) is None:
         return []
-    before, why = found
-    return [Unobserved(f"samples before {iso(before)}", why, "steps before it are not judged")]
+    before, reason = oldest
+    return [Unobserved(f"samples before {iso(before)}", reason, "steps before it are not judged")]
 
 
 def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
-    """One for each recorder, in the order in which they began."""
+    """One account for each recorder, in the order in which they began."""
     return tuple(
         RecorderAccount(
-            who.name,
-            who.host,
-            who.sources,
-            who.starts,
-            iso(who.first_us),
-            iso(who.last_us),
-            who.ended,
-            who.offset_seconds,
-            who.uncertainty_seconds,
+            recorder.name,
+            recorder.host,
+            recorder.sources,
+            recorder.starts,
+            iso(recorder.first_us),
+            iso(recorder.last_us),
+            recorder.ended,
+            recorder.offset_seconds,
+            recorder.uncertainty_seconds,
             tuple(
                 Absence(iso(gap.since_us), None if gap.until_us is None else iso(gap.until_us), gap.kind, gap.sources)
                 for gap in facts.absences
-                if gap.recorder == who.name
+                if gap.recorder == recorder.name
             ),
         )
-        for who in facts.recorders
+        for recorder in facts.recorders
     )
 
 
-_WAYS = {
+_ABSENCES = {
     "joined": "the recorder {who} joined when the load had begun",
     "restarted": "the recorder {who} was killed or cut off, and started again",
     "stopped": "the recorder {who} was killed or cut off, and did not come back",
@@ -114,59 +114,70 @@ _WAYS = {
 }
 
 
-def _absent(facts: Facts) -> Iterator[Unobserved]:
-    """Times in which a recorder was not there."""
+def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
+    """Times in which a recorder did not run."""
     for gap in facts.absences:
         since = iso(gap.since_us)
         when = f"from {since} on" if gap.until_us is None else f"from {since} to {iso(gap.until_us)}"
         yield Unobserved(
             f"{', '.join(gap.sources)} {when}",
-            _WAYS[gap.kind].format(who=gap.recorder),
+            _ABSENCES[gap.kind].format(who=gap.recorder),
             "nothing that they knew then was judged; counters that went on tell the mean of it",
         )
 
 
-def _jumps(facts: Facts) -> Iterator[Unobserved]:
-    """The wall clock of whoever recorded was set: no time of the recording follows it, other people's notes do."""
-    told = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
-    jumps = [(seen, seconds) for seen, seconds in told if isinstance(seconds, int | float)]
+def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
+    """Steps of the recorder's wall clock.
+
+    The times of the recording do not follow them, but people's notes and logs do.
+    """
+    details = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
+    jumps = [(time_us, seconds) for time_us, seconds in details if isinstance(seconds, int | float)]
     if not jumps:
         return
-    by = sorted(seconds for _, seconds in jumps)
-    often = f"{by[0]:+,.1f} s" if len(by) == 1 else f"{by[0]:+,.1f} to {by[-1]:+,.1f} s, {len(by)} times"
+    offsets = sorted(seconds for _, seconds in jumps)
+    words = (
+        f"{offsets[0]:+,.1f} s"
+        if len(offsets) == 1
+        else f"{offsets[0]:+,.1f} to {offsets[-1]:+,.1f} s, {len(offsets)} times"
+    )
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
-        f"it was set by {often}, or the machine slept",
+        f"it was set by {words}, or the machine slept",
         "times go on as if it had not been: notes and logs by the wall clock are off by that afterwards",
     )
 
 
-def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
-    """Sources that failed, were late or left things out, and segments that cannot be read."""
-    found = []
+def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
+    """Sources that failed, were late or left something out, and segments that cannot be read."""
+    incomplete = []
     for declaration in recording.declarations:
-        own = [p for p in polls if p.source == declaration.name]
-        good = [p for p in own if p.outcome == "ok"]
-        bad = [p for p in own if p.outcome in ("failed", "partial")]
-        late = [p for p in own if p.outcome == "skipped"]
-        if not own:
-            found.append(
+        source_polls = [p for p in polls if p.source == declaration.name]
+        complete = [p for p in source_polls if p.outcome == "ok"]
+        failed = [p for p in source_polls if p.outcome in ("failed", "partial")]
+        skipped = [p for p in source_polls if p.outcome == "skipped"]
+        if not source_polls:
+            incomplete.append(
                 Unobserved(
                     f"source {declaration.name}",
                     "no poll of it was recorded",
                     f"what {declaration.name} knows may be missing",
                 )
             )
-        elif bad and not good:
-            found.append(
+        elif failed and not complete:
+            incomplete.append(
                 Unobserved(
-                    f"source {declaration.name}", bad[-1].message, f"nothing that {declaration.name} knows was judged"
+                    f"source {declaration.name}",
+                    failed[-1].message,
+                    f"nothing that {declaration.name} knows was judged",
                 )
             )
-        elif bad or late:
-            reason = bad[-1].message if bad else late[-1].message
-            what = f"source {declaration.name}, {len(bad)} failed polls and {len(late)} gaps"
-            found.append(Unobserved(what, reason, "steps with fewer than four whole windows are graded C"))
+        elif failed or skipped:
+            reason = failed[-1].message if failed else skipped[-1].message
+            description = f"source {declaration.name}, {len(failed)} failed polls and {len(skipped)} gaps"
+            incomplete.append(
+                Unobserved(description, reason, "steps with fewer than four whole windows are graded C")
+            )
     damaged = [
         Unobserved(f"segment {name}", "damaged or not ours", "its samples are missing")
         for name in sorted(recording.unreadable)
@@ -175,7 +186,7 @@ def _unread(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
         Unobserved(name, "was changed after it was written", "it is taken as it is now")
         for name in sorted(recording.altered)
     ]
-    return found + damaged + altered
+    return incomplete + damaged + altered
 
 
 def _unjoined(topology: Topology) -> list[Unobserved]:
@@ -183,45 +194,49 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
-    """What the edges of the load cannot place: imported files, and what recorders of unknown clocks have read."""
-    as_said = "where it lies in time is as its file says: it may belong to another step"
+    """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
+    by_its_file = "where it lies in time is as its file says: it may belong to another step"
     left_out = "nothing that it says was judged"
     return [
-        Unobserved(f"the clock of {one.source}", one.reason, left_out if one.left_out else as_said)
-        for one in facts.unplaced
+        Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)
+        for source in facts.unplaced
     ]
 
 
-def _blind(facts: Facts) -> list[Unobserved]:
+def _unobserved_parts(facts: Facts) -> list[Unobserved]:
     """Parts of the path that no source observes."""
-    found = []
+    unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
-        why = "no load generator was read: what its host counts is taken for the load"
-        found.append(Unobserved("the load", why, "its configured queue depth is not known"))
+        reason = "no load generator was read: what its host counts is taken for the load"
+        unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
-        known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
-        why = "the bytes of its links are not measured" if known else "no switch port is joined to the loaded path"
-        only = "a link is named only where throughput stands still at what it carries"
-        found.append(Unobserved("the fabric", why, only if known else "no link was judged"))
+        is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
+        reason = (
+            "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
+        )
+        consequence = "a link is named only where throughput stands still at what it carries"
+        unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        found.append(
+        unobserved_parts.append(
             Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
         )
     for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
         speed = row["negotiated_bits_per_second"]
-        why = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
-        found.append(
+        reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
+        unobserved_parts.append(
             Unobserved(
                 f"{row['entity']} in step {row['step']}",
-                why if speed else "its speed is not known",
+                reason if speed else "its speed is not known",
                 "how full it was is not known",
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
-    why = "its bytes are not measured: neither end is read"
-    found += [Unobserved(link, why, "it may be full") for link in unseen_between(facts, loads)]
-    told = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
-    if facts.tables["link"].rows and not told:
-        why = "no source reports buffer credits or pause frames"
-        found.append(Unobserved("credit stall", why, "a slow device elsewhere on the fabric would not be seen"))
-    return found
+    reason = "its bytes are not measured: neither end is read"
+    unobserved_parts += [Unobserved(link, reason, "it may be full") for link in unseen_between(facts, loads)]
+    counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
+    if facts.tables["link"].rows and not counted:
+        reason = "no source reports buffer credits or pause frames"
+        unobserved_parts.append(
+            Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")
+        )
+    return unobserved_parts

@@ -1,4 +1,4 @@
-"""The verdict in one sentence that a person can say."""
+"""The verdict in one sentence for people."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from sanpath.verdict.units import bandwidth, count, iops, percent
 def headline(
     facts: Facts,
     judged: Judgement,
-    same: Sequence[Judgement],
-    beside: Sequence[Judgement],
+    alike: Sequence[Judgement],
+    opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
 ) -> str:
-    """One sentence that a person can say. `same`: judgements of the same I/O in every step; `beside`: the other
-    direction of this step, where it is full as well."""
+    """The verdict in one sentence.
+
+    `alike`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if it is full as
+    well.
+    """
     load = judged.load
     rate, law = throughput(facts, load), little(facts, load)
     match judged.kind:
         case "bottleneck":
-            return _bottleneck_headline(facts, judged, same, beside, cleared, law)
+            return _bottleneck_headline(facts, judged, alike, opposite, cleared, law)
         case "concurrency_limited":
             return f"Nothing is full; the test keeps too little in flight: {law}; {_first(judged)}."
         case "demand_limited":
@@ -46,13 +49,13 @@ def headline(
 def _bottleneck_headline(
     facts: Facts,
     judged: Judgement,
-    same: Sequence[Judgement],
-    beside: Sequence[Judgement],
+    alike: Sequence[Judgement],
+    opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
     law: str,
 ) -> str:
     load, bottleneck = judged.load, judged.bottlenecks[0]
-    calm = min(same, key=lambda j: j.load.in_flight_measured).load
+    calm = min(alike, key=lambda j: j.load.in_flight_measured).load
     latency = f"your latency is your own queue, {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
         latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
@@ -69,50 +72,52 @@ def _bottleneck_headline(
     if bottleneck.kind != "link":
         ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
         if ceiling < (1 - FLAT) * load.ops_per_second:
-            held = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
-            return f"{bottleneck.entity} {held}: {bottleneck.because[0]}."
-        at = f"{load.direction} direction at {throughput(facts, load)}"
-        return f"{bottleneck.entity} is saturated in the {at}; {latency}."
+            words = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
+            return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
+        direction_words = f"{load.direction} direction at {throughput(facts, load)}"
+        return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
-    said = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
-    for other in beside:
-        where = "it" if other.limiter == judged.limiter else f"{other.limiter}"
-        said += f"; in the {other.load.direction} direction {where} is full as well"
-    if rows and (others := others_share(rows[0])) > MOSTLY_OTHERS:
-        return f"{said}; {percent(others)} of its bytes are not the test's: other hosts fill it; {law}."
-    if rows and (others := others_share(rows[0])) > SHARED:
-        left = bottleneck.ceiling_bytes_per_second
-        said += f"; {percent(others)} of its bytes are not the test's"
-        said += f" and leave it {bandwidth(left)} of payload" if left else ""
+    sentence = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
+    for judgement in opposite:
+        element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
+        sentence += f"; in the {judgement.load.direction} direction {element} is full as well"
+    if rows and (foreign := others_share(rows[0])) > MOSTLY_OTHERS:
+        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
+    if rows and (foreign := others_share(rows[0])) > SHARED:
+        available = bottleneck.ceiling_bytes_per_second
+        sentence += f"; {percent(foreign)} of its bytes are not the test's"
+        sentence += f" and leave it {bandwidth(available)} of payload" if available else ""
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
-    last = f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""
-    return f"{said}; {latency}{last}."
+    cleared_words = (
+        f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""
+    )
+    return f"{sentence}; {latency}{cleared_words}."
 
 
 def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
     port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
-    said = (
+    sentence = (
         f"The {row['speed']} link {port} is full in the {load.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
-    return said + _coincident(bottleneck)
+    return sentence + _coincident(bottleneck)
 
 
 def _uncounted(bottleneck: Bottleneck) -> str:
     port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
-    said = f"The link {port} is full in the {bottleneck.direction} direction, told by its speed"
-    return f"{said}{_coincident(bottleneck)}: {bottleneck.because[0]}"
+    sentence = f"The link {port} is full in the {bottleneck.direction} direction, told by its speed"
+    return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
 
 
 def _coincident(bottleneck: Bottleneck) -> str:
-    others = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
-    if not others:
+    names = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
+    if not names:
         return ""
-    are = "is" if len(others) == 1 else "are"
-    listed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
-    return f", and so {are} {listed}"
+    verb = "is" if len(names) == 1 else "are"
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f", and so {verb} {listed}"
 
 
 def _first(judged: Judgement) -> str:

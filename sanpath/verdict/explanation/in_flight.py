@@ -1,4 +1,4 @@
-"""I/Os in flight at every plane that was observed, N = X R, beside what each of them lets through."""
+"""I/Os in flight at every observed plane, N = X R, with the number that each plane lets through."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sanpath.verdict.model import InFlight, PlaneInFlight
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
-"""Entity kind → fact table that tells how many it lets through."""
+"""Entity kind → fact table that has its queue depth."""
 
 
 def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
-    """The account of one step. `loads`: its directions, the busier one gives the sentence."""
+    """The I/Os in flight of one step. `loads`: its directions; Little's law is stated for the busier one."""
     if not loads:
         return InFlight(step.offered, None)
     main = max(loads, key=lambda load: (load.bytes_per_second, load.ops_per_second))
@@ -28,25 +28,31 @@ def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
 
 
 def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
-    """From the load down; the array last, where its times are those of the test's own I/Os."""
+    """The planes from the load down; the array last, if its times are those of the test's own I/Os."""
     operations = load.ops_per_second
     low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
     bounds = operations * low, operations * high
     yield PlaneInFlight("load", load.entity, load.direction, bounds, load.in_flight_configured)
     for queue in host_queues(facts, load):
-        rate, off = queue.admitted / queue.below_seconds if queue.below_seconds else 0.0, queue.resolution_seconds
-        bounds = max(0.0, queue.admitted - rate * off), queue.admitted + rate * off
-        yield PlaneInFlight(queue.plane, queue.entity, load.direction, bounds, _admits(facts, load, queue))
+        rate, error = queue.admitted / queue.below_seconds if queue.below_seconds else 0.0, queue.resolution_seconds
+        bounds = max(0.0, queue.admitted - rate * error), queue.admitted + rate * error
+        yield PlaneInFlight(queue.plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))
     if (row := array_time(load, array_side(facts.topology, load, facts.tables))) is not None:
-        inside, off = number(row, "array_seconds") + number(row, "qos_limit_seconds"), number(row, "spread_seconds")
+        inside_seconds, error = (
+            number(row, "array_seconds") + number(row, "qos_limit_seconds"),
+            number(row, "spread_seconds"),
+        )
         rate = number(row, "ops_per_second")
         yield PlaneInFlight(
-            "array", str(row["entity"]), load.direction, (rate * (inside - off), rate * (inside + off))
+            "array",
+            str(row["entity"]),
+            load.direction,
+            (rate * (inside_seconds - error), rate * (inside_seconds + error)),
         )
 
 
-def _admits(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
-    """How many I/Os of both directions the plane lets through. None: nobody tells."""
+def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
+    """How many I/Os of both directions the plane lets through. None: no source reports it."""
     if queue.depth is not None:
         return queue.depth
     table = facts.tables[_QUEUES.get(queue.entity.partition(":")[0], "device")]

@@ -9,15 +9,15 @@ from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Bottleneck, Verdict
 
 _ENDS = ("switch_port", "hba", "array_port")
-"""Kinds of a link's ends."""
-_PARTS = ("volume", "controller", "media")
-"""Kinds of what an array consists of; ports are elements of their own."""
-_ANY = ("both", "")
-"""Directions of rows that are about both."""
+"""Kinds of the ends of a link."""
+_ARRAY_PARTS = ("volume", "controller", "media")
+"""Kinds of the parts of an array; ports are elements of their own."""
+_BOTH_DIRECTIONS = ("both", "")
+"""Directions of rows that are about both directions."""
 
 
-class Named:
-    """What a verdict names."""
+class NamedEntities:
+    """The entities that a verdict names."""
 
     def __init__(self, topology: Topology, verdict: Verdict) -> None:
         self._kind, self._topology, self._known = verdict.kind, topology, topology.entities.keys()
@@ -29,14 +29,16 @@ class Named:
         }
 
     def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
-        """Whether a finding is about what the verdict names. `each`: the fact table of its rule; `cause_of`: kinds of
-        verdict that its rule explains; none: any."""
+        """Whether a finding is about what the verdict names.
+
+        `each`: the fact table of its rule. `cause_of`: the kinds of verdict that its rule explains; empty: any.
+        """
         if cause_of and self._kind not in cause_of:
             return False
         if finding.entity.startswith("load:"):
-            # Of the load itself a rule says what kind of verdict it explains; paths in turn are told of it, too.
+            # A rule about the load names the kinds of verdict that it explains. Paths in turn concern the load, too.
             return self._kind in cause_of or (self._policy and not cause_of)
-        # How a LUN uses its paths is not how many I/Os its queue admits.
+        # The path policy of a LUN is not the depth of its queue.
         if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
             return False
         if each == "array_front":
@@ -46,18 +48,22 @@ class Named:
                 self._topology.related(port, "member_of", "array") == [finding.entity] for port in ports & self._known
             )
         directions = {direction for name, direction in self._elements if name == finding.entity}
-        return bool(directions) and (finding.direction in directions or finding.direction in _ANY)
+        return bool(directions) and (finding.direction in directions or finding.direction in _BOTH_DIRECTIONS)
 
 
 def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
-    together = () if bottleneck.kind == "path_policy" else bottleneck.coincident
-    for entity in (bottleneck.entity, *together, *([bottleneck.culprit] if bottleneck.culprit else [])):
+    coincident = () if bottleneck.kind == "path_policy" else bottleneck.coincident
+    for entity in (bottleneck.entity, *coincident, *([bottleneck.culprit] if bottleneck.culprit else [])):
         yield entity
-        kind, _, own = entity.partition(":")
+        kind, _, name = entity.partition(":")
         if kind == "link":
-            yield from (f"{end}:{name}" for end in _ENDS for name in own.split("--"))
+            yield from (f"{end}:{end_name}" for end in _ENDS for end_name in name.split("--"))
         if kind == "array" and entity in topology.entities:
-            yield from (part for each in _PARTS for part in topology.related(entity, "member_of", each))
+            yield from (
+                entity_part
+                for part_kind in _ARRAY_PARTS
+                for entity_part in topology.related(entity, "member_of", part_kind)
+            )
         if kind == "volume" and entity in topology.entities:
             yield from topology.related(entity, "member_of", "array")
         if bottleneck.kind == "path_policy":

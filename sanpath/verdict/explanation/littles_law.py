@@ -1,4 +1,4 @@
-"""Little's law as a sentence, and the throughput that it is about: of a mix never one direction for the whole."""
+"""Little's law as a sentence, and the throughput of a step; the figure of one direction never stands for a mix."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.units import count, duration, iops
 
-_ALONE = 0.99
-"""A direction with at least this share of the operations is the whole test."""
+_SINGLE_DIRECTION = 0.99
+"""A direction with at least this share of the operations stands for the test."""
 
 
 def throughput(facts: Facts, load: LoadFacts) -> str:
-    """What the step gave: of a mix the direction's part and the whole, never one for the other."""
-    whole = _whole(facts, load)
-    if load.ops_per_second >= _ALONE * whole:
-        return iops(whole)
-    return f"{load.ops_per_second:,.0f} {load.direction}s a second of {iops(whole)}"
+    """The throughput of a step: for a mix the direction's and the total."""
+    total = _total_ops_per_second(facts, load)
+    if load.ops_per_second >= _SINGLE_DIRECTION * total:
+        return iops(total)
+    return f"{load.ops_per_second:,.0f} {load.direction}s a second of {iops(total)}"
 
 
 def little(facts: Facts, load: LoadFacts) -> str:
-    """R = N / X with both numbers; of a mix those of the direction (Little's law holds for each)."""
-    flying = count(load.in_flight_measured)
-    if load.ops_per_second >= _ALONE * _whole(facts, load):
-        return f"{duration(load.latency_seconds)} is {flying} in flight / {iops(load.ops_per_second)}"
-    of = f"{load.direction}s"
-    return f"{duration(load.latency_seconds)} is {flying} {of} in flight / {load.ops_per_second:,.0f} {of} a second"
+    """R = N / X with both numbers; for a mix those of the direction, because Little's law holds for each."""
+    in_flight = count(load.in_flight_measured)
+    if load.ops_per_second >= _SINGLE_DIRECTION * _total_ops_per_second(facts, load):
+        return f"{duration(load.latency_seconds)} is {in_flight} in flight / {iops(load.ops_per_second)}"
+    plural = f"{load.direction}s"
+    rate = f"{load.ops_per_second:,.0f} {plural} a second"
+    return f"{duration(load.latency_seconds)} is {in_flight} {plural} in flight / {rate}"
 
 
-def _whole(facts: Facts, load: LoadFacts) -> float:
-    return sum(other.ops_per_second for other in facts.loads if other.step == load.step)
+def _total_ops_per_second(facts: Facts, load: LoadFacts) -> float:
+    return sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)

@@ -1,8 +1,8 @@
 """The remediation plan: what to do in which order, each action once for all its elements, and what it resolves.
 
-What limits comes first, then what makes the test worth believing, then risks. Within these, what is about the element
-that limits comes before the rest, what interrupts nothing before what does, and a step that needs another one, as the
-rules' files say, after it. The same action on several platforms is one step with a variant for each.
+What limits comes first, then what makes the test valid, then risks. Within these, steps about the limiting element
+come first, then steps that interrupt nothing. A step that needs another one, as the rules' files say, comes after it.
+The same action on several platforms is one step with a variant for each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 @dataclass(slots=True)
 class _Draft:
-    """A step on its way: `fixes` are one action on several elements, `names` what `after` of others may call it."""
+    """A step under construction: `fixes` are one action on several elements, `names` are what `after` of others may
+    refer to."""
 
     purpose: PlanPurpose
     fix: Fix
@@ -38,16 +39,16 @@ class _Draft:
     after: set[str] = field(default_factory=set)
 
     def key(self, limiting: Collection[str]) -> tuple[int, bool, int, int]:
-        """Its place, as far as it depends on no other step: what is about the limiting elements comes first."""
+        """Its place as far as it depends on no other step: steps about the limiting elements come first."""
         severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
-        elsewhere = not any({finding.entity, finding.relieves} & set(limiting) for finding in self.resolves)
-        return _ORDER.index(self.purpose), elsewhere, DISRUPTIONS.index(self.fix.disruption), severity
+        is_elsewhere = not any({finding.entity, finding.relieves} & set(limiting) for finding in self.resolves)
+        return _ORDER.index(self.purpose), is_elsewhere, DISRUPTIONS.index(self.fix.disruption), severity
 
     def add(self, finding: Finding, fix: Fix) -> None:
-        """One more finding that it resolves, or one more platform to do it on."""
+        """Adds a finding that it resolves, or a platform to do it on."""
         if finding not in self.resolves:
             self.resolves.append(finding)
-        if all((fix.platform, fix.commands) != (known.platform, known.commands) for known in self.fixes):
+        if all((fix.platform, fix.commands) != (known_fix.platform, known_fix.commands) for known_fix in self.fixes):
             self.fixes.append(fix)
         self.names |= {finding.rule, f"{finding.rule}/{fix.name}"} if fix.name else {finding.rule}
         self.after |= set(fix.after)
@@ -56,33 +57,36 @@ class _Draft:
 def plan(
     findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
 ) -> tuple[PlanStep, ...]:
-    """The steps in order. A symptom is mended with its cause, and what is only worth knowing calls for nothing.
+    """The steps in order. A symptom is mended with its cause, and information needs no step.
 
-    `collectors`: what the recording was made with; of several load generators only those of them are advised.
+    `collectors`: the collectors that made the recording; of several load generators only those are advised.
     """
     drafts: list[_Draft] = []
-    asked = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE]
-    for finding, purpose in sorted(asked, key=lambda one: _ORDER.index(one[1])):
-        for fix in _worth_a_step(finding, purpose, collectors):
-            same = next((draft for draft in drafts if _same_action(draft, finding, fix)), None)
-            if same is None:
-                drafts.append(same := _Draft(purpose, fix))
-            same.add(finding, fix)
-    done: list[PlanStep] = []
+    hits = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE]
+    for finding, purpose in sorted(hits, key=lambda hit: _ORDER.index(hit[1])):
+        for fix in _useful_fixes(finding, purpose, collectors):
+            draft = next((draft for draft in drafts if _same_action(draft, finding, fix)), None)
+            if draft is None:
+                drafts.append(draft := _Draft(purpose, fix))
+            draft.add(finding, fix)
+    steps: list[PlanStep] = []
     numbers: dict[str, list[int]] = {}
-    limiting = {e for b in verdict.bottlenecks for e in (b.entity, b.culprit, *b.coincident) if e}
+    limiting = {entity for b in verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity}
     for draft in _in_order(drafts, limiting):
-        before = sorted({number for name in draft.after for number in numbers.get(name, ())})
-        done.append(_step(len(done) + 1, draft, before, verdict))
+        earlier = sorted({number for name in draft.after for number in numbers.get(name, ())})
+        steps.append(_step(len(steps) + 1, draft, earlier, verdict))
         for name in draft.names:
-            numbers.setdefault(name, []).append(len(done))
-    return tuple(done)
+            numbers.setdefault(name, []).append(len(steps))
+    return tuple(steps)
 
 
 def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
-    """The same commands, the same idle paths brought into use, the same action on another platform or element, or one
-    rule's remedy on another element."""
-    if fix.commands and any(fix.commands == known.commands for known in draft.fixes):
+    """Whether a fix is the same action as a draft.
+
+    It is for the same commands, the same idle paths, the same action on another platform or element, or one rule's
+    remedy on another element.
+    """
+    if fix.commands and any(fix.commands == earlier.commands for earlier in draft.fixes):
         return True
     if fix.relieves is not None or draft.fix.relieves is not None:
         return draft.fix.relieves == fix.relieves
@@ -90,23 +94,25 @@ def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
         return (draft.fix.action, draft.fix.disruption) == (fix.action, fix.disruption)
     if draft.fix.platform != fix.platform or finding in draft.resolves:
         return False
-    return draft.fix.scope == fix.scope and any(known.rule == finding.rule for known in draft.resolves)
+    return draft.fix.scope == fix.scope and any(earlier.rule == finding.rule for earlier in draft.resolves)
 
 
 def _purpose(finding: Finding) -> PlanPurpose:
     return "limit" if finding.relieves is not None else _PURPOSE[finding.role]
 
 
-def _worth_a_step(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:
-    """Every remedy of what limits; of the rest what interrupts least, and what that needs. To look at something is no
-    step, unless there is nothing else to do."""
+def _useful_fixes(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:
+    """Every remedy of what limits; of the others those that interrupt least, and what they need.
+
+    A remedy that only reads is no step, unless there is no other.
+    """
     fixes = [fix for fix in finding.fix if not fix.reads_only] or list(finding.fix)
     if any(_first_word(fix) in collectors for fix in fixes):
         fixes = [fix for fix in fixes if _first_word(fix) in (*collectors, "any", "the")]
     if purpose == "limit" or not fixes:
         return fixes
-    least = min(DISRUPTIONS.index(fix.disruption) for fix in fixes)
-    return [fix for fix in fixes if DISRUPTIONS.index(fix.disruption) == least or fix.name]
+    least_disruption = min(DISRUPTIONS.index(fix.disruption) for fix in fixes)
+    return [fix for fix in fixes if DISRUPTIONS.index(fix.disruption) == least_disruption or fix.name]
 
 
 def _first_word(fix: Fix) -> str:
@@ -114,37 +120,41 @@ def _first_word(fix: Fix) -> str:
 
 
 def _in_order(drafts: list[_Draft], limiting: Collection[str]) -> list[_Draft]:
-    """By key, but none before what it needs; of steps that need each other the first."""
-    left, done = sorted(drafts, key=lambda draft: draft.key(limiting)), []
-    while left:
-        ready = (a for a in left if not any(a.after & b.names for b in left if b is not a))
-        done.append(next(ready, left[0]))
-        left.remove(done[-1])
-    return done
+    """By key, but none before the steps that it needs; of steps that need each other the first."""
+    remaining, ordered = sorted(drafts, key=lambda draft: draft.key(limiting)), []
+    while remaining:
+        ready = (
+            draft
+            for draft in remaining
+            if not any(draft.after & later_draft.names for later_draft in remaining if later_draft is not draft)
+        )
+        ordered.append(next(ready, remaining[0]))
+        remaining.remove(ordered[-1])
+    return ordered
 
 
 def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) -> PlanStep:
     fix = draft.fix
-    # The what-if is about faster links, not about idle ones that are brought into use.
+    # The what-if is about faster links, not about idle paths that are brought into use.
     gains = (finding.gain for finding in draft.resolves if finding.gain and fix.relieves is None)
     gain = next(gains, None)
     predicted = verdict.next.predicted_ops_per_second if gain and verdict.next is not None else None
     variants = _variants(draft.fixes)
-    whole = variants[0] if len(variants) == 1 else _of_all(variants)
+    summary = variants[0] if len(variants) == 1 else _of_all_platforms(variants)
     return PlanStep(
         number,
         draft.purpose,
-        whole.platform,
-        whole.commands,
-        whole.scope,
+        summary.platform,
+        summary.commands,
+        summary.scope,
         fix.disruption,
-        whole.verify,
-        whole.undo,
+        summary.verify,
+        summary.undo,
         tuple(dict.fromkeys(Resolved(finding.rule, finding.entity) for finding in draft.resolves)),
         gain,
         predicted,
         tuple(after),
-        fix.action or _in_few_words(fix),
+        fix.action or _short_action(fix),
         _RISK[fix.disruption],
         fix.relieves == "idle_path",
         variants if len(variants) > 1 else (),
@@ -152,46 +162,48 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
 
 
 def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
-    """One for each platform, with the commands for all its elements. What two rules ask for in different words is
-    said in those of the first."""
-    makes: dict[str, list[Fix]] = {}
+    """One for each platform, with the commands for all its elements.
+
+    If two rules ask for the same in different words, the words of the first are used.
+    """
+    by_platform: dict[str, list[Fix]] = {}
     for fix in fixes:
-        for each in fix.variants if isinstance(fix, Remedy) else (fix,):
-            known = makes.setdefault(each.platform.partition(",")[0], [])
-            other_words = bool(known) and known[0].platform != each.platform
-            again = any(each.commands == one.commands for one in known)
-            if not (other_words and (again or each.relieves is not None)):
-                known.append(each)
+        for variant in fix.variants if isinstance(fix, Remedy) else (fix,):
+            fixes_of_platform = by_platform.setdefault(variant.platform.partition(",")[0], [])
+            other_words = bool(fixes_of_platform) and fixes_of_platform[0].platform != variant.platform
+            is_repeated = any(variant.commands == earlier.commands for earlier in fixes_of_platform)
+            if not (other_words and (is_repeated or variant.relieves is not None)):
+                fixes_of_platform.append(variant)
     return tuple(
         PlanVariant(
-            mine[0].platform,
-            _together([one.commands for one in mine]),
-            _each(one.scope for one in mine),
-            _each(one.verify for one in mine),
-            _each(one.undo for one in mine),
+            platform_fixes[0].platform,
+            _merged_commands([fix.commands for fix in platform_fixes]),
+            _distinct_texts(fix.scope for fix in platform_fixes),
+            _distinct_texts(fix.verify for fix in platform_fixes),
+            _distinct_texts(fix.undo for fix in platform_fixes),
         )
-        for mine in makes.values()
+        for platform_fixes in by_platform.values()
     )
 
 
-def _of_all(variants: Sequence[PlanVariant]) -> PlanVariant:
-    """What a step of several platforms is: nobody is handed a command line of another platform."""
+def _of_all_platforms(variants: Sequence[PlanVariant]) -> PlanVariant:
+    """The text of a step for several platforms: no one gets a command line of another platform."""
     platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
     return PlanVariant(platforms, (), *("As the variant of the platform says.",) * 3)
 
 
-def _in_few_words(fix: Fix) -> str:
-    """The first sentence of what it is about, or what it is for."""
+def _short_action(fix: Fix) -> str:
+    """The first sentence of its scope, or what it is for."""
     first = fix.scope.partition(". ")[0].rstrip(".")
     return first if not fix.commands else f"{fix.platform}: {first[:1].lower()}{first[1:]}"
 
 
-def _each(texts: Iterable[str]) -> str:
+def _distinct_texts(texts: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(texts))
 
 
-def _together(commands: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """What all begin with is typed once, as `configure terminal`."""
+def _merged_commands(commands: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """All commands; common first lines, such as `configure terminal`, stand once."""
     columns = zip(*commands, strict=False)
-    same = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns)) if len(commands) > 1 else 0
-    return (*commands[0][:same], *(command for one in commands for command in one[same:]))
+    common = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns)) if len(commands) > 1 else 0
+    return (*commands[0][:common], *(command for command_list in commands for command in command_list[common:]))

@@ -1,4 +1,4 @@
-"""What sources said during the run that they could not read, or only coarsely, in words of the report."""
+"""What sources reported during the run that they could not read, or only coarsely, in words for the report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sanpath.model import Event, Scalar
 from sanpath.verdict.model import Unobserved
 from sanpath.verdict.step_judgement import WINDOWS
 
-_NAMED = 4
-"""Of many alike so many are named, and the number of the others."""
+_MOST_NAMED = 4
+"""Number of similar entries that are named; the others are counted."""
 
 Detail = Mapping[str, Scalar]
-_SAYS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
-    "counters-missing": lambda d: (*_halves(str(d.get("text", ""))), "what rests on them was not judged"),
+_TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
+    "counters-missing": lambda d: (*_split_text(str(d.get("text", ""))), "what rests on them was not judged"),
     "facts-unknown": lambda d: (
         f"{d.get('what') or 'settings'} of {d.get('entity')}",
         str(d.get("why")),
@@ -36,72 +36,76 @@ _SAYS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
         f"they came {d.get('seconds')} s late",
         "the end of the run may be missing",
     ),
-    "host-state": lambda d: _host(d),
+    "host-state": lambda d: _host_state(d),
     "vm-stopped": lambda d: (
         f"what {d.get('vm')} does",
         f"it is {d.get('state')}",
         "nothing of it is known from then on",
     ),
 }
-"""Name of an event → what, why and consequence; None: it says nothing of the kind."""
+"""Name of an event → what, why and consequence; None: it reports nothing missing."""
 
 
-def admitted(events: SourceEvents) -> list[Unobserved]:
-    """One entry for what a source said, however often; of many alike the first few."""
-    found: dict[tuple[str, str], dict[Unobserved, None]] = {}
+def reported_gaps(events: SourceEvents) -> list[Unobserved]:
+    """One entry for each report of a source, however often it came; of many similar ones the first few."""
+    by_event: dict[tuple[str, str], dict[Unobserved, None]] = {}
     for source, event in events:
-        if (said := _said(event)) is not None:
-            what, why, consequence = said
-            found.setdefault((source, event.name), {})[Unobserved(f"{what} ({source})", why, consequence)] = None
-    return [entry for (source, name), told in found.items() for entry in _few(source, name, list(told))]
+        if (words := _translated(event)) is not None:
+            subject, reason, consequence = words
+            by_event.setdefault((source, event.name), {})[
+                Unobserved(f"{subject} ({source})", reason, consequence)
+            ] = None
+    return [
+        entry for (source, name), entries in by_event.items() for entry in _first_few(source, name, list(entries))
+    ]
 
 
-def _few(source: str, name: str, told: list[Unobserved]) -> list[Unobserved]:
-    if len(told) <= _NAMED:
-        return told
-    left = Unobserved(
-        f"{len(told) - _NAMED} more like it ({source})", f"the recording has them as {name}", "the same"
+def _first_few(source: str, name: str, entries: list[Unobserved]) -> list[Unobserved]:
+    if len(entries) <= _MOST_NAMED:
+        return entries
+    remaining = Unobserved(
+        f"{len(entries) - _MOST_NAMED} more like it ({source})", f"the recording has them as {name}", "the same"
     )
-    return [*told[:_NAMED], left]
+    return [*entries[:_MOST_NAMED], remaining]
 
 
-def _said(event: Event) -> tuple[str, str, str] | None:
-    says = _SAYS.get(event.name)
-    return says(event.detail) if says is not None else None
+def _translated(event: Event) -> tuple[str, str, str] | None:
+    translate = _TRANSLATIONS.get(event.name)
+    return translate(event.detail) if translate is not None else None
 
 
-def _host(detail: Detail) -> tuple[str, str, str] | None:
-    """A host that is away or not to be relied on; that it is back says nothing."""
+def _host_state(detail: Detail) -> tuple[str, str, str] | None:
+    """A host that is away or not to be relied on. None: it is back."""
     if detail.get("to") == "connected":
         return None
     before = f", and was {detail['from']}" if detail.get("from") else ""
     return f"what {detail.get('host')} does", f"it is {detail.get('to')}{before}", str(detail.get("consequence"))
 
 
-def _halves(text: str) -> tuple[str, str]:
+def _split_text(text: str) -> tuple[str, str]:
     """What is missing, and what that means."""
-    what, _, why = text.rpartition(": ")
-    return what or text, why
+    subject, _, reason = text.rpartition(": ")
+    return subject or text, reason
 
 
-def coarse(facts: Facts) -> list[Unobserved]:
-    """Things whose source tells means over minutes, where a step has fewer than four of them."""
+def coarse_sources(facts: Facts) -> list[Unobserved]:
+    """Entities whose source reports means over minutes, where a step has fewer than four of them."""
     longest = max((step.end - step.start for step in facts.steps), default=0) / 1e6
-    found: dict[float, list[str]] = {}
+    labels_by_seconds: dict[float, list[str]] = {}
     for entity in facts.topology.entities.values():
         seconds = entity.attributes.get("samples_cover_seconds")
         if isinstance(seconds, int | float) and seconds * WINDOWS > longest:
-            found.setdefault(float(seconds), []).append(entity.label)
+            labels_by_seconds.setdefault(float(seconds), []).append(entity.label)
     return [
         Unobserved(
             f"what changes within {seconds / 60:g} minutes at {_names(labels)}",
             f"their source keeps means of {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
             f"findings on them rest on fewer than {WINDOWS} means, which {seconds * WINDOWS / 60:g} minutes have",
         )
-        for seconds, labels in sorted(found.items())
+        for seconds, labels in sorted(labels_by_seconds.items())
     ]
 
 
 def _names(labels: list[str]) -> str:
-    more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
-    return ", ".join(sorted(labels)[:_NAMED]) + more
+    more_words = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+    return ", ".join(sorted(labels)[:_MOST_NAMED]) + more_words

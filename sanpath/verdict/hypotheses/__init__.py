@@ -1,1 +1,1 @@
-"""What may hold a load: each module makes the claims of one kind, with the evidence for and against them."""
+"""What may limit a load: each module makes the claims of one kind, with the evidence for and against them."""

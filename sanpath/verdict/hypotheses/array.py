@@ -1,5 +1,7 @@
-"""The array is saturated: in front of its own clock, at its controllers, or behind them; or a limit that was set is
-reached there."""
+"""The array is saturated, or a limit that was set is reached there.
+
+The wait may be before the array's own clock starts, at its controllers, or at the media behind them.
+"""
 
 from __future__ import annotations
 
@@ -21,49 +23,62 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
-"""Share of its QoS limit at which a volume is held by it: the mean over a step lies a little below the limit."""
+"""Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
 _USUAL_CAP = 0.01
-"""Mean share of the latency that waits for a limit that is not reached: bursts that are smoothed."""
+"""Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
 _UNSEEN = -0.5
-"""Log-odds of what nobody looks into, against what has a counter of its own that could have shown it."""
+"""Log-odds of a place that no source reads, against a place whose own counter could have shown the limit."""
 _UNCOUNTED = -1.2
-"""Links that nobody counted are as good an explanation of a gap as the array's door."""
+"""Log-odds of the array's door if links were not counted: they explain the gap equally well."""
 _SLOWED = 3.0
-"""The array took clearly longer and the load got clearly less, within one step: nothing else does that."""
+"""Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
+else does that."""
 _TAKEN = 1.5
+"""Log-likelihood ratio where the test's gain is other hosts' loss."""
 _NO_BURSTS = 0.03
-"""Share of what limits inside an array that its means over a step do not show at its limit."""
+"""Share of the limits inside an array that its means over a step do not show."""
 _BUSY = 0.9
-"""Share of their time from which on controllers are the front end that limits."""
-_PARTS = {
+"""Busy ratio from which the controllers are the front end that limits."""
+_UTILISATION_NAMES = {
     "controller_busy_ratio": "the processors of the busiest controller",
     "media_busy_ratio": "the busiest media",
     "write_cache_used_ratio": "the write caches",
 }
-_FRONT = 2.0
-"""Queue over service time from which on I/Os clearly wait for the controllers and not for the media, as long as"""
-_SAME = 1.5
-"""service time is below this many times that at the other loads: media that are full make it grow with the load."""
+_QUEUE_TO_SERVICE = 2.0
+"""Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
+has not grown by `_SERVICE_GROWTH`."""
+_SERVICE_GROWTH = 1.5
+"""Growth of the service time over the other loads from which the media are saturated."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for each array behind the load, in front of its clock and behind it, and one for a limit that was set."""
+    """One claim for the wait before the array's clock, one for the wait inside, and one for a limit that was set."""
     row = table.array
     if row is None or not table.indices("array_service", "cap"):
-        yield from _unread(table)
+        yield from _claim_of_unread(table)
     else:
-        entity = _whole(table.facts, str(row["entity"]))
-        # Where the array times the transfer itself, what waits in that is no wait for its door.
-        door = table.indices("array_door") or table.indices("fabric")
-        before = (*_door(table), *_used_up(row, "controller_busy_ratio"))
-        yield Claim("bottleneck", "array", entity, door, before, "saturates", partial(_at_door, table), _UNSEEN)
+        entity = _array_of(table.facts, str(row["entity"]))
+        # Where the array times the transfer itself, a wait in the transfer is not before its clock.
+        before_clock = table.indices("array_door") or table.indices("fabric")
+        before = (*_uncounted_links(table), *_utilisations(row, "controller_busy_ratio"))
+        yield Claim(
+            "bottleneck",
+            "array",
+            entity,
+            before_clock,
+            before,
+            "saturates",
+            partial(_at_door, table),
+            _UNSEEN,
+        )
         inside = table.indices("array_queue", "array_service")
-        evidence = tuple(_inside(table, row))
-        yield Claim("bottleneck", "array", entity, inside, evidence, "saturates", partial(_saturated, table))
+        inside_evidence = tuple(_evidence_inside(table, row))
+        yield Claim("bottleneck", "array", entity, inside, inside_evidence, "saturates", partial(_saturated, table))
     yield from _caps(table)
 
 
-def _unread(table: PlaceTable) -> Iterator[Claim]:
+def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
+    """A claim for an array whose own time was not read."""
     targets = sorted(targets_of(table.facts.topology, *table.load.roots)[0])
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
@@ -73,27 +88,30 @@ def _unread(table: PlaceTable) -> Iterator[Claim]:
         )
 
 
-def _door(table: PlaceTable) -> tuple[Evidence, ...]:
-    """The wire needs a time that is known, if its links were counted."""
+def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
+    """Evidence that uncounted links may explain the wait before the array's clock as well."""
     if any(row["utilisation"] is None for row in table.on_path) or table.uncounted:
         return (Evidence("the links between were not all counted", _UNCOUNTED),)
     return ()
 
 
-def _used_up(row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """What the array says is full. Room left there excludes nothing: something else of it may be full."""
+def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
+    """Evidence of parts of the array that report to be full. A part with headroom excludes nothing: another may be
+    full."""
     for fact in facts:
         if (used := row.get(fact)) is not None and (weight := at_limit(float(used), bursts=_NO_BURSTS)) > 0:
-            yield Evidence(f"{_PARTS[fact]} of {row['entity']} are at {percent(float(used))}", weight)
+            yield Evidence(f"{_UTILISATION_NAMES[fact]} of {row['entity']} are at {percent(float(used))}", weight)
 
 
 def _full_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    yield from _used_up(row, "controller_busy_ratio", "media_busy_ratio")
+    """Evidence of full parts that serve this direction."""
+    yield from _utilisations(row, "controller_busy_ratio", "media_busy_ratio")
     if table.load.direction == "write":
-        yield from _used_up(row, "write_cache_used_ratio")
+        yield from _utilisations(row, "write_cache_used_ratio")
 
 
-def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    """Evidence that the array is saturated behind its own clock."""
     yield from _full_inside(table, row)
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
@@ -102,6 +120,7 @@ def _inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 
 
 def _caps(table: PlaceTable) -> Iterator[Claim]:
+    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it."""
     explains = table.indices("cap")
     row = table.array
     reached = next(iter(_reached_limits(table.facts, table.load)), None)
@@ -111,7 +130,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         weight = max(0.0, at_limit(reached[2])) if reached is not None else _waits_for_cap(waited, table)
         entity = reached[0] if reached is not None else str((row or {})["entity"])
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
-        # An array that does not say how long I/Os wait for its limits may hold them back all the same.
+        # An array that does not report how long I/Os wait for its limits may still enforce them.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2]), reached[0]
         explains = table.indices("below", "fabric", "array_door", "array_service")
     else:
@@ -123,19 +142,19 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _waits_for_cap(waited: float, table: PlaceTable) -> float:
-    """Log-likelihood ratio of a wait for a limit: where none is reached it is next to nothing, else any share."""
+    """Log-likelihood ratio of a wait for a limit: a limit that is not reached causes next to no wait."""
     return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
 
 
-def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
-    """A limit that was set is reached; of which volume is said where that volume stands at its limit."""
+def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion that a limit is reached. It names the volume if that volume is at its limit."""
     facts, load, row = table.facts, table.load, table.array
     reached = _reached_limits(facts, load)
-    entity, limit = (*reached, (str(named[0].entity), "a QoS limit", 0.0))[0][:2]
+    entity, limit = (*reached, (str(claims[0].entity), "a QoS limit", 0.0))[0][:2]
     because = (f"{limit} of {entity} is reached",)
     if row is not None and row["qos_limit_seconds"]:
-        waited = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
-        because = (f"an I/O waits {waited} in {entity} because {limit} is reached there",)
+        wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
+        because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
     bottleneck = Bottleneck(
         entity=entity,
         kind=entity.partition(":")[0],
@@ -143,7 +162,7 @@ def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(other for other, _, _ in reached[1:]),
+        coincident=tuple(volume for volume, _, _ in reached[1:]),
         wait_at=wait_at(facts, load, entity),
         because=because,
         overturn_if=("no time waited for a QoS limit at the same IOPS",),
@@ -151,48 +170,51 @@ def _capped(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
     return Conclusion((bottleneck,), because)
 
 
-def _saturated(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
-    """Most of the time passes in the array, waiting."""
+def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
-    entity = str(named[0].entity)
+    entity = str(claims[0].entity)
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
-    flat = flat_throughput(facts, load)
+    is_flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)
-    slowed = slowed_within(array)
-    reached = load.quarters[1] if slowed and load.quarters is not None else load.ops_per_second
+    is_slowed = slowed_within(array)
+    reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
     because = (
-        *((_slowed(array),) if slowed else ()),
-        *(one.words for one in _full_inside(table, array)),
-        *_grown(array),
+        *((_slowed(array),) if is_slowed else ()),
+        *(evidence.words for evidence in _full_inside(table, array)),
+        *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
-        *(("throughput does not grow with the load",) if flat else ()),
-        *(_taken(facts, load, array) if not flat else ()),
+        *(("throughput does not grow with the load",) if is_flat else ()),
+        *(_taken_from_others(facts, load, array) if not is_flat else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
     return _conclusion(table, entity, layer, because, reached, _explains(array))
 
 
-def _at_door(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
-    """Most of the time passes between the host's clock and the array's, and no link between them accounts for it."""
-    load, entity = table.load, str(named[0].entity)
-    gap = sum(table.segments[i].middle for i in named[0].explains)
-    wire = wire_seconds(table.facts, load)
+def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion that most of the time passes between the host's clock and the array's.
+
+    No link between them accounts for that time.
+    """
+    load, entity = table.load, str(claims[0].entity)
+    gap = sum(table.segments[i].middle for i in claims[0].explains)
+    transfer_seconds = wire_seconds(table.facts, load)
     busiest = max(table.on_path, key=lambda row: number(row, "utilisation"), default=None)
     because = [
         f"{duration(gap)} of {duration(load.latency_seconds)} pass between the host's clock and that of {entity}"
     ]
-    if wire is not None:
-        because.append(f"the transfer of a block takes {duration(wire)}")
+    if transfer_seconds is not None:
+        because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because.append("an array that lets I/Os in one after the other waits before its own clock starts")
     return _conclusion(table, entity, "array_front", because, load.ops_per_second, None)
 
 
-def _by_exclusion(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
-    """Nobody read the array; what was read does not account for the wait."""
-    load, entity = table.load, str(named[0].entity)
-    wait = sum(table.segments[i].wait[1] for i in named[0].explains)
+def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion for an array that was not read, where nothing that was read accounts for the wait."""
+    load, entity = table.load, str(claims[0].entity)
+    wait = sum(table.segments[i].wait[1] for i in claims[0].explains)
     because = (
         f"about {duration(wait)} of {duration(load.latency_seconds)} are waiting below the last clock that was read",
         f"nothing that was read accounts for it, and {entity} was not read",
@@ -222,59 +244,72 @@ def _conclusion(
     return Conclusion((bottleneck,), tuple(because))
 
 
-def _taken(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
+def _taken_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
     if not takes_from_others(facts, load, array):
         return ()
     return ("the array as a whole does no more than at a lower load: what the test gained, others lost",)
 
 
 def _slowed(array: FactRow) -> str:
-    held, grown = number(array, "held_throughput"), number(array, "growth_within")
+    retained, growth = number(array, "held_throughput"), number(array, "growth_within")
     return (
-        f"from the first quarter of the step to the last throughput falls to {percent(held)}, and the array takes "
-        f"{grown:.1f} times as long: it was not saturated when the step began"
+        f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
+        f"takes {growth:.1f} times as long: it was not saturated when the step began"
     )
 
 
-def _whole(facts: Facts, entity: str) -> str:
-    """The array: what is saturated is no volume of it, even where only the volume tells of the test's own I/Os."""
+def _array_of(facts: Facts, entity: str) -> str:
+    """The array of a volume: volumes are not saturated themselves, even if only they report the test's I/Os."""
     return next(iter(facts.topology.related(entity, "member_of", "array")), entity)
 
 
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
-    """What stands at its QoS limit, reads and writes together, the limit in words, and the share of it in use: the
-    volume, the group it is in, or the array for what it gives the host. []: none, or several that are not the limits
-    of the load's volumes, one of each."""
-    found = []
+    """The QoS limits that are reached, reads and writes together: (entity, limit in words, share of it in use).
+
+    The entity is the volume, its volume group, or the array for what it gives the host. Empty: none is reached, or
+    several limits are that are not one for each volume of the load.
+    """
+    limits = []
     volumes = sorted(targets_of(facts.topology, *load.roots)[1])
     for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         for volume in volumes:
-            told = facts.topology.entities[volume].attributes
-            if limit := _reached(told.get(f"qos_{fact}"), _sum(facts, load, [volume], fact)):
-                found.append((volume, f"its QoS limit of {say(limit)}", _sum(facts, load, [volume], fact) / limit))
-            group = told.get("volume_group")
-            if limit := _reached(told.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)):
-                moved = _sum(facts, load, _members(facts, volume), fact)
-                found.append((volume, f"the QoS limit of {say(limit)} of its volume group {group}", moved / limit))
+            attributes = facts.topology.entities[volume].attributes
+            if limit := _reached(attributes.get(f"qos_{fact}"), _sum(facts, load, [volume], fact)):
+                limits.append((volume, f"its QoS limit of {say(limit)}", _sum(facts, load, [volume], fact) / limit))
+            group = attributes.get("volume_group")
+            if limit := _reached(
+                attributes.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)
+            ):
+                throughput = _sum(facts, load, _members(facts, volume), fact)
+                limits.append(
+                    (volume, f"the QoS limit of {say(limit)} of its volume group {group}", throughput / limit)
+                )
         host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
         if host is not None:
-            moved = sum(getattr(one, fact) for one in facts.loads if one.step == load.step)
-            if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), moved):
-                entity = volumes[0] if len(volumes) == 1 else host
-                found.append(
-                    (entity, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}", moved / limit)
+            throughput = sum(getattr(other_load, fact) for other_load in facts.loads if other_load.step == load.step)
+            if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), throughput):
+                named = volumes[0] if len(volumes) == 1 else host
+                limits.append(
+                    (
+                        named,
+                        f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}",
+                        throughput / limit,
+                    )
                 )
-    each = len({entity for entity, _, _ in found}) == len(found) and all(entity in volumes for entity, _, _ in found)
-    return found if len(found) == 1 or each else []
+    is_one_each = len({named for named, _, _ in limits}) == len(limits) and all(
+        named in volumes for named, _, _ in limits
+    )
+    return limits if len(limits) == 1 or is_one_each else []
 
 
-def _reached(limit: Scalar, moved: float) -> float | None:
-    """A limit that is there and reached."""
-    reached = isinstance(limit, int | float) and moved >= _REACHED * limit > 0
-    return float(limit) if reached and isinstance(limit, int | float) else None
+def _reached(limit: Scalar, throughput: float) -> float | None:
+    """The limit, if it is set and reached. None: it is not."""
+    is_reached = isinstance(limit, int | float) and throughput >= _REACHED * limit > 0
+    return float(limit) if is_reached and isinstance(limit, int | float) else None
 
 
 def _sum(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> float:
+    """The sum of a fact over volumes in the step."""
     rows = facts.tables["volume"].select(step=load.step)
     return sum(number(row, fact) for row in rows if row["entity"] in volumes)
 
@@ -283,39 +318,49 @@ def _members(facts: Facts, volume: str) -> list[str]:
     """The volumes of the group that a volume is in."""
     group = facts.topology.entities[volume].attributes.get("volume_group")
     arrays = facts.topology.related(volume, "member_of", "array")
-    same = [one.id for one in facts.topology.of_kind("volume") if one.attributes.get("volume_group") == group]
-    return [one for one in same if facts.topology.related(one, "member_of", "array") == arrays]
+    members = [v.id for v in facts.topology.of_kind("volume") if v.attributes.get("volume_group") == group]
+    return [member for member in members if facts.topology.related(member, "member_of", "array") == arrays]
 
 
 def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
-    """The front end where I/Os wait to be served and service takes no longer than at other loads, else the back."""
+    """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
     if (busy := array.get("controller_busy_ratio")) is not None and float(busy) >= _BUSY:
         return "array_front"
-    # What is full from the middle of a step on has filled: a buffer in front of the media.
-    if slowed_within(array) or not queues_inside(array, _FRONT):
+    # An array that slows down within a step had a buffer before the media that has filled.
+    if slowed_within(array) or not queues_inside(array, _QUEUE_TO_SERVICE):
         return "array_back"
     entity = str(array["entity"])
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-    others = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
-    served = [number(row, "service_seconds") for row in rows if row["step"] in others and row["service_seconds"]]
-    return "array_front" if served and number(array, "service_seconds") < _SAME * min(served) else "array_back"
+    other_steps = {
+        other_load.step for other_load in facts.loads if other_load.comparable(load) and other_load.step != load.step
+    }
+    service_times = [
+        number(row, "service_seconds") for row in rows if row["step"] in other_steps and row["service_seconds"]
+    ]
+    return (
+        "array_front"
+        if service_times and number(array, "service_seconds") < _SERVICE_GROWTH * min(service_times)
+        else "array_back"
+    )
 
 
-def _grown(array: FactRow) -> tuple[str, ...]:
-    said = []
+def _growth_reasons(array: FactRow) -> tuple[str, ...]:
+    reasons = []
     if queues_inside(array):
         queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
-        said.append(f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}")
+        reasons.append(f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}")
     if number(array, "growth") > 1:
-        grown = number(array, "growth")
-        said.append(f"service and queue time of the array is {grown:.1f} times that of the lowest load")
-    return tuple(said)
+        growth = number(array, "growth")
+        reasons.append(f"service and queue time of the array is {growth:.1f} times that of the lowest load")
+    return tuple(reasons)
 
 
 def _explains(array: FactRow) -> float | None:
-    """(R - R without the limit) / R: an I/O would take as long as at the lowest load, or as its service alone. The
-    wait above the array goes with it: it is there because of it.
+    """Share of the latency that goes with the limit: (R - R without the limit) / R.
+
+    Without it, an I/O would take as long as at the lowest load, or as its service alone. The wait above the array
+    goes as well: the array causes it.
     """
-    inside, growth = number(array, "array_seconds"), number(array, "growth")
-    calm = inside / growth if growth > 1 else number(array, "service_seconds")
-    return min(1.0, max(0.0, 1 - calm / inside)) if inside and calm else None
+    inside_seconds, growth = number(array, "array_seconds"), number(array, "growth")
+    calm_seconds = inside_seconds / growth if growth > 1 else number(array, "service_seconds")
+    return min(1.0, max(0.0, 1 - calm_seconds / inside_seconds)) if inside_seconds and calm_seconds else None

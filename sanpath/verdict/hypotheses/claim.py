@@ -1,7 +1,7 @@
-"""A claim: one explanation of what holds a load, what of the latency it explains, and the evidence for it.
+"""A claim: one explanation of what limits a load, which waits it explains, and the evidence for and against it.
 
-Evidence is the logarithm of how much more probable a reading is if the claim holds than if it does not, so that
-readings add up and no threshold is a cliff. What was not read is worth nothing either way.
+Evidence is a log-likelihood ratio: how much more probable a reading is if the claim holds than if it does not. So
+readings add up, and no threshold is a cliff. A value that was not read counts nothing either way.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ from typing import Literal
 from sanpath.verdict.model import Bottleneck, Kind, Next
 
 Growth = Literal["saturates", "follows", "any"]
-"""What throughput does with more I/Os in flight, if the claim holds: nothing more comes, it follows, or either."""
+"""What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""
 
 _FULL_ERROR = 0.025
-"""Standard error of a utilisation: frame model 1 %, agents' caches and late polls the rest."""
+"""Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
 _BURSTS = 0.15
-"""Share of limiting elements that are below their limit in the mean: in bursts, or just at the knee."""
+"""Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
 _FULL_BY_CHANCE = 0.05
-"""Density of elements that are full and limit nothing: behind a cap just as large, or full beside another one."""
+"""Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
 DEPTH_ERROR = 0.05
-"""Slots in use are throughput times latency: both are off by their windows, a coarse clock by more."""
-_NOT_ONE = 6.0
-_SINGLE = 1.5
-_BY_HAND = 0.7
+"""Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
+with a coarse clock."""
+_BELOW_ONE_SLOT = 6.0
+_SINGLE_SLOT = 1.5
+_FEW_SLOTS = 0.7
 _FLOOR = 1e-3
-"""Nothing that was read is impossible: counters are wrong, too."""
+"""Lowest density: no reading is impossible, because counters can be wrong as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A reading in words, and its log-likelihood ratio: positive speaks for the claim. `of_slots`: it says how full a
-    queue is in one step, whatever limits below it."""
+    """A reading in words, with its log-likelihood ratio as `weight`: a positive one speaks for the claim.
+
+    `about_slots`: it says how full a queue is in one step, whatever limits below that queue.
+    """
 
     words: str
     weight: float
-    of_slots: bool = False
+    about_slots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a claim says once it is believed. `following`: what would limit next, None: nothing says."""
+    """What a claim states once it is believed. `following`: what would limit next, None: unknown."""
 
     bottlenecks: tuple[Bottleneck, ...]
     because: tuple[str, ...]
@@ -54,12 +57,15 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`explains`: segments of the table whose wait it explains; queues that are full above them are held by it, too.
-    `conclude`: the words and figures, called for what is named with the other claims of its kind that cannot be told
-    from it. `prior`: log-odds before anything was read. `hidden`: what waits for it may wait where no clock runs.
-    `alone`: it makes I/Os wait without others in flight. `joins`: claims of this name may hold together, as links in
-    a row that are full; None: it stands alone. `also`: segments whose wait it may account for besides, but not by
-    themselves."""
+    """One explanation of what limits a load.
+
+    `explains`: indices of the segments whose wait it explains; it also explains full queues above them. `conclude`:
+    gives the words and figures for the verdict, from this claim and those of its kind that cannot be separated from
+    it. `prior`: log-odds before any reading. `hidden`: its wait may be where no clock measures.
+    `independent_of_load`: it delays an I/O even with no other I/O in flight. `group`: claims of the same group may
+    hold together, such as full links in a row; None: it stands by itself. `may_explain`: segments whose wait it may
+    also account for, but not alone.
+    """
 
     verdict: Kind
     kind: str
@@ -70,9 +76,9 @@ class Claim:
     conclude: Callable[[Sequence[Claim]], Conclusion]
     prior: float = 0.0
     hidden: bool = False
-    alone: bool = False
-    joins: str | None = None
-    also: frozenset[int] = frozenset()
+    independent_of_load: bool = False
+    group: str | None = None
+    may_explain: frozenset[int] = frozenset()
 
     @property
     def accuses(self) -> bool:
@@ -85,31 +91,41 @@ def normal(value: float, mean: float, error: float) -> float:
     return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
 
 
-def at_limit(used: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
-    """Log-likelihood ratio of using a share of a limit: it is the limit, or it is not, and then it is the less
-    probable the nearer it lies: what is nearly full makes I/Os wait. `bursts`: how probable it is that what limits is
-    below its limit in the mean."""
-    near = normal(min(used, 1.0), 1.0, error) if used <= 1 + 4 * error else normal(used, 1.0, error)
-    burst = 2 * max(0.0, used - 0.6) / 0.4 / 0.4 if used <= 1.0 else 0.0
-    free = 2 * max(0.0, 1 - used) + _FULL_BY_CHANCE
-    return log((1 - bursts) * near + bursts * burst + _FLOOR * max(used, 0.01)) - log(free)
+def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
+    """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
+
+    An element that does not limit is less probable the closer it is to its limit, because a nearly full element
+    delays I/Os. `bursts`: probability that a limiting element is below its limit in the mean.
+    """
+    limiting = (
+        normal(min(utilisation, 1.0), 1.0, error) if utilisation <= 1 + 4 * error else normal(utilisation, 1.0, error)
+    )
+    bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
+    not_limiting = 2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE
+    return log((1 - bursts) * limiting + bursts * bursting + _FLOOR * max(utilisation, 0.01)) - log(not_limiting)
 
 
 def counted(events: float, usual: float = 0.5) -> float:
-    """Log-likelihood ratio of a number of events that a sound path hardly shows: grows with their logarithm."""
+    """Log-likelihood ratio of a number of events that a sound path hardly shows; it grows with their logarithm."""
     return min(6.0, 2.0 * log((1 + events) / (1 + usual)))
 
 
 def stall_weight(stall: float) -> float:
-    """Log-likelihood ratio of a share of time without credit: ports of a sound fabric wait a few percent of it at
-    most, an exponential tail, against any share. It may stall and hold nobody up: more than four it never tells."""
+    """Log-likelihood ratio of the share of time without credit.
+
+    Ports of a sound fabric wait a few percent of the time at most (exponential tail); on a stalled port any share is
+    equally probable. The ratio is never above four, because a port may stall and delay nobody.
+    """
     return min(4.0, stall / _USUAL_STALL + log(_USUAL_STALL))
 
 
 def full_queue(slots: float) -> float:
-    """Log-likelihood ratio of a queue that lets this many I/Os through at once and nobody reads: the time below it
-    times throughput (Little). None lets through less than one; disks of a SAN queue commands, so that hardly any lets
-    through just one; drivers let through some dozens by default, so that a few are somebody's setting."""
-    few = min(slots, 10.0)
-    none, one, several = exp((few - 0.8) / 0.06), exp((few - 1.5) / 0.1), exp(few - 4)
-    return -_NOT_ONE / (1 + none) - _SINGLE / (1 + one) - _BY_HAND / (1 + several)
+    """Log-likelihood ratio that a queue nobody reads is full, by the I/Os that it would let through at once.
+
+    `slots` is the time below the queue times throughput (Little's law). No queue lets through less than one. Disks of
+    a SAN queue commands, so hardly any lets through just one. Drivers let through some dozens by default, so a few
+    slots are a deliberate setting.
+    """
+    depth = min(slots, 10.0)
+    below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
+    return -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)

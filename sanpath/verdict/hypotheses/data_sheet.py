@@ -1,7 +1,7 @@
-"""What a data sheet promises, reached: a device that nobody reads, beside what a person noted down that it can do.
+"""A device that no source reads does what its data sheet promises, as a person noted it down.
 
 A device that shares its time between reads and writes is busy by the sum of both: U = X_read / C_read + X_write /
-C_write (utilisation law, Denning and Buzen 1978). Ports of one device carry their sum, each direction by itself.
+C_write (utilisation law, Denning and Buzen 1978). The ports of one device carry their sum, each direction by itself.
 """
 
 from __future__ import annotations
@@ -21,60 +21,67 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04
-"""A data sheet's figure is a round number."""
-_OFF = 0.15
-"""Relative: how far the device in the rack may differ from what is written of it."""
-_MORE = 1.05
-"""Throughput of another step that shows that this is no limit."""
+"""Standard error of a promise: a data sheet's figure is a round number."""
+_DEVICE_ERROR = 0.15
+"""Relative standard error of a data sheet against the device in the rack."""
+_EXCEEDED = 1.05
+"""Factor of throughput in another step from which this promise is no limit."""
 _REFUTED = -8.0
 _SHEET = -1.0
-"""Log-odds of a promise being the limit, against what was measured."""
+"""Log-odds that a promise is the limit, against something that was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What a data sheet says of a device, or of all its ports together. `used`: share of it that the step takes."""
+    """What a data sheet promises for a device, or for all its ports together. `used_ratio`: share of it that the step
+    uses."""
 
     entity: str
-    used: float
-    said: str
+    used_ratio: float
+    words: str
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for each device below the load whose data sheet somebody noted down. What was beaten is no limit: of a
-    promise that another step went beyond only the share of that is in use."""
-    promises = sorted(_promises(table.facts, table.load), key=lambda promise: -promise.used)
+    """One claim for each device below the load whose data sheet somebody noted down.
+
+    A promise that another step exceeded is not the limit.
+    """
+    promises = sorted(_promises(table.facts, table.load), key=lambda candidate: -candidate.used_ratio)
     explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
-    for first in promises:
-        most = max(
+    for promise in promises:
+        highest = max(
             (
-                promise.used
-                for other in table.facts.loads
-                if other.roots == table.load.roots
-                for promise in _promises(table.facts, other)
-                if promise.entity == first.entity
+                candidate.used_ratio
+                for other_load in table.facts.loads
+                if other_load.roots == table.load.roots
+                for candidate in _promises(table.facts, other_load)
+                if candidate.entity == promise.entity
             ),
-            default=first.used,
+            default=promise.used_ratio,
         )
-        words = f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}"
-        evidence = [Evidence(words, at_limit(min(1.0, first.used), _ROUND))]
-        if first.used > 1:
-            beyond = log(first.used) / _OFF
+        words = (
+            f"{promise.entity} does {percent(promise.used_ratio)} of what its data sheet promises: {promise.words}"
+        )
+        evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
+        if promise.used_ratio > 1:
+            beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
-        if most > first.used * _MORE:
-            evidence.append(Evidence(f"another step took {percent(most)} of it", _REFUTED))
-        others = [promise for promise in promises if promise is not first]
-        conclude = partial(_conclude, table, first, others)
+        if highest > promise.used_ratio * _EXCEEDED:
+            evidence.append(Evidence(f"another step took {percent(highest)} of it", _REFUTED))
+        other_promises = [candidate for candidate in promises if candidate is not promise]
+        conclude = partial(_conclude, table, promise, other_promises)
         yield Claim(
-            "bottleneck", "data_sheet", first.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
+            "bottleneck", "data_sheet", promise.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
         )
 
 
-def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _named: Sequence[Claim]) -> Conclusion:
+def _conclude(
+    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
+) -> Conclusion:
     facts, load = table.facts, table.load
     because = (
-        f"{first.entity} does {percent(first.used)} of what its data sheet promises: {first.said}",
-        *(f"{other.entity} does {percent(other.used)}: {other.said}" for other in others),
+        f"{first.entity} does {percent(first.used_ratio)} of what its data sheet promises: {first.words}",
+        *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: the data sheet alone tells its limit",
     )
     bottleneck = Bottleneck(
@@ -82,9 +89,9 @@ def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _n
         kind="data_sheet",
         layer="array_back",
         direction=load.direction,
-        utilisation=first.used,
-        ceiling_bytes_per_second=load.bytes_per_second / first.used,
-        ceiling_ops_per_second=load.ops_per_second / first.used,
+        utilisation=first.used_ratio,
+        ceiling_bytes_per_second=load.bytes_per_second / first.used_ratio,
+        ceiling_ops_per_second=load.ops_per_second / first.used_ratio,
         wait_at=wait_at(facts, load, first.entity),
         because=because,
         overturn_if=(
@@ -92,55 +99,65 @@ def _conclude(table: PlaceTable, first: _Promise, others: Sequence[_Promise], _n
             "a processor of the load generator that is full: it was not seen",
         ),
     )
-    return Conclusion((bottleneck,), because, _next(load, others))
+    return Conclusion((bottleneck,), because, _next(load, other_promises))
 
 
-def _next(load: LoadFacts, others: Sequence[_Promise]) -> Next | None:
-    """The next promise that would be reached with another device in its place."""
-    if not others or others[0].used >= 1:
+def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
+    """The promise that would be reached next if this device were replaced. None: there is none, or it is reached
+    already."""
+    if not other_promises or other_promises[0].used_ratio >= 1:
         return None
-    low, high, flight = load.ops_per_second, load.ops_per_second / others[0].used, load.in_flight_measured
-    return Next(others[0].entity, "by its data sheet", (low, high), (flight / high, flight / low))
+    low, high, in_flight = (
+        load.ops_per_second,
+        load.ops_per_second / other_promises[0].used_ratio,
+        load.in_flight_measured,
+    )
+    return Next(other_promises[0].entity, "by its data sheet", (low, high), (in_flight / high, in_flight / low))
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
     ports, volumes = targets_of(facts.topology, *load.roots)
     arrays = {array for end in (*ports, *volumes) for array in facts.topology.related(end, "member_of", "array")}
     for entity in sorted(volumes | arrays):
-        if (told := _both_directions(facts, load, entity)) is not None:
-            yield told
+        if (promise := _both_directions(facts, load, entity)) is not None:
+            yield promise
     for array in sorted(arrays):
-        if (told := _front(facts, load, array)) is not None:
-            yield told
+        if (promise := _front(facts, load, array)) is not None:
+            yield promise
 
 
 def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | None:
-    """The device itself, in the unit in which most of what its data sheet promises is used."""
-    both = [other for other in facts.loads if other.step == load.step and other.roots == load.roots]
-    found = []
-    for unit, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-        used, said = 0.0, []
-        if (whole := facts.by_hand.ceilings.get((entity, unit, None))) is not None:
-            moved = sum(float(getattr(other, unit)) for other in both)
-            used, said = moved / whole[0], [f"{say(moved)} of {say(whole[0])} ({whole[1]})"]
-        for other in both:
-            if (told := facts.by_hand.ceilings.get((entity, unit, other.direction))) is not None:
-                moved = float(getattr(other, unit))
-                used += moved / told[0]
-                said.append(f"{other.direction} {say(moved)} of {say(told[0])} ({told[1]})")
-        if said:
-            found.append(_Promise(entity, used, " and ".join(said)))
-    return max(found, key=lambda promise: promise.used, default=None)
+    """The promise of the device itself, in the unit of which the largest share is used. None: nothing was noted
+    down."""
+    both = [step_load for step_load in facts.loads if step_load.step == load.step and step_load.roots == load.roots]
+    promises = []
+    for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
+        used_ratio, words = 0.0, []
+        if (promised := facts.by_hand.ceilings.get((entity, unit, None))) is not None:
+            throughput = sum(float(getattr(step_load, unit)) for step_load in both)
+            used_ratio = throughput / promised[0]
+            words = [f"{formatted(throughput)} of {formatted(promised[0])} ({promised[1]})"]
+        for step_load in both:
+            if (one_direction := facts.by_hand.ceilings.get((entity, unit, step_load.direction))) is not None:
+                limit, source = one_direction
+                throughput = float(getattr(step_load, unit))
+                used_ratio += throughput / limit
+                words.append(f"{step_load.direction} {formatted(throughput)} of {formatted(limit)} ({source})")
+        if words:
+            promises.append(_Promise(entity, used_ratio, " and ".join(words)))
+    return max(promises, key=lambda promise: promise.used_ratio, default=None)
 
 
 def _front(facts: Facts, load: LoadFacts, array: str) -> _Promise | None:
-    """The ports of a device together, where the data sheet tells of each."""
+    """The promise of all ports of a device together. None: the data sheet does not give every port."""
     ports = facts.topology.related(array, "member_of", "array_port")
-    each = [facts.by_hand.ceilings.get((port, "bytes_per_second", None)) for port in ports]
-    known = [told[0] for told in each if told is not None]
-    if not known or len(known) < len(ports):
+    promised = [facts.by_hand.ceilings.get((port, "bytes_per_second", None)) for port in ports]
+    port_rates = [port_promise[0] for port_promise in promised if port_promise is not None]
+    if not port_rates or len(port_rates) < len(ports):
         return None
-    said = f"{load.direction} {bandwidth(load.bytes_per_second)} of {bandwidth(sum(known))} over {len(ports)} ports"
-    if load.bytes_per_second > max(known):
-        said += f", more than one alone carries ({bandwidth(max(known))}): several are in use"
-    return _Promise(ports[0], load.bytes_per_second / sum(known), said)
+    words = (
+        f"{load.direction} {bandwidth(load.bytes_per_second)} of {bandwidth(sum(port_rates))} over {len(ports)} ports"
+    )
+    if load.bytes_per_second > max(port_rates):
+        words += f", more than one alone carries ({bandwidth(max(port_rates))}): several are in use"
+    return _Promise(ports[0], load.bytes_per_second / sum(port_rates), words)

@@ -1,4 +1,4 @@
-"""The link of an initiator or target port is full by the port's own counters: no switch counted it."""
+"""The link of an initiator or target port is full by the port's own counters, because no switch counted it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
 _ERROR = 0.04
-"""Ports of hosts and arrays count words or frames, with or without their headers."""
+"""Standard error of their utilisation: ports of hosts and arrays count words or frames, with or without headers."""
 _MAYBE = -0.7
 """Log-odds that a target port of the array is one that the test uses."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for every port of the load's hosts and arrays that no counted link ends at."""
-    explains, also = table.transfer, table.before_transfer
-    for row, sure in uncounted_ports(table):
-        used = number(row, f"filled_ratio_{table.load.direction}")
+    """One claim for every port of the load's hosts and arrays that is no end of a counted link."""
+    explains, may_explain = table.transfer, table.before_transfer
+    for row, is_used in uncounted_ports(table):
+        utilisation = number(row, f"filled_ratio_{table.load.direction}")
         evidence = [
-            Evidence(f"{row['entity']} counts {percent(used)} of what a full link reads", at_limit(used, _ERROR))
+            Evidence(
+                f"{row['entity']} counts {percent(utilisation)} of what a full link reads",
+                at_limit(utilisation, _ERROR),
+            )
         ]
-        if not sure:
+        if not is_used:
             evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
         conclude = partial(_conclude, table)
         yield Claim(
@@ -38,31 +41,34 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             tuple(evidence),
             "saturates",
             conclude,
-            joins="ports",
-            also=also,
+            group="ports",
+            may_explain=may_explain,
         )
 
 
 def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
-    """Ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
+    """The ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
     facts, load = table.facts, table.load
     counted = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
-    own = {hba for root in load.roots for hba in initiators_of(facts.topology, root)}
+    initiators = {hba for root in load.roots for hba in initiators_of(facts.topology, root)}
     targets = targets_of(facts.topology, *load.roots)[0]
     members = {port for array in table.arrays for port in facts.topology.related(array, "member_of", "array_port")}
-    found = []
-    for kind, ports, sure in (("initiator", own, own), ("array_port", targets or members, targets)):
+    ports_found = []
+    for kind, candidates, used in (
+        ("initiator", initiators, initiators),
+        ("array_port", targets or members, targets),
+    ):
         for row in facts.tables[kind].select(step=load.step):
             entity = str(row["entity"])
-            told = row.get(f"filled_ratio_{load.direction}") is not None
-            if told and entity in ports and entity.partition(":")[2] not in counted:
-                found.append((row, entity in sure or len(ports) == 1))
-    return found
+            is_reported = row.get(f"filled_ratio_{load.direction}") is not None
+            if is_reported and entity in candidates and entity.partition(":")[2] not in counted:
+                ports_found.append((row, entity in used or len(candidates) == 1))
+    return ports_found
 
 
-def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, str(named[0].entity)
-    because = (named[0].evidence[0].words, "no switch port on the way was counted: the port tells it itself")
+def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    load, first = table.load, str(claims[0].entity)
+    because = (claims[0].evidence[0].words, "no switch port on the way was counted: the port tells it itself")
     bottleneck = Bottleneck(
         entity=first,
         kind="link",
@@ -70,7 +76,7 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(str(claim.entity) for claim in named[1:]),
+        coincident=tuple(str(claim.entity) for claim in claims[1:]),
         wait_at=wait_at(table.facts, load, first),
         because=because,
         overturn_if=("byte counters of the switch port at its other end below 95 % of what a full link reads",),

@@ -1,7 +1,8 @@
-"""A link that was counted is full.
+"""A counted link is full.
 
-Every I/O crosses its links both ways: a write's answer follows the data of reads, a read's command those of writes.
-So of each link the direction counts that is nearer to its limit, whichever way the payload goes.
+Every I/O crosses its links in both directions: the answers of writes go with the data of reads, and the commands of
+reads with the data of writes. So the direction of a link that is closer to its limit counts, even if the payload goes
+the other way.
 """
 
 from __future__ import annotations
@@ -22,101 +23,117 @@ from sanpath.verdict.prediction.predict import next_limit
 from sanpath.verdict.units import bandwidth, count, iops, percent
 
 COINCIDENT = 0.03
-"""Ceilings that differ by less are one bottleneck: relieving one alone moves nothing."""
+"""Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
 MOSTLY_OTHERS = 0.5
-"""Share of a link's bytes from which on it is somebody else who fills it."""
+"""Share of a link's bytes from which other hosts fill it."""
 _BUSY = 0.5
-"""A port behind which others wait for credit is full, or does not drain: then it carries little."""
-_ONCE = 0.93
+"""Utilisation from which a port that makes others wait for credit is full. A port that does not drain carries
+little."""
+_FULL_WINDOW = 0.93
 _NO_BURSTS = 0.03
-"""Share of limiting links of which no window was full."""
+"""Share of limiting links with no window at the limit."""
 _OTHERS_FILL = 1.5
-_MAYBE = -0.7
-"""Log-odds that a link carries the test where others use it as well: one of two (two fabrics)."""
+_MAY_CARRY = -0.7
+"""Log-odds that a link carries the test where others use it as well: it is one of two (two fabrics)."""
 _CAP_UNREAD = -1.2
-_CLEARLY = 0.05
-"""By how much the other direction has to be fuller to be what counts: of two that are full each has its own."""
-_SHORT = 0.02
-"""A link that stays further than this below what a full one reads may be held there by a cap that nobody sees."""
+_CLEARLY_FULLER = 0.05
+"""Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
+_BELOW_FULL = 0.02
+"""A link that stays further than this below a full one may be limited there by a cap that no source shows."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for every counted link that carries the load, or may."""
-    explains, also = table.transfer, table.before_transfer
+    """One claim for every counted link that carries the load, or may carry it."""
+    explains, may_explain = table.transfer, table.before_transfer
     for row in _rows(table).values():
-        used = _used(row)
-        words = f"{row['entity']} is at {percent(used)} of what a full link reads{_across(table, row)}"
-        full_once = number(row, "utilisation_max") >= _ONCE * number(row, "full_ratio")
-        weight = at_limit(used) if full_once else at_limit(used, bursts=_NO_BURSTS)
+        utilisation = _utilisation(row)
+        words = (
+            f"{row['entity']} is at {percent(utilisation)} of what a full link reads{_direction_words(table, row)}"
+        )
+        has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
+        weight = at_limit(utilisation) if has_full_window else at_limit(utilisation, bursts=_NO_BURSTS)
         if row["on_loaded_path"] is None:
-            # Others may have filled it: that it is full says less of the test.
+            # Others may have filled it, so a full link proves less about the test.
             weight = min(weight, _OTHERS_FILL)
         evidence = [Evidence(words, weight)]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
-        if stall > 0 and used >= _BUSY:
+        if stall > 0 and utilisation >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
         if row["on_loaded_path"] is None:
-            evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
-        if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _SHORT:
+            evidence.append(Evidence("whether the test uses it could not be told", _MAY_CARRY))
+        if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
             evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
-        yield Claim("bottleneck", "link", entity, explains, evidence, "saturates", conclude, joins="links", also=also)
+        yield Claim(
+            "bottleneck",
+            "link",
+            entity,
+            explains,
+            evidence,
+            "saturates",
+            conclude,
+            group="links",
+            may_explain=may_explain,
+        )
 
 
 def _rows(table: PlaceTable) -> dict[str, FactRow]:
-    """Link → its counters in the direction that is clearly nearer to its limit, else in that of the load."""
-    here = table.facts.tables["link"].select(step=table.load.step)
-    mine = {str(row["entity"]) for row in table.links}
-    other = [row for row in here if row["direction"] != table.load.direction and row["entity"] in mine]
-    found: dict[str, FactRow] = {}
-    for row in (*table.links, *other):
+    """Link → its counters in the direction that is clearly closer to its limit, else in that of the load."""
+    step_rows = table.facts.tables["link"].select(step=table.load.step)
+    entities = {str(row["entity"]) for row in table.links}
+    opposite_rows = [
+        row for row in step_rows if row["direction"] != table.load.direction and row["entity"] in entities
+    ]
+    rows: dict[str, FactRow] = {}
+    for row in (*table.links, *opposite_rows):
         if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
-            known = found.setdefault(str(row["entity"]), row)
-            if _used(row) > _used(known) + _CLEARLY:
-                found[str(row["entity"])] = row
-    return found
+            current = rows.setdefault(str(row["entity"]), row)
+            if _utilisation(row) > _utilisation(current) + _CLEARLY_FULLER:
+                rows[str(row["entity"])] = row
+    return rows
 
 
-def _used(row: FactRow) -> float:
+def _utilisation(row: FactRow) -> float:
+    """Utilisation of a link over what a full link reads."""
     return number(row, "utilisation") / number(row, "full_ratio")
 
 
-def _across(table: PlaceTable, row: FactRow) -> str:
-    """That it is full in the direction that the payload does not go."""
+def _direction_words(table: PlaceTable, row: FactRow) -> str:
+    """Words for a link that is full against the direction of the payload. Empty: it is not."""
     if row["direction"] == table.load.direction:
         return ""
-    what = "answers" if table.load.direction == "write" else "commands"
-    return f" in the {row['direction']} direction, which {what} take"
+    payload = "answers" if table.load.direction == "write" else "commands"
+    return f" in the {row['direction']} direction, which {payload} take"
 
 
-def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The lowest ceiling binds; coincident links are named with it."""
     facts, load = table.facts, table.load
-    entities = {claim.entity for claim in named}
+    entities = {claim.entity for claim in claims}
     full = [row for entity, row in _rows(table).items() if entity in entities]
-    if across := [row for row in full if row["direction"] != load.direction]:
-        return _conclude_across(table, across)
+    if opposite_rows := [row for row in full if row["direction"] != load.direction]:
+        return _conclude_across(table, opposite_rows)
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
-    # Nearest to the host first: that is where a person can look first.
+    # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
     first = binding[0]
     calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
     because = _because(load, first, calm)
-    if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _SHORT:
+    if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
         because += ("a little less than a full link reads: without the array's word a cap there is not excluded",)
-    known = lowest < float("inf")
+    is_known = lowest < float("inf")
     bottleneck = Bottleneck(
         entity=str(first["entity"]),
         kind="link",
         layer=_layer(facts, binding),
         direction=load.direction,
         utilisation=number(first, "utilisation"),
-        ceiling_bytes_per_second=lowest if known else None,
-        ceiling_ops_per_second=lowest / load.operation_bytes if known and load.operation_bytes else None,
+        ceiling_bytes_per_second=lowest if is_known else None,
+        ceiling_ops_per_second=lowest / load.operation_bytes if is_known and load.operation_bytes else None,
         coincident=tuple(str(row["entity"]) for row in binding[1:]),
         wait_at=wait_at(facts, load, str(first["entity"])),
         explains=_explains(load, following),
@@ -127,9 +144,10 @@ def _conclude(table: PlaceTable, named: Sequence[Claim]) -> Conclusion:
 
 
 def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
-    """What is full carries no payload of this direction: what it would let through is not known from it."""
-    load, first = table.load, max(full, key=_used)
-    words = f"{first['entity']} is at {percent(_used(first))} of what a full link reads{_across(table, first)}"
+    """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
+    load, first = table.load, max(full, key=_utilisation)
+    direction = _direction_words(table, first)
+    words = f"{first['entity']} is at {percent(_utilisation(first))} of what a full link reads{direction}"
     bottleneck = Bottleneck(
         entity=str(first["entity"]),
         kind="link",
@@ -145,59 +163,64 @@ def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
 
 
 def others_share(row: FactRow) -> float:
-    """Share of a link's bytes that is not the test's."""
+    """Share of a link's bytes that does not belong to the test."""
     counted = number(row, "bytes_per_second")
     return number(row, "foreign_bytes_per_second") / counted if counted else 0.0
 
 
 def _ceiling(row: FactRow) -> float:
-    """Not known where the load counts no bytes: then it ranks last."""
+    """The ceiling of a link in bytes a second. Infinite, so ranked last, where the load counts no bytes."""
     return number(row, "ceiling_bytes_per_second") or float("inf")
 
 
 def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None) -> tuple[str, ...]:
     counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
     full = f"a full {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
-    said = [
+    reasons = [
         f"{bandwidth(counted)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}",
         f"full in {percent(number(row, 'full_windows_ratio'))} of {count(number(row, 'windows'))} windows",
     ]
     if others_share(row) > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
-        said.append(f"{bandwidth(foreign)} of it is not the test's: others use this link as well")
+        reasons.append(f"{bandwidth(foreign)} of it is not the test's: others use this link as well")
     if calm is not None:
         ratio = load.in_flight_measured / calm.in_flight_measured
-        said.append(
+        reasons.append(
             f"{count(calm.in_flight_measured)} I/Os in flight gave {iops(calm.ops_per_second)}, "
             f"{ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load buys only latency"
         )
-    return tuple(said)
+    return tuple(reasons)
 
 
 def _overturn(row: FactRow) -> tuple[str, ...]:
-    said = ["a second path that carries bytes of the test while the IOPS stay"]
+    conditions = ["a second path that carries bytes of the test while the IOPS stay"]
     if others_share(row) <= SHARED:
-        said.append("bytes of another host on this link: none were seen beyond 5 %")
+        conditions.append("bytes of another host on this link: none were seen beyond 5 %")
     if row["technology"] == "fibre_channel":
-        said.append("time without transmit credit on its ports, which would name a slow device behind it")
-    return tuple(said)
+        conditions.append("time without transmit credit on its ports, which would name a slow device behind it")
+    return tuple(conditions)
 
 
 def _layer(facts: Facts, binding: Sequence[FactRow]) -> str:
-    """The layer of a full link is that of its end with the lower capability; if both are equal, the array's front end
-    when every array port in use is full, else the fabric."""
+    """The layer of the end with the lower capability.
+
+    If both ends are equal: the array's front end if every array port in use is full, else the fabric.
+    """
     if any(row["side"] == "switch" or row["switch_is_slower"] is not False for row in binding):
         return "fabric"
     first = binding[0]
     if number(first, "capable_high_bits_per_second") > number(first, "negotiated_bits_per_second") * 1.01:
         return "host" if first["side"] == "host" else "array_front"
-    here = {"step": first["step"], "direction": first["direction"]}
-    ports = facts.tables["link"].select(**here, on_loaded_path=True, side="array")
+    key = {"step": first["step"], "direction": first["direction"]}
+    ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
     return "array_front" if ports and all(is_full(row) for row in ports) else "fabric"
 
 
 def _explains(load: LoadFacts, following: Next | None) -> float | None:
-    """(R - R without the limit) / R, with R without it at the same number in flight, by what limits next."""
+    """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
+
+    What limits next gives R without the limit. None: that is unknown.
+    """
     if following is None:
         return None
     return min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))

@@ -1,5 +1,5 @@
-"""The load itself holds the test: its generator's processor, those of its machine, a rate that it keeps to, or too
-little in flight."""
+"""The load itself is the limit: its generator's processor, its machine's processors, its rate, or too few I/Os in
+flight."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from sanpath.verdict.places.table import PlaceTable, processors
 from sanpath.verdict.units import count, iops, percent
 
 _CPU_ERROR = 0.04
-"""A process that is limited by its core shows 97 to 100 % of it: some time is spent in the kernel on others."""
+"""A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
 _MACHINE_ERROR = 0.03
 _NO_BURSTS = 0.03
-"""Share of the machines whose processors limit while they are idle for a part of the time: those of a step's mean."""
+"""Share of the machines whose processors limit although the mean of a step shows idle time."""
 _MACHINE = -1.0
-"""Log-odds that a machine's processors limit, before they were read: storage is tested with machines that can."""
+"""Log-odds that a machine's processors limit, before they were read: storage is usually tested with strong
+machines."""
 _FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
 _RATE_ERROR = 0.015
-"""A rate that was asked for is met to a few percent: generators pace in bursts."""
-_PACED = 0.9
-"""Share of the loads that want no more that reach the rate they ask for: others think, or wait for one another."""
-_MISSED = -2.0
+"""A requested rate is met to a few percent: generators pace in bursts."""
+_REACH_RATE = 0.9
+"""Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
+other."""
+_ALL_IN_FLIGHT = -2.0
 _FOLLOWS = 0.3
-"""Elasticity from which on more in flight clearly brings more."""
+"""Elasticity from which more I/Os in flight clearly bring more throughput."""
 _NO_RATE = -3.0
-"""A load that tells neither a rate nor how many I/Os it may keep in flight hardly holds any back."""
+"""Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: it hardly holds any back."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One each."""
+    """One claim for each of them."""
     yield _generator(table)
     yield from _machine(table)
     yield _demand(table)
@@ -44,95 +46,112 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _generator(table: PlaceTable) -> Claim:
-    used = table.load.cpu_ratio
-    # Above the first clock below it, be it the host's or the array's, an I/O waits for the generator's own thread.
-    timed = table.segments[0].kind != "below" if table.segments else False
-    explains = frozenset({0}) if timed else frozenset[int]()
-    if used is None:
+    """The processes of the load generator use their cores fully."""
+    cpu_ratio = table.load.cpu_ratio
+    # Above the first clock below the load, the host's or the array's, an I/O waits for the generator's own thread.
+    is_timed = table.segments[0].kind != "below" if table.segments else False
+    explains = frozenset({0}) if is_timed else frozenset[int]()
+    if cpu_ratio is None:
         evidence = [Evidence("how busy the generator's processes are is not known", _CPU_UNREAD)]
     else:
-        evidence = [Evidence(f"a process of the load used {percent(used)} of a core", at_limit(used, _CPU_ERROR))]
-    evidence += _filled(table, 0.5)
+        evidence = [
+            Evidence(f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR))
+        ]
+    evidence += _unused_slots(table, 0.5)
     because = (f"{evidence[0].words}; nothing below it is full",)
     return _claim("generator_limited", explains, evidence, "saturates", because)
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:
-    """The processors of the machine that the load runs on: they take what arrives from the network, too, so that I/Os
-    wait for them above the array wherever the clocks are."""
+    """The processors of the load's machine are busy.
+
+    They also handle what arrives from the network. So I/Os wait for them above the array, wherever the clocks are.
+    """
     busiest = max(processors(table.facts, table.load), default=None)
     if busiest is None:
         return
-    used, machine = busiest
-    words = f"{percent(used)} of the processors of {machine} are busy"
+    cpu_ratio, machine = busiest
+    words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, at_limit(used, _MACHINE_ERROR, _NO_BURSTS)), *_filled(table, 0.5)]
+    evidence = [Evidence(words, at_limit(cpu_ratio, _MACHINE_ERROR, _NO_BURSTS)), *_unused_slots(table, 0.5)]
     because = (f"{words}; nothing below it is full",)
     claim = _claim("generator_limited", explains, evidence, "saturates", because)
     yield replace(claim, prior=_MACHINE)
 
 
 def _demand(table: PlaceTable) -> Claim:
-    told, filled = table.load.in_flight_configured, table.filled
+    """The load asks for no more."""
+    configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
-    of = f"{count(total)} of {count(told)} I/Os were" if told else f"it has a rate, and {count(total)} I/Os were"
-    because = [f"{of} in flight: the load wants no more"]
+    subject = (
+        f"{count(total)} of {count(configured)} I/Os were"
+        if configured
+        else f"it has a rate, and {count(total)} I/Os were"
+    )
+    because = [f"{subject} in flight: the load wants no more"]
     evidence = []
-    if filled is not None:
-        # Anything less than full is as probable as any other: a load that wants less may want anything.
-        likely = (
-            1 / (1 - _FILLED_ERROR) if filled < 1 - 2 * _FILLED_ERROR else normal(filled, 0.9, _FILLED_ERROR) / 10
+    if in_flight_ratio is not None:
+        # Any ratio below full is equally probable: a load that asks for less may ask for anything.
+        density = (
+            1 / (1 - _FILLED_ERROR)
+            if in_flight_ratio < 1 - 2 * _FILLED_ERROR
+            else normal(in_flight_ratio, 0.9, _FILLED_ERROR) / 10
         )
-        evidence.append(Evidence(because[0], log(max(likely, 1e-3) / _closed(filled))))
+        evidence.append(Evidence(because[0], log(max(density, 1e-3) / _closed_loop_density(in_flight_ratio))))
     elif not table.step.rate_limited:
         evidence.append(Evidence("it tells neither a rate nor how many I/Os it may keep in flight", _NO_RATE))
     if (rate := requested_rate(table.facts, table.load)) is not None:
-        reached = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
-        evidence.append(Evidence(in_words(rate), log(_PACED * reached + 1 - _PACED)))
+        density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
+        evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
-    elif table.step.rate_limited and filled is not None and filled > 1 - _FILLED_ERROR:
-        evidence.append(Evidence("every I/O that could be is in flight", _MISSED))
+    elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio > 1 - _FILLED_ERROR:
+        evidence.append(Evidence("every I/O that could be is in flight", _ALL_IN_FLIGHT))
     return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
 
 
 def _concurrency(table: PlaceTable) -> Claim:
+    """Too few I/Os are in flight."""
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
     busiest = max(
         (row for row in table.on_path if row["utilisation"] is not None),
         key=lambda row: float(row["utilisation"] or 0.0),
         default=None,
     )
-    at = (
+    busiest_words = (
         f": the busiest link, {busiest['entity']}, is at {percent(float(busiest['utilisation'] or 0))}"
         if busiest
         else ""
     )
-    told = table.load.in_flight_configured
-    flying = (
-        f"every I/O that was configured is in flight ({count(total)})" if told else f"{count(total)} are in flight"
+    configured = table.load.in_flight_configured
+    in_flight_words = (
+        f"every I/O that was configured is in flight ({count(total)})"
+        if configured
+        else f"{count(total)} are in flight"
     )
-    because = [f"{flying} and nothing is full{at}"]
-    if (slope := table.scaling.more) is not None and slope.elasticity > _FOLLOWS:
-        more = slope.other
+    because = [f"{in_flight_words} and nothing is full{busiest_words}"]
+    if (slope := table.scaling.towards_more) is not None and slope.elasticity > _FOLLOWS:
+        more_load = slope.other_load
         because.append(
             f"{count(table.load.in_flight_measured)} in flight gave {iops(table.load.ops_per_second)}, and "
-            f"{count(more.in_flight_measured)} gave {iops(more.ops_per_second)} over the same"
+            f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same"
         )
     return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
 
 
-def _closed(filled: float) -> float:
+def _closed_loop_density(filled: float) -> float:
     """Density of the share of configured I/Os that a closed loop keeps in flight."""
     return 0.99 * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + 0.01
 
 
-def _filled(table: PlaceTable, share_open: float) -> list[Evidence]:
-    """A generator that cannot keep up may leave slots unused, or not."""
-    if table.filled is None:
+def _unused_slots(table: PlaceTable, share_open: float) -> list[Evidence]:
+    """Evidence of unused I/Os in flight: a generator that cannot keep up may leave some unused."""
+    if table.in_flight_ratio is None:
         return []
-    weight = log(share_open + (1 - share_open) * _closed(table.filled)) - log(_closed(table.filled))
-    return [Evidence(f"{percent(table.filled)} of the configured I/Os are in flight", weight)]
+    weight = log(share_open + (1 - share_open) * _closed_loop_density(table.in_flight_ratio)) - log(
+        _closed_loop_density(table.in_flight_ratio)
+    )
+    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are in flight", weight)]
 
 
 def _claim(

@@ -1,4 +1,4 @@
-"""The path policy uses paths one after the other: as many links, the throughput of one."""
+"""The path policy uses paths one after the other, so several links give the throughput of one."""
 
 from __future__ import annotations
 
@@ -15,30 +15,34 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
 from sanpath.verdict.units import count, percent
 
-_USED = 0.2
-"""Share of the test's bytes from which on a path is in use and not just probed."""
+_IN_USE = 0.2
+"""Share of the test's bytes from which a path is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)
-"""What links that are used in turn carry together, in links: mean and spread (closed-loop event simulation: 1.0 to
-1.2 with a Round Robin batch larger than what is in flight)."""
-_TIMES = 3.0
-"""A batch this many times what is in flight leaves the other paths empty while it lasts."""
+"""Mean and spread of what links used in turn carry together, in links.
+
+Closed-loop event simulation: 1.0 to 1.2 with a Round Robin batch larger than what is in flight.
+"""
+_BATCH_FACTOR = 3.0
+"""A batch this many times the I/Os in flight leaves the other paths empty while it lasts."""
 _BATCH = 3.0
 _NO_BATCH = -4.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One where several links of the host are in use."""
-    used = dict(_used(table))
-    if len(used) < 2:
+    """One claim where several links of the host are in use."""
+    links = dict(_used_links(table))
+    if len(links) < 2:
         return
-    together = sum(used.values())
+    total = sum(links.values())
     mean, spread = _TOGETHER
-    weight = log((0.95 * normal(together, mean, spread) + 0.002) / 0.5)
-    parts = " and ".join(percent(share) for share in used.values())
-    evidence = [Evidence(f"{len(used)} links of the host are busy {parts}: together what one link carries", weight)]
-    evidence += list(_policy(table))
+    weight = log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
+    percentages = " and ".join(percent(share) for share in links.values())
+    evidence = [
+        Evidence(f"{len(links)} links of the host are busy {percentages}: together what one link carries", weight)
+    ]
+    evidence += list(_policy_evidence(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
-    explains, also = table.transfer, table.before_transfer
+    explains, may_explain = table.transfer, table.before_transfer
     yield Claim(
         "bottleneck",
         "path_policy",
@@ -46,25 +50,26 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         explains,
         evidence,
         "saturates",
-        partial(_conclude, table, list(used)),
-        also=also,
+        partial(_conclude, table, list(links)),
+        may_explain=may_explain,
     )
 
 
-def _used(table: PlaceTable) -> Iterator[tuple[str, float]]:
-    """The host's links that carry the load, or its initiators where no switch counts them, and how full each is."""
-    links = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _USED]
+def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
+    """The host's links that carry the load, and the utilisation of each; its initiators where no switch counts
+    them."""
+    links = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _IN_USE]
     for link in links:
         if link["utilisation"] is not None and link["full_ratio"]:
             yield str(link["entity"]), number(link, "utilisation") / number(link, "full_ratio")
     if not links:
         fact = f"filled_ratio_{table.load.direction}"
-        ports = [row for row, sure in uncounted_ports(table) if sure and str(row["entity"]).startswith("hba:")]
-        most = sum(number(row, fact) for row in ports)
-        yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _USED * most)
+        ports = [row for row, is_used in uncounted_ports(table) if is_used and str(row["entity"]).startswith("hba:")]
+        total = sum(number(row, fact) for row in ports)
+        yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _IN_USE * total)
 
 
-def _policy(table: PlaceTable) -> Iterator[Evidence]:
+def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
     rows = [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
     policies = {str(row["policy"]) for row in rows}
     if policies & {*ADAPTIVE, *ONE_PATH}:
@@ -73,15 +78,15 @@ def _policy(table: PlaceTable) -> Iterator[Evidence]:
         if row["policy"] in IN_TURN and row["switch_operations"] is not None:
             batch = number(row, "switch_operations")
             words = f"Round Robin changes path after {count(batch)} I/Os"
-            yield Evidence(words, _BATCH if batch > _TIMES * table.load.in_flight_measured else _NO_BATCH)
+            yield Evidence(words, _BATCH if batch > _BATCH_FACTOR * table.load.in_flight_measured else _NO_BATCH)
             return
 
 
-def _conclude(table: PlaceTable, used: Sequence[str], named: Sequence[Claim]) -> Conclusion:
-    """The path policy sends a batch down one path, then the next."""
-    load, entity = table.load, str(named[0].entity)
+def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion that the path policy sends a batch down one path, then the next."""
+    load, entity = table.load, str(claims[0].entity)
     because = (
-        named[0].evidence[0].words,
+        claims[0].evidence[0].words,
         "throughput does not grow with the load: the paths are used one after the other, not side by side",
     )
     bottleneck = Bottleneck(
@@ -91,7 +96,7 @@ def _conclude(table: PlaceTable, used: Sequence[str], named: Sequence[Claim]) ->
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(used),
+        coincident=tuple(links),
         wait_at=entity,
         because=because,
         overturn_if=("a path policy that changes path after every I/O, at the same IOPS",),

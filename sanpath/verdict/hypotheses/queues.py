@@ -15,14 +15,14 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, iops
 
 _FREE_QUEUE = -2.0
-"""Log-odds of a queue that was seen to admit other numbers: then it is not full, and the load holds I/Os back."""
-_UNTOLD = -0.3
+"""Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
+_DEPTH_UNKNOWN = -0.3
 _SMALLER = -3.0
-"""Log-odds that something smaller than the depth that was told lets I/Os through, as a session's command window."""
+"""Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for each queue above the storage in which I/Os wait."""
+    """One claim for each queue above the storage in which I/Os wait, and one for a limited virtual disk."""
     for index, segment in enumerate(table.segments):
         if segment.queue is None or not segment.queue.holds_back:
             continue
@@ -39,20 +39,21 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
     queue = segment.queue
     if queue is None:
         return
-    if segment.filled is not None and segment.slots is not None:
+    if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
-        words = f"{count(segment.filled * segment.slots)} of {count(segment.slots)} slots are in use"
-        yield Evidence(words, max(_SMALLER, at_limit(segment.filled, error)), of_slots=True)
+        words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
+        yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     else:
-        yield Evidence("how many I/Os it lets through is not told", _UNTOLD)
-    seen = [
-        same.admitted
-        for other in table.facts.loads
-        if other.step != table.load.step and alike(table.facts.loads, table.load, other)
-        for same in host_queues(table.facts, other)
-        if (same.entity, same.plane) == (queue.entity, queue.plane) and same.offered - same.admitted >= 1
+        yield Evidence("how many I/Os it lets through is not told", _DEPTH_UNKNOWN)
+    admitted_elsewhere = [
+        other_queue.admitted
+        for other_load in table.facts.loads
+        if other_load.step != table.load.step and alike(table.facts.loads, table.load, other_load)
+        for other_queue in host_queues(table.facts, other_load)
+        if (other_queue.entity, other_queue.plane) == (queue.entity, queue.plane)
+        and other_queue.offered - other_queue.admitted >= 1
     ]
-    if any(abs(admitted / queue.admitted - 1) > 4 * DEPTH_ERROR for admitted in seen):
+    if any(abs(admitted / queue.admitted - 1) > 4 * DEPTH_ERROR for admitted in admitted_elsewhere):
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 
@@ -82,8 +83,10 @@ def _conclude(table: PlaceTable, segment: Segment, _named: Sequence[Claim]) -> C
 
 
 def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
-    """A limit of operations that somebody gave a virtual disk."""
-    done = sum(other.ops_per_second for other in table.facts.loads if other.step == table.load.step)
+    """A claim for the limit of operations that was set for a virtual disk."""
+    ops_per_second = sum(
+        other_load.ops_per_second for other_load in table.facts.loads if other_load.step == table.load.step
+    )
     rows = {str(row["entity"]): row for row in table.facts.tables["virtual_disk"].select(step=table.load.step)}
     if len(rows) != 1:
         return
@@ -91,7 +94,7 @@ def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
     limit = number(row, "limit_ops_per_second")
     if not 0 < limit < float("inf"):
         return
-    evidence = (Evidence(f"{iops(done)} of its limit of {iops(limit)}", at_limit(done / limit)),)
+    evidence = (Evidence(f"{iops(ops_per_second)} of its limit of {iops(limit)}", at_limit(ops_per_second / limit)),)
     explains = table.indices("host_queue", "below", "fabric", "array_door")
     yield Claim(
         "configured_cap", "vdisk", entity, explains, evidence, "saturates", partial(_limited, table, entity, limit)

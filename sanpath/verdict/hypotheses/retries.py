@@ -1,8 +1,7 @@
-"""Damaged or lost frames: commands that time out, and TCP segments that nobody acknowledges, are sent again, and each
-costs far more than an I/O.
+"""Damaged or lost frames: commands that time out, and unacknowledged TCP segments, are sent again.
 
-A few bad frames a minute can take nearly all of a test's throughput: the I/Os that wait for their time-out fill the
-queue. Counters of damage tell it even where nobody reads aborts.
+Each costs far more than an I/O. A few bad frames a minute can take nearly all throughput of a test, because the I/Os
+that wait for their time-out fill the queue. Error counters show it even where no source reads aborts.
 """
 
 from __future__ import annotations
@@ -19,117 +18,144 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, percent
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
-_OWN = {
+"""Link facts of damaged frames; the first that was read counts."""
+_DEVICE_COUNTERS = {
     "array_port": ("crc_errors_per_second", "invalid_words_per_second", "errors_per_second"),
     "initiator": ("errors_per_second",),
 }
-"""Fact table → what its devices count of frames that came in damaged."""
+"""Fact table → what its devices count of frames that arrived damaged."""
 _KINDS = ("hba", "array_port")
-_LEAST = 0.5
-"""Of less than one event nothing was seen."""
-_NONE = -3.0
-"""Log-odds where aborted commands are counted and none was."""
-_AGAIN = "tcp_retransmit_ratio"
+_ONE_EVENT = 0.5
+"""Number of events below which none happened."""
+_NO_ABORTS = -3.0
+"""Log-odds where aborted commands are counted and there was none."""
+_RETRANSMIT_RATIO = "tcp_retransmit_ratio"
 _USUAL_LOSS = 0.01
-"""Share of TCP segments sent again where nothing is lost but what a full queue drops: a server whose media are full
-reads late what it is sent, and its hosts send it again (measured: 1 % over nvmet)."""
-_MOST = 4.0
-_SENT_AGAIN = -1.5
-"""Log-odds that it is the loss that holds the load, before the share was read."""
+"""Share of TCP segments sent again where only a full queue drops them.
+
+A server whose media are full reads late what it is sent, so its hosts send it again (measured: 1 % over nvmet).
+"""
+_RETRANSMIT_MOST = 4.0
+_RETRANSMIT_PRIOR = -1.5
+"""Log-odds that the loss limits the load, before the ratio was read."""
 _RARE = -0.7
-"""Log-odds of damage before anything was read: rarer than a queue or a link that is too small."""
+"""Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One where links were read that may have damaged frames, or the host has aborted commands."""
+    """One claim where links with damaged frames were read, and one where TCP segments were sent again."""
     yield from _retransmitted(table)
-    damage = _damaged(table)
+    errors_per_second = _damaged_frames(table)
     aborts = _aborts(table)
-    if not damage:
+    if not errors_per_second:
         return
     seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
-    entity = max(damage, key=lambda place: damage[place])
-    bad = damage[entity] * seconds
-    if bad < _LEAST:
+    entity = max(errors_per_second, key=lambda place: errors_per_second[place])
+    frames = errors_per_second[entity] * seconds
+    if frames < _ONE_EVENT:
         return
-    evidence = [Evidence(f"{count(bad)} damaged frames at {entity} in {seconds:.0f} s", counted(bad))]
+    evidence = [Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames))]
     if aborts is not None:
-        gone = aborts * seconds
-        evidence.append(Evidence(f"{count(gone)} commands aborted in it", counted(gone) if gone >= _LEAST else _NONE))
-    explains = _lost_in(table)
+        aborted = aborts * seconds
+        evidence.append(
+            Evidence(
+                f"{count(aborted)} commands aborted in it", counted(aborted) if aborted >= _ONE_EVENT else _NO_ABORTS
+            )
+        )
+    explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
-    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, alone=True)
+    yield Claim(
+        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, independent_of_load=True
+    )
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
-    """One where host or array sent TCP segments again that got lost on the way; at the busiest link, where they may
-    have been dropped."""
+    """A claim where host or array sent lost TCP segments again.
+
+    It names the busiest link, where they may have been dropped.
+    """
     links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
     arrays = table.facts.tables["array"].select(step=table.load.step)
     rows = [*table.facts.tables["host"].select(step=table.load.step), *arrays]
-    told = [(number(row, _AGAIN), str(row["entity"])) for row in rows if row.get(_AGAIN) is not None]
-    share, sender = max(told, default=(0.0, ""))
-    if not links or share <= 0:
+    ratios = [
+        (number(row, _RETRANSMIT_RATIO), str(row["entity"])) for row in rows if row.get(_RETRANSMIT_RATIO) is not None
+    ]
+    ratio, sender = max(ratios, default=(0.0, ""))
+    if not links or ratio <= 0:
         return
     entity = str(
         max(links, key=lambda row: number(row, "utilisation") / (number(row, "full_ratio") or 1.0))["entity"]
     )
-    words = f"{sender} sent {percent(share)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_MOST, 2 * log(share / _USUAL_LOSS)))]
-    explains = _lost_in(table)
+    words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
+    evidence = [Evidence(words, min(_RETRANSMIT_MOST, 2 * log(ratio / _USUAL_LOSS)))]
+    explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
-    yield Claim("bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _SENT_AGAIN, alone=True)
+    yield Claim(
+        "bottleneck",
+        "retries",
+        entity,
+        explains,
+        tuple(evidence),
+        "any",
+        conclude,
+        _RETRANSMIT_PRIOR,
+        independent_of_load=True,
+    )
 
 
-def _lost_in(table: PlaceTable) -> frozenset[int]:
-    """Between host and array; and above the paths of a multipath map, which sends anew what one of them lost."""
-    above = {i for i, one in enumerate(table.segments) if one.queue is not None and one.queue.plane == "device"}
-    return table.indices("fabric", "array_door", "below") | {i for i in above if i + 1 not in above}
+def _explained_segments(table: PlaceTable) -> frozenset[int]:
+    """The segments between host and array, and above the paths of a multipath map, which repeats what a path lost."""
+    device_queues = {
+        i for i, segment in enumerate(table.segments) if segment.queue is not None and segment.queue.plane == "device"
+    }
+    return table.indices("fabric", "array_door", "below") | {i for i in device_queues if i + 1 not in device_queues}
 
 
-def _damaged(table: PlaceTable) -> dict[str, float]:
-    """Links on the load's ways, and ports at their ends that no switch counts → damaged frames a second.
+def _damaged_frames(table: PlaceTable) -> dict[str, float]:
+    """Links on the load's paths, and ports at their ends that no switch counts → damaged frames a second.
 
-    A path whose frames are damaged carries little: it need not count as part of the loaded path."""
-    own, found = _devices(table), dict[str, float]()
-    ways = {cable.id for path in table.paths for cable in path.cables}
+    A path with damaged frames carries little: it need not count as part of the loaded path.
+    """
+    by_device, by_link = _device_errors(table), dict[str, float]()
+    cables = {cable.id for path in table.paths for cable in path.cables}
     for row in table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction):
-        if row["entity"] not in ways:
+        if row["entity"] not in cables:
             continue
-        told = [number(row, name) for name in _COUNTERS if row[name] is not None][:1]
+        counts = [number(row, name) for name in _COUNTERS if row[name] is not None][:1]
         ends = {f"{kind}:{end}" for kind in _KINDS for end in str(row["entity"]).partition(":")[2].split("--")}
-        told += [own.pop(end) for end in ends & own.keys()]
-        if told:
-            found[str(row["entity"])] = sum(told)
-    return found | own
+        counts += [by_device.pop(end) for end in ends & by_device.keys()]
+        if counts:
+            by_link[str(row["entity"])] = sum(counts)
+    return by_link | by_device
 
 
-def _devices(table: PlaceTable) -> dict[str, float]:
-    """Initiators and target ports of the load → damaged frames a second that they count themselves."""
+def _device_errors(table: PlaceTable) -> dict[str, float]:
+    """Initiators and target ports of the load → damaged frames a second by their own counters."""
     topology, roots = table.facts.topology, table.load.roots
-    mine = {hba for root in roots for hba in initiators_of(topology, root)} | targets_of(topology, *roots)[0]
-    mine |= {port for array in table.arrays for port in topology.related(array, "member_of", "array_port")}
-    found: dict[str, float] = {}
-    for kind, names in _OWN.items():
+    ports = {hba for root in roots for hba in initiators_of(topology, root)} | targets_of(topology, *roots)[0]
+    ports |= {port for array in table.arrays for port in topology.related(array, "member_of", "array_port")}
+    errors: dict[str, float] = {}
+    for kind, names in _DEVICE_COUNTERS.items():
         for row in table.facts.tables[kind].select(step=table.load.step):
-            told = [number(row, name) for name in names if row.get(name) is not None]
-            if told and row["entity"] in mine:
-                found[str(row["entity"])] = max(told)
-    return found
+            counts = [number(row, name) for name in names if row.get(name) is not None]
+            if counts and row["entity"] in ports:
+                errors[str(row["entity"])] = max(counts)
+    return errors
 
 
 def _aborts(table: PlaceTable) -> float | None:
+    """Aborted commands a second of the host's worst device. None: no source counts them."""
     rows = table.facts.tables["device"].select(step=table.load.step)
-    told = [number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None]
-    return max(told) if told else None
+    rates = [number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None]
+    return max(rates) if rates else None
 
 
-def _conclude(table: PlaceTable, evidence: Sequence[Evidence], named: Sequence[Claim]) -> Conclusion:
-    load, entity = table.load, str(named[0].entity)
-    wait = sum(table.segments[i].lost[1] for i in named[0].explains)
+def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[Claim]) -> Conclusion:
+    load, entity = table.load, str(claims[0].entity)
+    lost_seconds = sum(table.segments[i].independent_wait[1] for i in claims[0].explains)
     because = (
-        *(one.words for one in evidence),
-        f"about {duration(wait)} of {duration(load.latency_seconds)} are lost between host and array",
+        *(reading.words for reading in evidence),
+        f"about {duration(lost_seconds)} of {duration(load.latency_seconds)} are lost between host and array",
     )
     bottleneck = Bottleneck(
         entity=entity,
@@ -137,7 +163,7 @@ def _conclude(table: PlaceTable, evidence: Sequence[Evidence], named: Sequence[C
         layer="fabric",
         direction=load.direction,
         wait_at=entity,
-        explains=min(1.0, wait / load.latency_seconds),
+        explains=min(1.0, lost_seconds / load.latency_seconds),
         because=because,
         overturn_if=("the same latency while its error counters stand still",),
     )

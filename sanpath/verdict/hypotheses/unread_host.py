@@ -14,25 +14,25 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
 _ADAPTER = -2.0
-"""Log-odds of an initiator's queue: adapters admit a thousand I/Os and more, LUNs some dozens, by their drivers."""
-_PASSING_ERROR = 0.1
-"""What lies below is timed by the array's clock and not by the host's."""
+"""Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
+_BELOW_ERROR = 0.1
+"""Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -3.0
-"""Least log-odds by a depth that was told in another step."""
+"""Least log-odds by a depth that was reported in another step."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One for the LUN where nobody reads the host below the load or the guest, and one for the initiator."""
+    """One claim for the LUN where no source reads the host below the load or the guest, and one for the initiator."""
     explains = table.indices("array_door") or table.indices("fabric", "below")
     if not explains:
         return
-    slots = tuple(_slots(table, max(explains)))
+    slots = tuple(_slot_evidence(table, max(explains)))
     if host_is_unread(table):
         luns = _luns(table)
-        unread = Evidence("how long I/Os wait in the host was not read", 0.0)
-        evidence = (unread, *_slots(table, max(explains), max(1, len(luns)), _depth(table, luns)))
+        unread_evidence = Evidence("how long I/Os wait in the host was not read", 0.0)
+        evidence = (unread_evidence, *_slot_evidence(table, max(explains), max(1, len(luns)), _depth(table, luns)))
         lun, conclude = next(iter(luns), None), partial(_conclude, table, luns[1:])
-        # Which of the host's LUNs carries the load may not be known: then none is accused.
+        # If the LUN that carries the load is not known, none is accused.
         kind: Kind = "cannot_tell" if lun is None else "bottleneck"
         yield Claim(kind, "unseen" if lun is None else "lun", lun, explains, evidence, "saturates", conclude)
     ports = list(dict.fromkeys(path.hba for path in table.paths))
@@ -46,7 +46,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
         weight, entity = at_limit(number(row, "queue_filled_ratio"), DEPTH_ERROR), str(row["entity"])
-        # What waits for a slot of the adapter waits in the kernel, above the device's clock.
+        # I/Os that wait for a slot of the adapter wait in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
     elif ports := [port for port in ports if _has_a_queue(table, port)]:
@@ -58,25 +58,31 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _has_a_queue(table: PlaceTable, port: str) -> bool:
-    """A network card has none of its own: initiators in software queue in the block layer."""
+    """Whether an initiator has a queue of its own: a network card has none, software initiators queue in the block
+    layer."""
     return table.facts.topology.entities[port].attributes.get("technology") != "ethernet"
 
 
-def _slots(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:
-    """How many I/Os each of so many queues beside each other would let through, if what lies below was timed.
-    `depth`: the slots of each, None: not known."""
+def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:
+    """Evidence of the number of I/Os that each of several parallel queues would let through.
+
+    It needs a clock below the queues. `depth`: slots of each queue, None: unknown.
+    """
     if table.array is None or index + 1 >= len(table.segments):
         return
-    slots = table.passing(index) / queues
-    each = " below each LUN" if queues > 1 else " below it"
+    slots = table.in_flight_below(index) / queues
+    below_words = " below each LUN" if queues > 1 else " below it"
     if depth:
-        yield Evidence(f"{slots:.1f} I/Os are{each} in the mean, of {count(depth)} slots", _at_depth(slots / depth))
+        yield Evidence(
+            f"{slots:.1f} I/Os are{below_words} in the mean, of {count(depth)} slots", _at_depth(slots / depth)
+        )
     else:
-        yield Evidence(f"{slots:.1f} I/Os are{each} in the mean", full_queue(slots))
+        yield Evidence(f"{slots:.1f} I/Os are{below_words} in the mean", full_queue(slots))
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
-    """Slots of each LUN's queue as the host once told. None: not known, or a hypervisor's queue lies below."""
+    """Slots of each LUN's queue as the host reported them in another step. None: unknown, or a hypervisor's queue is
+    below."""
     entities = table.facts.topology.entities
     machines = [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
     if any(entities[machine].kind == "vm" for machine in machines):
@@ -87,30 +93,30 @@ def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
 
 
 def _at_depth(filled: float) -> float:
-    return max(_SETTING, at_limit(filled, _PASSING_ERROR))
+    return max(_SETTING, at_limit(filled, _BELOW_ERROR))
 
 
 def host_is_unread(table: PlaceTable) -> bool:
-    """Whether there is a host below the load, or below its virtual machine, of which no clock was read."""
+    """Whether a host below the load, or below its virtual machine, has no clock that was read."""
     topology, load = table.facts.topology, table.load
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
     machines = [machine for root in load.roots for machine in machines_of(topology, root)]
-    virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
-    of_host = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(machines) and not (of_host if virtual else queues)
+    is_virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
+    host_side = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
+    return bool(machines) and not (host_side if is_virtual else queues)
 
 
 def _luns(table: PlaceTable) -> list[str]:
-    """The LUNs of the load that nobody reads, or those of the guest that stand for them. []: none is known."""
+    """The LUNs of the load that no source reads, or the guest's devices that stand for them. Empty: none is known."""
     path = devices_of_load(table.facts.topology, table.load)
     luns = sorted(entity for entity in path if entity.startswith("lun:"))
     rows = table.facts.tables["plane"].select(step=table.load.step, direction=table.load.direction)
-    read = {str(row["entity"]) for row in rows}
-    return [lun for lun in luns if lun not in read] or luns
+    read_entities = {str(row["entity"]) for row in rows}
+    return [lun for lun in luns if lun not in read_entities] or luns
 
 
-def _conclude(table: PlaceTable, beside: Sequence[str], named: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, named[0]
+def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
+    load, first = table.load, claims[0]
     entity = str(first.entity)
     wait = sum(table.segments[i].wait[1] for i in first.explains)
     because = (
@@ -124,7 +130,7 @@ def _conclude(table: PlaceTable, beside: Sequence[str], named: Sequence[Claim]) 
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(beside),
+        coincident=tuple(coincident),
         wait_at=entity,
         because=because,
         overturn_if=("a deeper queue that does not raise throughput",),

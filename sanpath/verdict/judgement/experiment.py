@@ -1,8 +1,8 @@
-"""The experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
+"""Finds the experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
 
-Each experiment has, for each suspect, how probable it is that what it watches for is seen: the one whose outcomes
-differ most between suspects, weighed by their probabilities, is proposed. What only needs another reading or step
-comes before a changed setting.
+Each experiment gives, for each suspect, the probability of its outcome. The experiment whose probabilities differ
+most between suspects, weighted by the suspects' own probabilities, is proposed. An experiment that needs only another
+reading or step comes before one that changes a setting.
 """
 
 from __future__ import annotations
@@ -22,66 +22,72 @@ from sanpath.verdict.units import count
 
 _FABRIC = ("link", "path_policy", "credit_stall", "retries")
 _SUSPECTS = 4
-"""The most probable ones are what an experiment has to tell apart."""
-_HARDLY = 0.001
-"""Of what is less probable nobody is told."""
-_MORE = "more throughput"
+"""Number of most probable suspects that an experiment has to separate."""
+_LEAST_PROBABILITY = 0.001
+"""Suspects below this probability are left out."""
+_MORE_THROUGHPUT = "more throughput"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An experiment that could be made. `seen`: how probable what it watches for is if a claim holds. `effort`: taken
-    off its worth, 0 to 1. The rest as in Experiment."""
+    """An experiment that could be made.
+
+    `outcome_probability`: how probable it is, if a claim holds, that the experiment shows what it watches for.
+    `effort`: reduces the value of the experiment, 0 to 1. The other fields are those of Experiment.
+    """
 
     action: Action
     text: str
     watch: str
     effort: float
-    seen: Callable[[Claim], float]
+    outcome_probability: Callable[[Claim], float]
     in_flight: int | None = None
     entity: str | None = None
     command: str | None = None
 
     def expected(self, group: Sequence[Suspicion]) -> float:
-        """How probable what it watches for is if one of a group of suspects is at fault."""
-        return sum(one.probability * self.seen(one.claim) for one in group) / _share(group)
+        """Probability of the outcome if one of a group of suspects is at fault."""
+        return sum(
+            suspicion.probability * self.outcome_probability(suspicion.claim) for suspicion in group
+        ) / _probability(group)
 
 
 def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> Experiment | None:
-    """The best experiment; None: there is one suspect, or no experiment tells them apart."""
+    """The best experiment. None: there is one suspect only, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     if len(leading) < 2:
         return None
-    best = max(_proposals(table, leading[0][0].claim), key=lambda proposal: _worth(proposal, leading))
-    if _worth(best, leading) <= 0:
+    best = max(_proposals(table, leading[0][0].claim), key=lambda proposal: _value(proposal, leading))
+    if _value(best, leading) <= 0:
         return None
-    meanings = _meanings(best, [group for group in leading if _share(group) >= _HARDLY])
+    meanings = _meanings(best, [group for group in leading if _probability(group) >= _LEAST_PROBABILITY])
     return Experiment(best.action, best.text, best.watch, meanings, best.in_flight, best.entity, best.command)
 
 
 def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tuple[Meaning, ...]:
-    """By Bayes' rule."""
-    seen = [_share(group) * proposal.expected(group) for group in groups]
-    unseen = [_share(group) * (1 - proposal.expected(group)) for group in groups]
+    """The suspects' probabilities after either outcome, by Bayes' rule."""
+    with_outcome = [_probability(group) * proposal.expected(group) for group in groups]
+    without_outcome = [_probability(group) * (1 - proposal.expected(group)) for group in groups]
     return tuple(
         Meaning(
             group[0].claim.verdict,
             group[0].claim.entity,
             name_of(group[0].claim),
-            _share(group),
-            yes / max(sum(seen), _HARDLY),
-            no / max(sum(unseen), _HARDLY),
+            _probability(group),
+            joint_with / max(sum(with_outcome), _LEAST_PROBABILITY),
+            joint_without / max(sum(without_outcome), _LEAST_PROBABILITY),
         )
-        for group, yes, no in zip(groups, seen, unseen, strict=True)
+        for group, joint_with, joint_without in zip(groups, with_outcome, without_outcome, strict=True)
     )
 
 
-def _share(group: Sequence[Suspicion]) -> float:
-    return sum(one.probability for one in group)
+def _probability(group: Sequence[Suspicion]) -> float:
+    """The probability of a group."""
+    return sum(suspicion.probability for suspicion in group)
 
 
 def name_of(claim: Claim) -> str:
-    """What a person calls a suspect."""
+    """The name of a suspect for people."""
     if claim.kind == "path_policy":
         return "paths used one after the other"
     if claim.entity is not None:
@@ -98,22 +104,26 @@ def initiators(table: PlaceTable) -> list[str]:
     return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
 
 
-def _worth(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
-    apart = sum(
-        _share(one) * _share(other) * abs(proposal.expected(one) - proposal.expected(other))
-        for one, other in combinations(leading, 2)
+def _value(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
+    """How well an experiment separates the leading suspects, less its effort."""
+    difference = sum(
+        _probability(group)
+        * _probability(other_group)
+        * abs(proposal.expected(group) - proposal.expected(other_group))
+        for group, other_group in combinations(leading, 2)
     )
-    return apart * (1 - proposal.effort)
+    return difference * (1 - proposal.effort)
 
 
 def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
-    """Whether it is a queue of the host, or something unseen that holds I/Os before they are in the fabric."""
+    """Whether the claim is about a queue of the host, or about something unseen above the fabric."""
     above = table.indices("host_queue", "array_door")
     return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
 
 
 def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
-    """Whether it is what the array's own clock contains: its cache is behind what waits before that."""
+    """Whether the claim is about what the array's own clock contains; a cache answers below anything that waits
+    before it."""
     inside = table.indices("array_queue", "array_service", "below")
     return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
 
@@ -125,28 +135,28 @@ def _proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
 
 
 def _steps(table: PlaceTable) -> Iterator[Proposal]:
-    """Another step of the load."""
+    """Experiments that run another step of the load."""
     facts, load = table.facts, table.load
-    total = sum(f.in_flight_measured for f in facts.loads if f.step == load.step)
-    more, fewer = max(2, round(2 * total)), max(1, round(total / 2))
+    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
+    doubled, halved = max(2, round(2 * total)), max(1, round(total / 2))
     yield Proposal(
         "more_in_flight",
-        f"repeat it with {count(more)} outstanding I/Os",
-        _MORE,
+        f"repeat it with {count(doubled)} outstanding I/Os",
+        _MORE_THROUGHPUT,
         0.1,
         lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
-        more,
-        command=repeated(facts, load, more),
+        doubled,
+        command=repeated(facts, load, doubled),
     )
     if total >= 2:
         yield Proposal(
             "fewer_in_flight",
-            f"repeat it with {count(fewer)} outstanding I/Os",
+            f"repeat it with {count(halved)} outstanding I/Os",
             "the same throughput",
             0.15,
             lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
-            fewer,
-            command=repeated(facts, load, fewer),
+            halved,
+            command=repeated(facts, load, halved),
         )
     yield Proposal(
         "smaller_blocks",
@@ -159,21 +169,21 @@ def _steps(table: PlaceTable) -> Iterator[Proposal]:
     yield Proposal(
         "more_jobs",
         "spread the same outstanding I/Os over twice as many jobs",
-        _MORE,
+        _MORE_THROUGHPUT,
         0.2,
         lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
     )
     yield Proposal(
         "cached_range",
         "repeat it on a range so small that the array's cache answers it",
-        _MORE,
+        _MORE_THROUGHPUT,
         0.3,
         lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
     )
 
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
-    """What was not read, and could be."""
+    """Experiments that read a source which was not read."""
     if not table.paths and not initiators(table):
         yield Proposal(
             "read_below",
@@ -219,14 +229,14 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
 
 
 def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
-    """What a person would have to change, or to keep others from."""
+    """Experiments that change a setting, or keep other hosts quiet."""
     for segment in table.segments:
         if segment.queue is not None:
             entity = segment.queue.entity
             yield Proposal(
                 "deeper_queue",
                 f"give {entity} a deeper queue",
-                _MORE,
+                _MORE_THROUGHPUT,
                 0.4,
                 lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
                 entity=entity,
@@ -234,11 +244,16 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     yield Proposal(
         "quiet_neighbours",
         "repeat it while other hosts on these ports and volumes are quiet",
-        _MORE,
+        _MORE_THROUGHPUT,
         0.4,
         lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
     )
     if first.verdict == "configured_cap":
         yield Proposal(
-            "lift_limit", "lift the limit", _MORE, 0.4, lambda claim: float(claim is first), entity=first.entity
+            "lift_limit",
+            "lift the limit",
+            _MORE_THROUGHPUT,
+            0.4,
+            lambda claim: float(claim is first),
+            entity=first.entity,
         )

@@ -1,4 +1,4 @@
-"""The command of the step that an experiment asks for: the load's reads again, deeper, shallower or smaller."""
+"""The command line of the step that an experiment proposes: the load's reads with more, fewer or smaller I/Os."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ _SECONDS = 60
 
 
 def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
-    """A fio command line that reads as the load did, `in_flight` I/Os at once (None: as many as it was), blocks that
-    many times as large. None: it was not fio, it wrote as well, or on which device it worked is not known."""
+    """The fio command line that reads as the load did. None: it was not fio, it also wrote, or its device is unknown.
+
+    `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
+    """
     job = _job(facts, load)
     device = _device(facts, load)
     size = job.get("block_bytes")
@@ -41,10 +43,10 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
 
 
 def _job(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
-    """What the job of the step says of itself; {}: there are several, or none says anything."""
-    told = facts.topology.entities
-    jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in told] or list(load.roots)
-    return dict(told[jobs[0]].attributes) if len(jobs) == 1 and jobs[0] in told else {}
+    """The attributes of the step's job. Empty: there are several jobs, or no source describes one."""
+    entities = facts.topology.entities
+    jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in entities] or list(load.roots)
+    return dict(entities[jobs[0]].attributes) if len(jobs) == 1 and jobs[0] in entities else {}
 
 
 def _device(facts: Facts, load: LoadFacts) -> str | None:

@@ -1,9 +1,12 @@
-"""From the claims of one load to their probabilities: waits that they explain, how throughput scales, their evidence.
+"""Computes the probability of each claim about a load.
 
-Each wait on the path is a share of the time from its door on. If a claim explains it, any share will do, and the more
-the better; if not, it should be small. A queue of the host that is full above the accused place is held by it. What
-throughput does with more I/Os in flight separates what is saturated from what only wants more of them. Steps with the
-same throughput are held by the same thing: their evidence is taken together.
+Three things count: the waits that a claim explains, how throughput scales, and the evidence of readings.
+
+Each wait on the path is a share of the time from its place down to the end of the path. A claim that explains a wait
+accepts any share, and a larger one speaks more for it. A wait that the claim does not explain should be small. A full
+queue of the host above the accused place is full because of that place. Throughput with more I/Os in flight separates
+a saturated element from one that only wants more of them. Steps with the same throughput have the same limit, so
+their evidence is combined.
 """
 
 from __future__ import annotations
@@ -46,35 +49,36 @@ HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
     unread_host.claims,
     unseen.claims,
 )
-"""All that may hold a load: to add one is to write its module and to name it here."""
+"""All modules that make claims. To add a hypothesis, write its module and name it here."""
 
 _UNEXPLAINED = 0.08
 """Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 _FOR_PROCESSORS = 0.5
-"""The most that waiting for busy processors adds to that."""
+"""The most that waiting for busy processors adds to that share."""
 _AT_KNEE = 0.15
-"""Density of no waiting at all at a place that limits: just at the knee."""
+"""Probability density of no wait at all at a place that limits: the load is just at the knee."""
 _HARDLY = 0.01
 _WEIGHTS = (0.25, 0.5, 0.25)
-"""Of the low, likely and high wait."""
-_FILLED_UNTOLD = 0.8
-"""How probable it is that a queue of unknown depth above a saturated place is full."""
+"""Weights of the low, likely and high wait."""
+_FULL_IF_DEPTH_UNKNOWN = 0.8
+"""Probability that a queue of unknown depth above a saturated place is full."""
 _NEVER = 1e-4
-"""Any wait may be a clock's mistake."""
+"""Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
-"""Of an elasticity, between a step and one with twice as many in flight."""
+"""Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
 _SAME_PLATEAU = 0.06
-"""Throughputs that differ by about this are held by the same thing."""
+"""Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
 _REPEATED = 0.25
-"""What another step of the same plateau adds: its evidence is not independent."""
+"""Weight of another step of the same plateau: its evidence is not independent."""
 _TEMPERATURE = 0.8
-"""Readings are not independent of each other: by the reliability of the verdicts on drawn cases."""
+"""Scales the log-odds, because readings depend on each other. Fitted to the reliability of the verdicts on the drawn
+cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A claim with its probability among all that were made of the load."""
+    """A claim with its probability among all claims about the load."""
 
     claim: Claim
     probability: float
@@ -83,19 +87,22 @@ class Suspicion:
 _Key = tuple[str, str, str | None, frozenset[int]]
 
 
-class _Local(NamedTuple):
-    """What one step by itself says of a claim: by its readings, by where I/Os wait, and by how full queues are."""
+class _StepScore(NamedTuple):
+    """Log-likelihood of a claim from one step alone: by its readings, by where I/Os wait, and by full queues."""
 
     readings: float
-    waits: float
+    waiting: float
     slots: float
 
 
-def weighed(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
-    """Of each table the claims by probability, the most probable first."""
-    made = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
-    local = [{_key(c): _local(table, c) for c in claims} for table, claims in zip(tables, made, strict=True)]
-    return [_posterior(i, tables, made, local) for i in range(len(tables))]
+def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
+    """The claims about each table, the most probable first."""
+    claims = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
+    scores = [
+        {_key(c): _step_score(table, c) for c in table_claims}
+        for table, table_claims in zip(tables, claims, strict=True)
+    ]
+    return [_posterior(i, tables, claims, scores) for i in range(len(tables))]
 
 
 def _key(claim: Claim) -> _Key:
@@ -103,184 +110,213 @@ def _key(claim: Claim) -> _Key:
 
 
 def _posterior(
-    i: int, tables: Sequence[PlaceTable], made: Sequence[Sequence[Claim]], local: Sequence[Mapping[_Key, _Local]]
+    i: int,
+    tables: Sequence[PlaceTable],
+    claims: Sequence[Sequence[Claim]],
+    scores: Sequence[Mapping[_Key, _StepScore]],
 ) -> list[Suspicion]:
     table = tables[i]
-    beside = [
-        (weight, other.load.in_flight_measured > table.load.in_flight_measured, scores)
-        for other, scores in zip(tables, local, strict=True)
-        if other is not table and (weight := _same_plateau(table, other)) > _NO_WEIGHT
+    same_plateau = [
+        (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_scores)
+        for other_table, other_scores in zip(tables, scores, strict=True)
+        if other_table is not table and (weight := _same_plateau(table, other_table)) > _NO_WEIGHT
     ]
     logits = []
-    for claim in made[i]:
+    for claim in claims[i]:
         key = _key(claim)
-        readings, waits = [(1.0, local[i][key].readings)], [(1.0, local[i][key].waits)]
-        for weight, more, scores in beside:
-            if key in scores:
-                readings.append((weight, scores[key].readings))
-                # Waits stand out the more, the more I/Os are in flight: fewer tell nothing new.
-                waits += [(weight, scores[key].waits)] if more else []
-        score = _pooled(readings) + _pooled(waits) + local[i][key].slots + _scaling(table, claim)
+        readings, waiting = [(1.0, scores[i][key].readings)], [(1.0, scores[i][key].waiting)]
+        for weight, has_more_in_flight, other_scores in same_plateau:
+            if key in other_scores:
+                readings.append((weight, other_scores[key].readings))
+                # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
+                waiting += [(weight, other_scores[key].waiting)] if has_more_in_flight else []
+        score = _pooled(readings) + _pooled(waiting) + scores[i][key].slots + _scaling(table, claim)
         logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)
-    found = [Suspicion(claim, share / total) for claim, share in zip(made[i], shares, strict=True)]
-    return sorted(found, key=lambda one: -one.probability)
+    suspicions = [Suspicion(claim, share / total) for claim, share in zip(claims[i], shares, strict=True)]
+    return sorted(suspicions, key=lambda suspicion: -suspicion.probability)
 
 
-def _pooled(told: Sequence[tuple[float, float]]) -> float:
-    """(weight, log-likelihood) of several steps: their mean, worth a little more the more of them there are."""
-    several = sum(weight for weight, _ in told)
-    mean = sum(weight * score for weight, score in told) / several
-    return mean * (1 + _REPEATED * (several - 1))
+def _pooled(weighted_scores: Sequence[tuple[float, float]]) -> float:
+    """The mean of (weight, log-likelihood) pairs of several steps; more steps raise it a little."""
+    total_weight = sum(weight for weight, _ in weighted_scores)
+    mean = sum(weight * score for weight, score in weighted_scores) / total_weight
+    return mean * (1 + _REPEATED * (total_weight - 1))
 
 
-def _same_plateau(table: PlaceTable, other: PlaceTable) -> float:
-    """How surely another step is held by the same thing: the same I/O, with more or fewer in flight, and the same
-    throughput."""
-    # Where a machine has moved, its steps before are not among those that are compared.
+def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
+    """Probability that another step has the same limit, 0 to 1.
+
+    It does if it is the same I/O at the same throughput, with more or fewer I/Os in flight.
+    """
+    # After a virtual machine has moved, its earlier steps are not among the loads of this table.
     if (
-        other.load.step == table.load.step
-        or other.load not in table.facts.loads
-        or not alike(table.facts.loads, table.load, other.load)
+        other_table.load.step == table.load.step
+        or other_table.load not in table.facts.loads
+        or not alike(table.facts.loads, table.load, other_table.load)
     ):
         return 0.0
-    apart = log(other.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
-    more = abs(log(other.load.in_flight_measured / table.load.in_flight_measured))
-    return exp(-(apart**2)) * min(1.0, more / log(2.0))
+    distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
+    ratio = abs(log(other_table.load.in_flight_measured / table.load.in_flight_measured))
+    return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
-def _local(table: PlaceTable, claim: Claim) -> _Local:
-    readings = sum(one.weight for one in claim.evidence if not one.of_slots)
-    slots = sum(one.weight for one in claim.evidence if one.of_slots) + _full_above(table, claim)
-    return _Local(readings, _waits(table, claim), slots)
+def _step_score(table: PlaceTable, claim: Claim) -> _StepScore:
+    readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
+    slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots) + _full_above(table, claim)
+    return _StepScore(readings, _wait_density(table, claim), slots)
 
 
 def _full_above(table: PlaceTable, claim: Claim) -> float:
-    """That the slots of a queue are all in use is as probable where it is held from below as where it limits."""
-    if not _holds(claim):
+    """Log-likelihood of the full queues above the accused place.
+
+    If the claim fills those queues, they are as probably full as if they limited themselves.
+    """
+    if not _fills_queues_above(claim):
         return 0.0
     above = table.segments[: max(claim.explains, default=0)]
     return sum(
-        _held_above(segment) * max(0.0, at_limit(segment.filled, DEPTH_ERROR))
+        _full_because_of_below(segment) * max(0.0, at_limit(segment.filled_ratio, DEPTH_ERROR))
         for index, segment in enumerate(above)
-        if index not in claim.explains and index not in claim.also and segment.filled
+        if index not in claim.explains and index not in claim.may_explain and segment.filled_ratio
     )
 
 
-def _holds(claim: Claim) -> bool:
-    """Whether it fills the slots above: I/Os that wait for a time-out do as those that wait for each other."""
-    return claim.growth == "saturates" or claim.alone
+def _fills_queues_above(claim: Claim) -> bool:
+    """Whether the claim fills the slots of queues above: I/Os that wait for a time-out fill them like queued I/Os."""
+    return claim.growth == "saturates" or claim.independent_of_load
 
 
-def _waits(table: PlaceTable, claim: Claim) -> float:
-    """Logarithm of the density of the waits, given the claim."""
-    busy = table.processor_seconds
+def _wait_density(table: PlaceTable, claim: Claim) -> float:
+    """Logarithm of the probability density of the waits, given the claim."""
+    cpu_seconds = table.processor_wait_seconds
     lowest = max(claim.explains, default=-1)
-    shown = sum(table.segments[index].wait[1] for index in claim.explains)
+    explained_seconds = sum(table.segments[index].wait[1] for index in claim.explains)
     total = 0.0
     if claim.verdict == "demand_limited":
-        # Why an I/O takes as long as it does is another question than why there are no more of them: it may be
-        # slow nowhere, at one place, or at several.
-        strays = [_stray(segment, busy) for segment in table.segments if not segment.hides]
-        once = sum(prod(strays) / stray for stray in strays) / max(1, len(strays))
-        return log((prod(strays) + once + prod((stray + 1) / 2 for stray in strays)) / 3)
+        # How slow an I/O is does not depend on how many the load asks for: it may be slow nowhere, at one place
+        # or at several.
+        densities = [
+            _idle_density(segment, cpu_seconds) for segment in table.segments if not segment.hidden_wait_probability
+        ]
+        one_place_slow = sum(prod(densities) / density for density in densities) / max(1, len(densities))
+        return log((prod(densities) + one_place_slow + prod((density + 1) / 2 for density in densities)) / 3)
     for index, segment in enumerate(table.segments):
-        if segment.hides:
+        if segment.hidden_wait_probability:
             continue
-        if index in claim.also:
-            # Commands wait behind frames that stand still, about as long as these: where none does, neither do they.
-            stands = claim.growth != "saturates" and segment.wait[1] > 0
-            behind = min(1.0, shown / segment.wait[1]) / 2 if stands else 0.5
-            total += log(behind * _limiting(segment, _HARDLY) + (1 - behind) * _stray(segment, busy))
+        if index in claim.may_explain:
+            # Commands wait behind stalled frames, about as long as these: without stalled frames they do not wait.
+            is_stalled = claim.growth != "saturates" and segment.wait[1] > 0
+            probability_behind = min(1.0, explained_seconds / segment.wait[1]) / 2 if is_stalled else 0.5
+            total += log(
+                probability_behind * _limiting_density(segment, _HARDLY)
+                + (1 - probability_behind) * _idle_density(segment, cpu_seconds)
+            )
         elif index not in claim.explains:
-            held = _held_above(segment) if index < lowest and _holds(claim) else 0.0
-            total += log(held + (1 - held) * _stray(segment, busy))
-    own = [table.segments[index] for index in sorted(claim.explains)]
-    hides = max((segment.hides for segment in own), default=0.0)
-    if hides and len(own) > 1:
-        # Service that nothing is compared with shows no wait and excludes none: then the rest shows it, or nothing.
-        rest = [segment for segment in own if not segment.hides]
-        elsewhere = prod(_stray(segment, busy) for segment in rest)
-        return total + log((1 - hides) * _own(rest, claim, busy) + hides * elsewhere)
-    if claim.alone:
-        own = [replace(segment, wait=segment.lost) for segment in own]
-    return total + log(_own(own, claim, busy)) if own else total
+            full = _full_because_of_below(segment) if index < lowest and _fills_queues_above(claim) else 0.0
+            total += log(full + (1 - full) * _idle_density(segment, cpu_seconds))
+    explained = [table.segments[index] for index in sorted(claim.explains)]
+    hidden_probability = max((segment.hidden_wait_probability for segment in explained), default=0.0)
+    if hidden_probability and len(explained) > 1:
+        # Service time without a calmer step to compare may hide a wait: then the other segments show it, or none.
+        visible = [segment for segment in explained if not segment.hidden_wait_probability]
+        elsewhere = prod(_idle_density(segment, cpu_seconds) for segment in visible)
+        return total + log(
+            (1 - hidden_probability) * _explained_density(visible, claim, cpu_seconds)
+            + hidden_probability * elsewhere
+        )
+    if claim.independent_of_load:
+        explained = [replace(segment, wait=segment.independent_wait) for segment in explained]
+    return total + log(_explained_density(explained, claim, cpu_seconds)) if explained else total
 
 
-def _own(own: Sequence[Segment], claim: Claim, busy: float) -> float:
-    """Density of the waits at the segments that a claim accounts for: it may show in one of them or be spread over
-    several; one that no clock contains need not show at all. What holds frames up without being full shows in their
-    time, or holds nothing."""
+def _explained_density(segments: Sequence[Segment], claim: Claim, cpu_seconds: float) -> float:
+    """Probability density of the waits at the segments that a claim explains.
+
+    The wait may show in one of them or be spread over several. A hidden claim need not show at all. A claim that is
+    independent of load shows in the latency, or it limits nothing.
+    """
     at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
-    everywhere = prod(_stray(segment, busy) for segment in own)
-    likely = min(1.0, sum(segment.wait_shares[1] for segment in own))
+    everywhere = prod(_idle_density(segment, cpu_seconds) for segment in segments)
+    likely = min(1.0, sum(segment.wait_shares[1] for segment in segments))
     single = sum(
-        _limiting(segment, at_knee) * prod(_stray(other, busy) for other in own if other is not segment)
-        for segment in own
-    ) / len(own)
-    seen = (single + _at_limit(likely, at_knee)) / 2 if len(own) > 1 else single
-    if claim.alone:
-        # It takes no share of the others' room: what costs a few percent of the time limits nothing.
-        seen *= max(_HARDLY, 1.5 * likely)
-    return (seen + everywhere) / 2 if claim.hidden else seen
+        _limiting_density(segment, at_knee)
+        * prod(_idle_density(neighbour, cpu_seconds) for neighbour in segments if neighbour is not segment)
+        for segment in segments
+    ) / len(segments)
+    density = (single + _share_density(likely, at_knee)) / 2 if len(segments) > 1 else single
+    if claim.independent_of_load:
+        # It takes no capacity from other I/Os: a cost of a few percent of the time limits nothing.
+        density *= max(_HARDLY, 1.5 * likely)
+    return (density + everywhere) / 2 if claim.hidden else density
 
 
-def _held_above(segment: Segment) -> float:
-    """How surely a queue above is full, so that what waits there is held by what limits below. One that lets through
-    all that it is offered holds nothing; of one whose depth nobody tells that is less probable than not."""
+def _full_because_of_below(segment: Segment) -> float:
+    """Probability that a queue is full, so that the place below it causes its wait.
+
+    A queue that lets every offered I/O through holds nothing back. A queue of unknown depth is less probably full.
+    """
     if segment.queue is None:
         return 0.0
-    if segment.filled is None:
-        return _FILLED_UNTOLD
-    return 0.95 / (1 + exp(-(segment.filled - 0.75) / 0.05)) if segment.queue.holds_back else 0.0
+    if segment.filled_ratio is None:
+        return _FULL_IF_DEPTH_UNKNOWN
+    return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05)) if segment.queue.holds_back else 0.0
 
 
-def _stray(segment: Segment, busy: float) -> float:
-    """Density of the wait at a place that does not limit. `busy`: seconds that an I/O may wait for processors, here
-    or elsewhere."""
-    longer = min(_FOR_PROCESSORS, busy / segment.door_seconds) if segment.door_seconds else 0.0
-    return (_of_mean(segment, _UNEXPLAINED) + _of_mean(segment, _UNEXPLAINED + longer)) / 2
+def _idle_density(segment: Segment, cpu_seconds: float) -> float:
+    """Probability density of the wait at a place that does not limit.
+
+    `cpu_seconds`: seconds that an I/O may wait for processors, at this place or another.
+    """
+    extra = min(_FOR_PROCESSORS, cpu_seconds / segment.remaining_seconds) if segment.remaining_seconds else 0.0
+    return (_exponential_density(segment, _UNEXPLAINED) + _exponential_density(segment, _UNEXPLAINED + extra)) / 2
 
 
-def _of_mean(segment: Segment, usual: float) -> float:
-    """Density of the wait where its mean share is known."""
+def _exponential_density(segment: Segment, usual: float) -> float:
+    """Probability density of the wait for a known mean share of waiting (exponential distribution)."""
     low, likely, high = segment.wait_shares
-    if segment.blind and high > low + 1e-6:
+    if segment.includes_service and high > low + 1e-6:
         return (exp(-low / usual) - exp(-high / usual)) / (high - low) + _NEVER
     densities = (exp(-share / usual) / usual for share in (low, likely, high))
     return sum(weight * density for weight, density in zip(_WEIGHTS, densities, strict=True)) + _NEVER
 
 
-def _limiting(segment: Segment, at_knee: float) -> float:
-    """Density of the wait at a place that limits."""
+def _limiting_density(segment: Segment, at_knee: float) -> float:
+    """Probability density of the wait at a place that limits."""
     low, likely, high = segment.wait_shares
-    if segment.blind:
-        return _at_limit((low + high) / 2, at_knee)
+    if segment.includes_service:
+        return _share_density((low + high) / 2, at_knee)
     return sum(
-        weight * _at_limit(share, at_knee) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True)
+        weight * _share_density(share, at_knee) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True)
     )
 
 
-def _at_limit(share: float, at_knee: float) -> float:
-    """1 - knee / in flight of the time is waiting, and tests go well beyond the knee."""
+def _share_density(share: float, at_knee: float) -> float:
+    """Probability density of a share of waiting at a place that limits.
+
+    The share is 1 - knee / in flight, and tests go well beyond the knee.
+    """
     return at_knee + 2 * (1 - at_knee) * share
 
 
 def _scaling(table: PlaceTable, claim: Claim) -> float:
-    """What the slopes of throughput say of a claim."""
-    found = 0.0
-    if (slope := table.scaling.more) is not None:
-        # The same throughput is the same give or take a few percent, however many more are in flight.
-        apart = log(slope.other.in_flight_measured / table.load.in_flight_measured) / log(2.0)
-        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR / max(1.0, apart))
-        flat = 0.9 * (normal(e, 0.0, error) if e > 0 else normal(e, 0.0, 3 * error) * 3) + 0.01
-        follows = 0.4 * normal(e, 1.0, error + 0.05) + (0.5 if -0.1 <= e <= 1.1 else 0.05)
-        found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
-    if (slope := table.scaling.fewer) is not None:
-        e, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * normal(e, 0.0, 2 * error) + (0.5 if -0.1 <= e <= 1.1 else 0.1)
-        follows = 0.95 * normal(e, 1.0, error + 0.05) + 0.004
-        found += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
-    return found
+    """Log-likelihood of the slopes of throughput, given the claim."""
+    score = 0.0
+    if (slope := table.scaling.towards_more) is not None:
+        # Throughput repeats to a few percent only, however many more I/Os are in flight.
+        doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
+        elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
+        flat = (
+            0.9 * (normal(elasticity, 0.0, error) if elasticity > 0 else normal(elasticity, 0.0, 3 * error) * 3)
+            + 0.01
+        )
+        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.05)
+        score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+    if (slope := table.scaling.towards_fewer) is not None:
+        elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
+        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.1)
+        follows = 0.95 * normal(elasticity, 1.0, error + 0.05) + 0.004
+        score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+    return score

@@ -1,7 +1,7 @@
-"""The segments of a load's latency: what lies between two neighbouring clocks on the path of an I/O.
+"""The segments of a load's latency: a segment is what lies between two neighbouring clocks on the path of an I/O.
 
-Every segment has its time as an interval, and of that time what is waiting: (low, likely, high). What a source says
-is narrow, what follows from a difference or is not told apart is wide.
+Every segment has its time as an interval, and its wait as (low, likely, high). A time that a source reports is
+narrow. A time that is a difference, or that includes service and wait together, is wide.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
-"""`fabric`: transfer by the array's clock, or all between the host's and the array's clock. `array_door`: what is
-left between the two where the array times the transfer itself. `below`: all below the last clock that was read."""
+"""`fabric`: transfer by the array's clock, or all between the host's and the array's clock.
+
+`array_door`: the remaining time between those two where the array times the transfer itself. `below`: all below the
+last clock that was read.
+"""
 
 _SOFTWARE_SECONDS = 30e-6
 """System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
@@ -31,26 +34,34 @@ _ROUND_TRIP_SECONDS = 60e-6
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
 _SLOWEST_SERVICE_SECONDS = 0.03
-"""What takes longer has waited, whoever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest drives."""
+"""An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
+drives."""
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
-_SERVICE_HIDES = 0.2
-"""Share of the saturated arrays whose own queue shows nothing of it: to wait for media is a part of their service."""
+_SERVICE_INCLUDES_WAIT = 0.2
+"""Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time."""
 _SERVED_AT_ONCE = (8.0, 64.0)
-"""I/Os inside that fill hardly any array, and that fill one as probably as not, if nothing else is known: the number
-that arrays serve at once is anything from a few drives' to some thousands, as probable by its logarithm."""
+"""I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known.
+
+The number that arrays serve at once is anything from a few drives' to some thousands. Its logarithm is taken as
+uniformly distributed.
+"""
 _OTHERS_MIX = (0.3, 2.0)
-"""By how much an array's mean over several hosts' I/Os may differ from that of the test's own."""
+"""Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Seconds of an I/O between two clocks. `entity`: what lies there, None: not known. `wait`: (low, likely, high)
-    seconds of waiting. `door_seconds`: from its door to the end of the I/O. `slots`: I/Os of both directions it lets
-    through at once, `filled`: share of them in use; both None where nobody tells. `source`: what tells its time.
-    `lost`: as `wait`, where waiting needs no other I/O in flight, as for a time-out. `hides`: probability that what
-    it is told to take would contain waiting if it were saturated; 0: its waiting is told."""
+    """The time of an I/O between two clocks, in seconds.
+
+    `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
+    waiting. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
+    `remaining_seconds`: from the start of this segment to the end of the path. `slots`: I/Os of both directions that
+    it lets through at once; `filled_ratio`: share of them in use; both None where no source reports them.
+    `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
+    0: its wait is reported separately.
+    """
 
     kind: SegmentKind
     entity: str | None
@@ -58,79 +69,95 @@ class Segment:
     seconds: Interval
     source: str
     wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    door_seconds: float = 0.0
+    remaining_seconds: float = 0.0
     slots: float | None = None
-    filled: float | None = None
+    filled_ratio: float | None = None
     queue: HostQueue | None = None
-    lost: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    hides: float = 0.0
+    independent_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    hidden_wait_probability: float = 0.0
 
     @property
-    def blind(self) -> bool:
-        """Whether service and waiting in it are told as one: then any share between low and high is as probable."""
+    def includes_service(self) -> bool:
+        """Whether its time includes service and wait together: then any wait from low to high is equally probable."""
         return self.kind == "below" or (self.kind == "array_service" and self.source != _ARRAY)
 
     @property
     def middle(self) -> float:
-        """The middle of its time."""
+        """The middle of its time, in seconds."""
         return sum(self.seconds) / 2
 
     @property
     def wait_shares(self) -> tuple[float, float, float]:
-        """Waiting as a share of the time from its door on: low, likely, high."""
-        low, likely, high = (min(1.0, wait / self.door_seconds) if self.door_seconds else 0.0 for wait in self.wait)
+        """The wait as a share of the remaining time on the path: low, likely, high."""
+        low, likely, high = (
+            min(1.0, wait / self.remaining_seconds) if self.remaining_seconds else 0.0 for wait in self.wait
+        )
         return low, likely, high
 
 
 def segments(
-    facts: Facts, load: LoadFacts, wire: float | None, flying: float, calm: Sequence[Segment] = ()
+    facts: Facts, load: LoadFacts, wire: float | None, in_flight: float, calm: Sequence[Segment] = ()
 ) -> list[Segment]:
-    """From the load down. `wire`: seconds a block takes on the slowest link, None: no link was read. `flying`:
-    I/Os in flight, both directions. `calm`: the segments with fewer of the same in flight: what takes longer now has
-    begun to wait."""
+    """The segments from the load down.
+
+    `wire`: seconds that a block takes on the slowest link, None: no link was read. `in_flight`: I/Os in flight of
+    both directions. `calm`: the segments of a step with fewer of the same I/Os in flight; a segment that takes longer
+    now has begun to wait.
+    """
     queues = host_queues(facts, load)
-    found = [_host_queue(facts, load, queue) for queue in queues]
+    timed = [_host_queue(facts, load, queue) for queue in queues]
     low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
     if queues:
         last = queues[-1]
         low, high = last.below_seconds - last.resolution_seconds, last.below_seconds + last.resolution_seconds
-    found = _closed(found + _below(facts, load, (low, high)), load)
+    timed = _limited_by_latency(timed + _below(facts, load, (low, high)), load)
     size = load.operation_bytes or 0.0
     transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
-    before = {_same_place(one): one for one in calm}
-    # Of N in flight at most N - 1 wait for one that is served.
-    most = 1 - 1 / max(1.0, flying)
-    counted = wire is not None
+    calm_segments = {_same_place(segment): segment for segment in calm}
+    # With N in flight, at most N - 1 wait while one is served.
+    waiting_ratio = 1 - 1 / max(1.0, in_flight)
+    is_counted = wire is not None
     waiting = [
         replace(
-            s,
-            wait=_wait(s, transfer, counted, most, before.get(_same_place(s))),
-            lost=_alone(s, transfer, counted, 1.0, None),
-            hides=_hides(s, load, before.get(_same_place(s))),
+            segment,
+            wait=_wait(segment, transfer, is_counted, waiting_ratio, calm_segments.get(_same_place(segment))),
+            independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
+            hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segments.get(_same_place(segment))),
         )
-        for s in found
+        for segment in timed
     ]
-    doors: list[Segment] = []
-    rest = 0.0
+    result: list[Segment] = []
+    remaining = 0.0
     for segment in reversed(waiting):
-        rest += max(0.0, segment.middle)
-        doors.append(replace(segment, door_seconds=rest))
-    return doors[::-1]
+        remaining += max(0.0, segment.middle)
+        result.append(replace(segment, remaining_seconds=remaining))
+    return result[::-1]
 
 
-def _closed(found: Sequence[Segment], load: LoadFacts) -> list[Segment]:
-    """No segment takes longer than the I/O less what the others take at least: sources that round say less."""
-    whole = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
-    sure = sum(segment.seconds[0] for segment in found)
+def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Segment]:
+    """Limits each segment to the latency of the I/O less the lowest times of the other segments.
+
+    Sources that round report times that are too short.
+    """
+    total = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    lowest = sum(segment.seconds[0] for segment in segments)
     return [
-        replace(s, seconds=(s.seconds[0], min(s.seconds[1], max(s.seconds[0], whole - (sure - s.seconds[0])))))
-        for s in found
+        replace(
+            segment,
+            seconds=(
+                segment.seconds[0],
+                min(segment.seconds[1], max(segment.seconds[0], total - (lowest - segment.seconds[0]))),
+            ),
+        )
+        for segment in segments
     ]
 
 
 def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Time of one block on the slowest link of the loaded path, frames and gaps included; None: unknown. `speeds`:
-    link → data rate in bytes a second, for links that are thought to run at another one."""
+    """Time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
+
+    `speeds`: link → data rate in bytes a second, for links that are assumed to run at another speed.
+    """
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     size, speeds = load.operation_bytes, speeds or {}
     times = []
@@ -143,29 +170,30 @@ def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | No
 
 
 def _same_place(segment: Segment) -> tuple[str, str | None]:
-    """An array tells of its volumes in one step and of itself in another."""
+    """A key of the same place in another step: an array may report its volumes in one step and itself in another."""
     return segment.kind, segment.entity if segment.kind == "host_queue" else None
 
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
-    both = [other for other in facts.loads if other.step == load.step]
-    # Both directions share the slots; where devices lie beside each other the busiest names the queue, and it may be
-    # another for reads than for writes.
+    """The segment of a queue of guest or host."""
+    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
+    # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
+    # reads and writes.
     admitted = sum(
         q.admitted
-        for other in both
-        for q in host_queues(facts, other)
-        if q.plane == queue.plane and (q.entity == queue.entity or other.entity == load.entity)
+        for step_load in step_loads
+        for q in host_queues(facts, step_load)
+        if q.plane == queue.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )
     slots = queue.depth
     return Segment(
         "host_queue",
         queue.entity,
         queue.layer,
-        (max(0.0, queue.seconds - queue.off_seconds), queue.seconds + queue.off_seconds),
+        (max(0.0, queue.wait_seconds - queue.error_seconds), queue.wait_seconds + queue.error_seconds),
         f"latency at the {queue.above} less that at {queue.entity}",
         slots=slots,
-        filled=admitted / slots if slots else None,
+        filled_ratio=admitted / slots if slots else None,
         queue=queue,
     )
 
@@ -180,80 +208,97 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
 
 
 def _array(row: FactRow, below: Interval) -> list[Segment]:
+    """The segments of an array that reports its service time. `below`: time below the host's last clock."""
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
-    less, more = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
+    lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
     middle = sum(below) / 2
-    parts = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
-    inside = sum(parts.values())
-    # What the array says may not be longer than the I/O took at the host.
-    fits = min(1.0, below[1] / inside) if inside > below[1] > 0 and more > 1 else 1.0
-    parts = {name: seconds * fits for name, seconds in parts.items()}
-    gap = max(0.0, middle - sum(parts.values()))
-    off = (below[1] - below[0]) / 2 + spread + (more - 1) * sum(parts.values()) / 2
-    found = []
+    times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
+    inside_seconds = sum(times.values())
+    # The array's times may not exceed the time of the I/O at the host.
+    fit = min(1.0, below[1] / inside_seconds) if inside_seconds > below[1] > 0 and highest_factor > 1 else 1.0
+    times = {name: seconds * fit for name, seconds in times.items()}
+    gap = max(0.0, middle - sum(times.values()))
+    error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(times.values()) / 2
+    segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        rest = max(0.0, gap - transfer)
-        found.append(Segment("array_door", entity, "array_front", _within(rest, off), _BETWEEN))
-        found.append(Segment("fabric", None, "fabric", (transfer, transfer), _BY_ARRAY))
+        door_gap = max(0.0, gap - transfer)
+        segments.append(Segment("array_door", entity, "array_front", _within(door_gap, error), _BETWEEN))
+        segments.append(Segment("fabric", None, "fabric", (transfer, transfer), _BY_ARRAY))
     else:
-        found.append(Segment("fabric", None, "fabric", _within(gap, off), _BETWEEN))
-    if parts["qos_limit"]:
-        found.append(Segment("cap", entity, "array_front", _scaled(parts["qos_limit"], less, more), _ARRAY))
+        segments.append(Segment("fabric", None, "fabric", _within(gap, error), _BETWEEN))
+    if times["qos_limit"]:
+        segments.append(
+            Segment("cap", entity, "array_front", _scaled(times["qos_limit"], lowest_factor, highest_factor), _ARRAY)
+        )
     if row["queue_seconds"] is not None:
-        found.append(Segment("array_queue", entity, "array_back", _scaled(parts["queue"], less, more), _ARRAY))
-    service = _scaled(parts["service"], less, more)
+        segments.append(
+            Segment(
+                "array_queue", entity, "array_back", _scaled(times["queue"], lowest_factor, highest_factor), _ARRAY
+            )
+        )
+    service = _scaled(times["service"], lowest_factor, highest_factor)
     source = _ARRAY if row["queue_seconds"] is not None else "array, its queue not told apart"
-    found.append(Segment("array_service", entity, "array_back", service, source))
-    return found
+    segments.append(Segment("array_service", entity, "array_back", service, source))
+    return segments
 
 
 def _response(row: FactRow, below: Interval) -> list[Segment]:
-    """An array that tells its own part and the transfer as one."""
-    told, middle = number(row, "response_seconds"), sum(below) / 2
-    gap = max(0.0, middle - told)
-    off = (below[1] - below[0]) / 2
+    """The segments of an array that reports its own time and the transfer as one."""
+    response, middle = number(row, "response_seconds"), sum(below) / 2
+    gap = max(0.0, middle - response)
+    error = (below[1] - below[0]) / 2
     return [
-        Segment("array_door", str(row["entity"]), "array_front", _within(gap, off), "above the array's clock"),
-        Segment("below", str(row["entity"]), "array_front", (told, told), "array, the transfer included"),
+        Segment("array_door", str(row["entity"]), "array_front", _within(gap, error), "above the array's clock"),
+        Segment("below", str(row["entity"]), "array_front", (response, response), "array, the transfer included"),
     ]
 
 
-def _hides(segment: Segment, load: LoadFacts, calm: Segment | None) -> float:
-    """What an array calls service may contain the wait for its media, the more probably the more I/Os are inside; a
-    step with fewer of them tells."""
+def _hidden_wait_probability(segment: Segment, load: LoadFacts, calm: Segment | None) -> float:
+    """Probability that the array's service time would hide its wait. 0: a step with fewer I/Os shows it, or it
+    cannot.
+
+    What an array calls service may contain the wait for its media, more probably with more I/Os inside.
+    """
     if segment.kind != "array_service" or segment.source != _ARRAY or calm is not None:
         return 0.0
     few, many = _SERVED_AT_ONCE
-    inside = max(few, load.ops_per_second * segment.middle)
-    return _SERVICE_HIDES * min(1.0, log(inside / few) / log(many / few))
+    in_flight_inside = max(few, load.ops_per_second * segment.middle)
+    return _SERVICE_INCLUDES_WAIT * min(1.0, log(in_flight_inside / few) / log(many / few))
 
 
-def _within(middle: float, off: float) -> Interval:
-    return max(0.0, middle - off), middle + off
+def _within(middle: float, error: float) -> Interval:
+    """An interval around its middle, in seconds, never below zero."""
+    return max(0.0, middle - error), middle + error
 
 
-def _scaled(seconds: float, less: float, more: float) -> Interval:
-    """An interval with the figure in its middle, as far as others' I/Os may blur it."""
-    off = seconds * max(1 - less, (more - 1) / 2)
-    return max(0.0, seconds - off), seconds + off
+def _scaled(seconds: float, lowest_factor: float, highest_factor: float) -> Interval:
+    """An interval around a time, as wide as the I/Os of others may make it."""
+    error = seconds * max(1 - lowest_factor, (highest_factor - 1) / 2)
+    return max(0.0, seconds - error), seconds + error
 
 
 def _wait(
-    segment: Segment, wire: float, counted: bool, most: float, calm: Segment | None
+    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
 ) -> tuple[float, float, float]:
-    low, likely, high = _alone(segment, wire, counted, most, calm)
+    """(low, likely, high) seconds of waiting in a segment.
+
+    `wire`: seconds of a block on the wire. `is_counted`: whether the links were read. `waiting_ratio`: largest share
+    of the I/Os that can wait at once. `calm`: the same segment with fewer I/Os in flight.
+    """
+    low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
     if calm is not None:
-        # What it waited then, and by how much it has grown since.
+        # At most the wait of the calm step and the growth since then.
         low = min(low, calm.wait[0] + max(0.0, segment.seconds[0] - calm.seconds[1]))
         likely = min(likely, calm.wait[1] + max(0.0, segment.middle - calm.middle))
         high = min(high, calm.wait[2] + max(0.0, segment.seconds[1] - calm.seconds[0]))
     return low, likely, high
 
 
-def _alone(
-    segment: Segment, wire: float, counted: bool, most: float, calm: Segment | None
+def _wait_without_calm(
+    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
 ) -> tuple[float, float, float]:
+    """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
     low, high = segment.seconds
     middle = segment.middle
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
@@ -261,18 +306,22 @@ def _alone(
         case "cap" | "array_queue":
             return low, middle, high
         case "host_queue":
-            return max(0.0, most * low - 4 * _SOFTWARE_SECONDS), max(0.0, most * middle - _SOFTWARE_SECONDS), high
+            return (
+                max(0.0, waiting_ratio * low - 4 * _SOFTWARE_SECONDS),
+                max(0.0, waiting_ratio * middle - _SOFTWARE_SECONDS),
+                high,
+            )
         case "fabric" | "array_door":
-            least = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or counted else 0.0)
+            shortest = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or is_counted else 0.0)
             timed = segment.source == _BY_ARRAY
-            sure = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * least - _ROUND_TRIP_SECONDS
-            sure = max(grown, sure) if counted else grown
-            # One I/O in flight waits for nobody of its own; in a transfer others may be before it.
-            own = 1.0 if timed else most
-            return max(0.0, own * sure), max(0.0, own * middle - least), high
+            certain = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * shortest - _ROUND_TRIP_SECONDS
+            certain = max(grown, certain) if is_counted else grown
+            # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
+            queueing_ratio = 1.0 if timed else waiting_ratio
+            return max(0.0, queueing_ratio * certain), max(0.0, queueing_ratio * middle - shortest), high
         case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
-            end = max(grown, most * high - (wire if segment.kind == "below" else 0.0))
-            sure = min(end, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
-            return sure, (sure + end) / 2, end
+            longest = max(grown, waiting_ratio * high - (wire if segment.kind == "below" else 0.0))
+            certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
+            return certain, (certain + longest) / 2, longest

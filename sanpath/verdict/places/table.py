@@ -1,4 +1,4 @@
-"""The table of places of one load, step and direction: all that the hypotheses are judged by."""
+"""The table of places of one load, step and direction: everything that the hypotheses are judged by."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8
-"""I/Os in flight of a calmer step, as a share of those here."""
+"""A calmer step has at most this share of the I/Os in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTable:
-    """`segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
-    `array`: what the array says of the load's traffic, None: nothing. `arrays`: those that the topology knows behind
-    the load; `uncounted`: links on its way whose bytes nobody counts. `paths`: every way its
-    I/O can take. `filled`: I/Os in flight of both directions over those configured, None: not told. `windows`: whole
-    windows of the slowest source. `processor_seconds`: what an I/O waits for processors of the load's machine or of
-    the array at most, 0 where nobody tells. `beside`: the table of the same load's other direction."""
+    """Everything that is known of the path of one load in one step and direction.
+
+    `segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
+    `array`: what the array reports of the load's traffic, None: nothing. `arrays`: those that the topology has behind
+    the load. `uncounted`: links on its path whose bytes no source counts. `paths`: every path that its I/O can take.
+    `in_flight_ratio`: I/Os in flight of both directions over those configured, None: unknown. `windows`: whole
+    windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for processors of the
+    load's machine or of the array, 0 where no source reports them. `opposite_direction`: the table of the same load's
+    other direction, if it has one.
+    """
 
     facts: Facts
     load: LoadFacts
@@ -38,10 +42,10 @@ class PlaceTable:
     uncounted: tuple[str, ...]
     paths: tuple[IoPath, ...]
     scaling: Scaling
-    filled: float | None
+    in_flight_ratio: float | None
     windows: int
-    processor_seconds: float = 0.0
-    beside: tuple[PlaceTable, ...] = ()
+    processor_wait_seconds: float = 0.0
+    opposite_direction: tuple[PlaceTable, ...] = ()
 
     @property
     def on_path(self) -> list[FactRow]:
@@ -50,99 +54,117 @@ class PlaceTable:
 
     @property
     def transfer(self) -> frozenset[int]:
-        """Where frames wait on their way: in what the array times as transfer, where it does."""
+        """Indices of the segments in which frames wait; what the array times as transfer, where it does."""
         return self.indices("fabric", "below") or self.indices("array_door")
 
     @property
     def before_transfer(self) -> frozenset[int]:
-        """Where commands wait behind frames that wait."""
+        """Indices of the segments in which commands wait behind stalled frames."""
         return self.indices("array_door") - self.transfer
 
-    def passing(self, index: int) -> float:
-        """I/Os of both directions below a segment in the mean: throughput times the time below it (Little)."""
+    def in_flight_below(self, index: int) -> float:
+        """Mean number of I/Os of both directions below a segment: throughput times that time (Little's law)."""
         kind = self.segments[index].kind
-        return sum(table.load.ops_per_second * table.below(kind) for table in (self, *self.beside))
+        return sum(
+            table.load.ops_per_second * table.seconds_below(kind) for table in (self, *self.opposite_direction)
+        )
 
-    def below(self, kind: str) -> float:
+    def seconds_below(self, kind: str) -> float:
         """Seconds that an I/O spends below the last segment of a kind; 0 where there is none."""
         last = max((i for i, segment in enumerate(self.segments) if segment.kind == kind), default=len(self.segments))
         return sum(segment.middle for segment in self.segments[last + 1 :])
 
     def indices(self, *kinds: str) -> frozenset[int]:
-        """Which segments are of these kinds."""
+        """Indices of the segments of these kinds."""
         return frozenset(i for i, segment in enumerate(self.segments) if segment.kind in kinds)
 
 
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
-    """One table a load. Virtual machines may have moved: each step is seen as it was."""
+    """One table for each load. Virtual machines may have moved, so each step is seen with its own topology."""
     tables = [_table(facts.in_step(load.step), load) for load in loads]
-    return [replace(one, beside=tuple(other for other in tables if _other_direction(one, other))) for one in tables]
+    return [
+        replace(
+            table,
+            opposite_direction=tuple(other_table for other_table in tables if _other_direction(table, other_table)),
+        )
+        for table in tables
+    ]
 
 
-def _other_direction(one: PlaceTable, other: PlaceTable) -> bool:
-    return one is not other and (one.load.step, one.load.entity) == (other.load.step, other.load.entity)
+def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
+    return table is not other_table and (table.load.step, table.load.entity) == (
+        other_table.load.step,
+        other_table.load.entity,
+    )
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
-    here = {"step": load.step, "direction": load.direction}
-    links = [row for row in facts.tables["link"].select(**here) if row["on_loaded_path"] is not False]
-    row = array_side(facts.topology, load, facts.tables)
-    seen = [row for row in links if row["on_loaded_path"]] + ([row] if row is not None else [])
-    windows = [int(number(one, "windows")) for one in seen] + ([] if load.summary else [load.windows])
-    total = _in_flight(facts, load.step)
+    key = {"step": load.step, "direction": load.direction}
+    link_rows = facts.tables["link"].select(**key)
+    links = [row for row in link_rows if row["on_loaded_path"] is not False]
+    array_row = array_side(facts.topology, load, facts.tables)
+    rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
+    windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
+    total = _step_in_flight(facts, load.step)
     calmer = [
-        other
-        for other in facts.loads
-        if alike(facts.loads, load, other) and other.in_flight_measured <= _FEWER * load.in_flight_measured
+        other_load
+        for other_load in facts.loads
+        if alike(facts.loads, load, other_load) and other_load.in_flight_measured <= _FEWER * load.in_flight_measured
     ]
-    calm = min(calmer, key=lambda other: other.in_flight_measured, default=None)
-    before = () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _in_flight(facts, calm.step))
-    ways = io_paths(facts.topology, *load.roots)
-    arrays = {path.array for path in ways if path.array}
-    told = {str(row["entity"]) for row in facts.tables["link"].select(**here) if row["utilisation"] is not None}
-    uncounted = dict.fromkeys(cable.id for path in ways for cable in path.cables if cable.id not in told)
-    if row is not None:
-        entity = str(row["entity"])
+    calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
+    calm_segments = (
+        () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _step_in_flight(facts, calm.step))
+    )
+    paths = io_paths(facts.topology, *load.roots)
+    arrays = {path.array for path in paths if path.array}
+    counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
+    uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
+    if array_row is not None:
+        entity = str(array_row["entity"])
         arrays.add(next(iter(facts.topology.related(entity, "member_of", "array")), entity))
     return PlaceTable(
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        tuple(segments(facts, load, wire_seconds(facts, load), total, before)),
+        tuple(segments(facts, load, wire_seconds(facts, load), total, calm_segments)),
         tuple(links),
-        row,
+        array_row,
         tuple(sorted(arrays)),
         tuple(uncounted),
-        tuple(ways),
+        tuple(paths),
         scaling(facts.loads, load),
         total / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
-        _waits_for_processors(facts, load),
+        _processor_wait_seconds(facts, load),
     )
 
 
-def _waits_for_processors(facts: Facts, load: LoadFacts) -> float:
-    """M/M/c: rho / ((1 - rho) X) times the share of those that wait, which is less than one, for any number of
-    processors."""
+def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
+    """The longest wait of an I/O for processors, in seconds.
+
+    M/M/c: rho / ((1 - rho) X) times the share of I/Os that wait, which is less than one for any number of processors.
+    """
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
-    told = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
-    busy = min(max(told, default=0.0), _ALL_BUSY)
-    operations = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
-    return busy / (1 - busy) / operations
+    ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
+    busy = min(max(ratios, default=0.0), _ALL_BUSY)
+    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
+    return busy / (1 - busy) / ops_per_second
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
-    """Share of their processors that is busy, and name of the load's machine and of its host, of those that tell."""
+    """(busy ratio of the processors, entity) of the load's machine and of its host, for those that report it."""
     topology = facts.topology
-    mine = {one for root in load.roots for one in (*machines_of(topology, root), *hosts_of(topology, root))}
+    machines = {
+        machine for root in load.roots for machine in (*machines_of(topology, root), *hosts_of(topology, root))
+    }
     rows = facts.tables["host"].select(step=load.step)
     return [
         (number(row, "cpu_ratio"), str(row["entity"]))
         for row in rows
-        if row["entity"] in mine and row["cpu_ratio"] is not None
+        if row["entity"] in machines and row["cpu_ratio"] is not None
     ]
 
 
-def _in_flight(facts: Facts, step: str) -> float:
+def _step_in_flight(facts: Facts, step: str) -> float:
     """I/Os in flight in a step, of both directions."""
     return sum(load.in_flight_measured for load in facts.loads if load.step == step)

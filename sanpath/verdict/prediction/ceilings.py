@@ -1,8 +1,9 @@
-"""What each element of the loaded path lets through, as it was recorded or as it is thought to be.
+"""What each element of the loaded path lets through, as it was recorded or under a change.
 
 Links: what they carry of the test (utilisation law, measured shares). Queues and the load itself: the I/Os they keep
-in flight over the latency without a queue (Little's law); that latency is an interval, from what the array and the
-wire need to what the calmest step of the test saw. Limits that were set, data sheets, and what was proven saturated.
+in flight over the latency without a queue (Little's law). That latency is an interval, from the time that the array
+and the wire need to the latency of the calmest step. Further: limits that were set, data sheets, and elements that
+were proven saturated.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.prediction.change import Change
-from sanpath.verdict.prediction.path_spread import Used, used_paths
+from sanpath.verdict.prediction.path_spread import PathUse, used_paths
 from sanpath.verdict.prediction.queue_slots import stages
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import bandwidth, count, iops
 
 _STORAGE = ("array", "volume", "controller", "media")
-"""Kinds of bottlenecks that publish no ceiling and have one all the same."""
+"""Kinds of bottlenecks that publish no ceiling and still have one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What an element lets through of one direction of the load, I/Os a second, [low, high]. `change`: at what.
-    `in_flight`: I/Os it keeps in flight, for queues and the load; None: it is no queue."""
+    """What an element lets through of one direction of the load, in I/Os a second, [low, high].
+
+    `change`: under which setting. `in_flight`: I/Os that it keeps in flight, for queues and the load; None: it is no
+    queue.
+    """
 
     entity: str
     ops_per_second: Interval
@@ -43,59 +47,67 @@ class Ceiling:
 def ceilings(
     facts: Facts, load: LoadFacts, change: Change, r0: Interval | None, judged: Sequence[Judgement] = ()
 ) -> list[Ceiling]:
-    """Every ceiling that is known. `r0`: latency without a queue under the change; `judged`: the judgement of this
-    step, then those of other steps of the same I/O."""
-    found = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
+    """Every ceiling that is known.
+
+    `r0`: latency without a queue under the change. `judged`: the judgement of this step, then those of other steps of
+    the same I/O.
+    """
+    found_ceilings = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
     if r0 is not None:
-        found += _queues(facts, load, change, r0)
-    computed = {ceiling.entity for ceiling in found}
+        found_ceilings += _queues(facts, load, change, r0)
+    computed = {ceiling.entity for ceiling in found_ceilings}
     if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
         computed.add("path_policy")
-    return found + _proven(judged, change, computed)
+    return found_ceilings + _proven(judged, change, computed)
 
 
-def unloaded(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
-    """Latency without a queue, [low, high]: at least what the array and one transfer take, at most what the calmest
-    step saw. `calm`: a step of the same I/O in which nothing was full. None: nothing tells."""
+def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
+    """Latency without a queue in seconds, [low, high]. None: unknown.
+
+    Low is the time that the array and one transfer take, high is the latency of the calmest step. `calm`: a step of
+    the same I/O in which nothing was full.
+    """
     speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
-    wire, before = wire_seconds(facts, load, speeds), wire_seconds(facts, load)
-    inside = [
+    wire, wire_before = wire_seconds(facts, load, speeds), wire_seconds(facts, load)
+    array_times = [
         number(row, "array_seconds")
-        for other in facts.loads
-        if other.comparable(load)
-        and (row := array_time(other, array_side(facts.topology, other, facts.tables))) is not None
+        for other_load in facts.loads
+        if other_load.comparable(load)
+        and (row := array_time(other_load, array_side(facts.topology, other_load, facts.tables))) is not None
     ]
-    low = min(inside) + wire if inside and wire is not None else None
+    low = min(array_times) + wire if array_times and wire is not None else None
     high = None
     if calm is not None:
-        high = calm.latency_seconds + ((wire - before) if wire is not None and before is not None else 0.0)
+        high = calm.latency_seconds + ((wire - wire_before) if wire is not None and wire_before is not None else 0.0)
     if low is None or high is None:
-        known = low if high is None else high
-        return None if known is None or known <= 0 else (known, known)
+        single = low if high is None else high
+        return None if single is None or single <= 0 else (single, single)
     return (min(low, high), high) if high > 0 else (low, low)
 
 
-def kept(facts: Facts, load: LoadFacts, change: Change) -> float:
+def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
     """I/Os of this direction that the load keeps in flight under a change."""
     if change.in_flight is None:
         return load.in_flight_measured
-    total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
     return load.in_flight_measured * change.in_flight / total
 
 
 def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list[Ceiling]:
-    """The load, and every queue above the storage that lets through less than it keeps in flight."""
-    flying = kept(facts, load, change)
-    found = [(load.entity, flying, "with what it keeps in flight")]
-    told = stages(facts, load, change)
-    found += [(stage.entity, stage.slots, f"with the {count(stage.slots)} I/Os it lets through") for stage in told]
-    known = {*change.slots, *(stage.entity for stage in told)}
-    if (held := throttle(facts, load)) is not None and held.entity not in known:
-        found.append((held.entity, held.admitted, f"with the {count(held.admitted)} I/Os it lets through"))
+    """Ceilings of the load, and of every queue above the storage that lets through less than it keeps in flight."""
+    in_flight = in_flight_under(facts, load, change)
+    stages_found = [(load.entity, in_flight, "with what it keeps in flight")]
+    known_stages = stages(facts, load, change)
+    stages_found += [
+        (stage.entity, stage.slots, f"with the {count(stage.slots)} I/Os it lets through") for stage in known_stages
+    ]
+    named = {*change.slots, *(stage.entity for stage in known_stages)}
+    if (queue := throttle(facts, load)) is not None and queue.entity not in named:
+        stages_found.append((queue.entity, queue.admitted, f"with the {count(queue.admitted)} I/Os it lets through"))
     return [
         Ceiling(entity, (n / r0[1], n / r0[0]), words, n)
-        for entity, n, words in found
-        if n <= flying and n < float("inf")
+        for entity, n, words in stages_found
+        if n <= in_flight and n < float("inf")
     ]
 
 
@@ -103,135 +115,145 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     size = load.operation_bytes
     if size is None:
         return []
-    used = used_paths(facts, load, change)
+    path_use = used_paths(facts, load, change)
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
-    if used is None or not (change.policies or used.in_turn):
-        return [_as_shared(row, change, size, _beside(row, rows)) for row in rows if row["on_loaded_path"] is True]
+    if path_use is None or not (change.policies or path_use.in_turn):
+        return [
+            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
+        ]
     rates = _rates(facts, load, change, size)
-    found = []
-    flying = min([kept(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
-    if (alone := used.one_after_the_other(rates, flying)) is not None:
-        batch = count(used.policy.switch_operations or 0)
-        found.append(Ceiling(used.lun, (alone, alone), f"with Round Robin after every {batch} I/Os"))
+    result = []
+    in_flight = min([in_flight_under(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
+    if (in_turn := path_use.one_after_the_other(rates, in_flight)) is not None:
+        batch = count(path_use.policy.switch_operations or 0)
+        result.append(Ceiling(path_use.lun, (in_turn, in_turn), f"with Round Robin after every {batch} I/Os"))
     if not change.policies:
-        shared = (_as_shared(row, change, size, _beside(row, rows)) for row in rows if row["on_loaded_path"] is True)
-        return [*found, *shared]
-    return [*found, *_as_spread(facts, change, used, rates)]
+        shared = (
+            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
+        )
+        return [*result, *shared]
+    return [*result, *_as_spread(facts, change, path_use, rates)]
 
 
-def unspread(facts: Facts, load: LoadFacts, change: Change) -> str | None:
-    """Why nobody can tell what another path policy would do. None: it can be told, or no policy is changed."""
+def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
+    """Why the effect of another path policy cannot be predicted. None: it can, or no policy is changed."""
     if not change.policies or load.operation_bytes is None:
         return None
-    used = used_paths(facts, load, change)
-    if used is None:
+    path_use = used_paths(facts, load, change)
+    if path_use is None:
         return "the paths of the test's LUN are not known, or it uses several LUNs"
     rates = _rates(facts, load, change, load.operation_bytes)
-    lacking = sorted({link for way in used.ways for link in way.links} - set(rates))
-    return f"nobody read the speed of {lacking[0]}" if lacking else None
+    missing = sorted({link for path in path_use.paths for link in path.links} - set(rates))
+    return f"nobody read the speed of {missing[0]}" if missing else None
 
 
 def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[str, float]:
-    """Link → I/Os a second if all of the test crossed it. A step too short for a switch borrows from another."""
+    """Link → I/Os a second if all of the test crossed it. A step too short for a switch uses another step's row."""
     rows = facts.tables["link"].select(direction=load.direction)
     rows.sort(key=lambda row: row["step"] == load.step)
-    known = {str(row["entity"]): _for_the_test(row, change, size) for row in rows}
-    return {link: rate / size for link, rate in known.items() if rate is not None}
+    rates = {str(row["entity"]): _available_bytes_per_second(row, change, size) for row in rows}
+    return {link: rate / size for link, rate in rates.items() if rate is not None}
 
 
-def _beside(row: FactRow, rows: Sequence[FactRow]) -> int:
-    """How many links of the host, or of the array, carry the test side by side; 0 for those between switches."""
+def _parallel_links(row: FactRow, rows: Sequence[FactRow]) -> int:
+    """Number of links of the host, or of the array, that carry the test in parallel; 0 for links between switches."""
     if row["side"] not in ("host", "array"):
         return 0
-    return sum(other["side"] == row["side"] and other["on_loaded_path"] is True for other in rows)
+    return sum(link["side"] == row["side"] and link["on_loaded_path"] is True for link in rows)
 
 
-def _as_shared(row: FactRow, change: Change, size: float, beside: int) -> Ceiling:
-    """A link with the share of the test that it was measured to carry, or with the same as those beside it."""
+def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceiling:
+    """The ceiling of a link with its measured share of the test, or with the same share as its parallel links."""
     entity = str(row["entity"])
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
     if faster is None:
-        evenly = ceiling * max(1.0, number(row, "share") * beside) if change.evenly else ceiling
-        return Ceiling(entity, (ceiling / size, evenly / size), f"at {row['speed']}" if row["speed"] else "")
+        even_ceiling = ceiling * max(1.0, number(row, "share") * parallel) if change.evenly else ceiling
+        return Ceiling(entity, (ceiling / size, even_ceiling / size), f"at {row['speed']}" if row["speed"] else "")
     full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
-    now = number(row, "capacity_bytes_per_second") * full - foreign
-    gain = (faster.data_bytes_per_second * full - foreign) / now if now > 0 else 1.0
+    available = number(row, "capacity_bytes_per_second") * full - foreign
+    gain = (faster.data_bytes_per_second * full - foreign) / available if available > 0 else 1.0
     return Ceiling(entity, (ceiling * gain / size,) * 2, f"at {faster.name}")
 
 
-def _as_spread(facts: Facts, change: Change, used: Used, rates: dict[str, float]) -> list[Ceiling]:
-    """Links with the share that a policy would give them."""
+def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str, float]) -> list[Ceiling]:
+    """The ceilings of links with the shares that a policy would give them."""
     names = {str(row["entity"]): row["speed"] for row in facts.tables["link"]}
-    found = []
-    for link, share in used.shares(rates).items():
+    result = []
+    for link, share in path_use.shares(rates).items():
         if share > 0 and link in rates:
             speed = change.speeds[link].name if link in change.speeds else names[link]
-            found.append(Ceiling(link, (rates[link] / share,) * 2, f"at {speed}"))
-    return found
+            result.append(Ceiling(link, (rates[link] / share,) * 2, f"at {speed}"))
+    return result
 
 
-def _for_the_test(row: FactRow, change: Change, size: float) -> float | None:
-    """Payload a second that a link could carry if all of the test crossed it. None: its speed is not known."""
+def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> float | None:
+    """Payload a second that a link could carry if all of the test crossed it. None: its speed is unknown."""
     entity, capacity = str(row["entity"]), number(row, "capacity_bytes_per_second")
     if entity in change.speeds:
         capacity = change.speeds[entity].data_bytes_per_second
     if not capacity:
         return None
     foreign = row["foreign_bytes_per_second"]
-    others = number(row, "foreign_bytes_per_second") if foreign is not None else _all_others(row)
+    foreign_rate = number(row, "foreign_bytes_per_second") if foreign is not None else _bytes_of_others(row)
     technology: Technology = "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
     full = number(row, "full_ratio")
-    return max(0.0, capacity * full - others) / counted_per_payload(technology, size)
+    return max(0.0, capacity * full - foreign_rate) / counted_per_payload(technology, size)
 
 
-def _all_others(row: FactRow) -> float:
+def _bytes_of_others(row: FactRow) -> float:
     return 0.0 if row["on_loaded_path"] else number(row, "bytes_per_second")
 
 
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
-    """Limits that somebody set: of volumes at the array, and of virtual disks."""
+    """Ceilings of limits that were set: for volumes at the array, and for virtual disks."""
     size = load.operation_bytes
-    total = sum(other.ops_per_second for other in facts.loads if other.step == load.step)
-    moved = sum(other.bytes_per_second for other in facts.loads if other.step == load.step)
+    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
+    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads if step_load.step == load.step)
     volumes = sorted(targets_of(facts.topology, *load.roots)[1])
-    found = []
+    result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:
-        about = facts.topology.entities[volumes[0]].attributes
-        for unit, all_of_it, say in (("ops_per_second", total, iops), ("bytes_per_second", moved, bandwidth)):
-            limit = change.caps.get((volumes[0], unit), about.get(f"qos_{unit}"))
-            mine = load.ops_per_second if unit == "ops_per_second" else load.bytes_per_second
-            if isinstance(limit, int | float) and 0 < limit < float("inf") and all_of_it:
-                allowed = limit * mine / all_of_it / (1.0 if unit == "ops_per_second" else size)
-                found.append(Ceiling(volumes[0], (allowed,) * 2, f"with its QoS limit of {say(limit)}"))
+        attributes = facts.topology.entities[volumes[0]].attributes
+        for unit, step_total, formatted in (
+            ("ops_per_second", ops_per_second, iops),
+            ("bytes_per_second", bytes_per_second, bandwidth),
+        ):
+            limit = change.caps.get((volumes[0], unit), attributes.get(f"qos_{unit}"))
+            direction_rate = load.ops_per_second if unit == "ops_per_second" else load.bytes_per_second
+            if isinstance(limit, int | float) and 0 < limit < float("inf") and step_total:
+                allowed = limit * direction_rate / step_total / (1.0 if unit == "ops_per_second" else size)
+                result.append(Ceiling(volumes[0], (allowed,) * 2, f"with its QoS limit of {formatted(limit)}"))
     disks = facts.tables["virtual_disk"].select(step=load.step)
-    if len(disks) == 1 and total:
+    if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
         limit = change.caps.get((entity, "ops_per_second"), number(disks[0], "limit_ops_per_second"))
         if not 0 < limit < float("inf"):
-            return found
-        found.append(Ceiling(entity, (limit * load.ops_per_second / total,) * 2, f"with its limit of {iops(limit)}"))
-    return found
+            return result
+        result.append(
+            Ceiling(entity, (limit * load.ops_per_second / ops_per_second,) * 2, f"with its limit of {iops(limit)}")
+        )
+    return result
 
 
 def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
-    """What a person noted down that the array or its volume can do."""
+    """Ceilings that a person noted down for the array or its volume."""
     row = array_side(facts.topology, load, facts.tables)
     ends = [str(row["entity"])] if row is not None else []
     ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
-    found = []
+    result = []
     for (entity, unit, direction), (value, source) in facts.by_hand.ceilings.items():
         size = 1.0 if unit == "ops_per_second" else load.operation_bytes
         if entity in ends and size and direction in (None, load.direction):
-            found.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
-    return found
+            result.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
+    return result
 
 
 def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
-    """What steps showed of elements that publish no ceiling: they were saturated at what was reached.
+    """Ceilings of elements that publish none but were saturated at the rate that a step reached.
 
-    `judged`: the step itself, then others of the same I/O, of which only a storage that was proven to be full counts:
-    it is so at any load. `computed`: entities and kinds that have a ceiling of their own already."""
+    `judged`: the step itself, then others of the same I/O. Of the others only a storage that was proven full counts,
+    because it is full at any load. `computed`: entities and kinds that already have a ceiling.
+    """
     if not judged:
         return []
     reached = (judged[0].load.ops_per_second,) * 2
@@ -239,16 +261,20 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
         return [Ceiling(judged[0].load.entity, reached, "with the CPU time of its process")]
     if judged[0].kind == "demand_limited":
         return [Ceiling(judged[0].load.entity, reached, "which asks for no more")]
-    found: dict[str, float] = {}
-    for place, one in enumerate(judged):
-        for bottleneck in one.bottlenecks:
+    proven: dict[str, float] = {}
+    for position, judgement in enumerate(judged):
+        for bottleneck in judgement.bottlenecks:
             entity, kind = bottleneck.entity, bottleneck.kind
-            lifted = entity in change.slots or entity in change.lifted or (kind == "path_policy" and change.policies)
-            lifted = lifted or (one.kind == "configured_cap" and any(entity == capped for capped, _ in change.caps))
-            counts = place == 0 or (one.kind == "bottleneck" and kind in _STORAGE)
-            known = (
-                entity in computed and (kind in ("lun", "vdisk") or one.kind == "configured_cap")
+            is_lifted = (
+                entity in change.slots or entity in change.lifted or (kind == "path_policy" and change.policies)
+            )
+            is_lifted = is_lifted or (
+                judgement.kind == "configured_cap" and any(entity == capped for capped, _ in change.caps)
+            )
+            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
+            is_computed = (
+                entity in computed and (kind in ("lun", "vdisk") or judgement.kind == "configured_cap")
             ) or kind in computed
-            if kind != "link" and counts and not known and not lifted:
-                found[entity] = max(found.get(entity, 0.0), one.load.ops_per_second)
-    return [Ceiling(entity, (most, most), "which was saturated at that") for entity, most in found.items()]
+            if kind != "link" and counts and not is_computed and not is_lifted:
+                proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
+    return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]

@@ -1,4 +1,4 @@
-"""A configuration that is thought to be otherwise: what `whatif` sets, and what relieving a bottleneck means."""
+"""A changed configuration: what `whatif` sets, and what relieving a bottleneck means."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ONE_PATH = ("most_recently_used", "fixed", "failover_only")
 """Policies that use one path until it fails."""
 IN_TURN = ("round_robin",)
 ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
-"""Policies that give a path as much as it takes."""
+"""Policies that give a path as much as it can carry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the paths of a LUN are used. None: as it is. `switch_operations`: I/Os in turn down one path."""
+    """How the paths of a LUN are used. None: as recorded. `switch_operations`: I/Os down one path before the next."""
 
     name: str | None = None
     switch_operations: float | None = None
@@ -24,12 +24,12 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is otherwise than it was recorded; what is not named is as it was.
+    """What differs from the recorded configuration; anything not named is as recorded.
 
-    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os it lets through; infinite: it no longer holds any back.
-    `policies`: lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted.
-    `in_flight`: I/Os that the load keeps in flight, both directions. `lifted`: what no longer limits. `evenly`: links
-    side by side carry as much each, which they may not have done in a short step.
+    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os it lets through, infinite: it holds none back. `policies`:
+    lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted. `in_flight`: I/Os
+    that the load keeps in flight, both directions. `lifted`: entities that no longer limit. `evenly`: parallel links
+    carry equal shares, which they may not have done in a short step.
     """
 
     speeds: Mapping[str, Capacity] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Change:
     evenly: bool = False
 
     def __or__(self, other: Change) -> Change:
-        """Both at once; `other` where they differ."""
+        """Both changes at once; `other` wins where they differ."""
         return Change(
             {**self.speeds, **other.speeds},
             {**self.slots, **other.slots},
@@ -53,4 +53,4 @@ class Change:
         )
 
 
-AS_IT_IS = Change()
+UNCHANGED = Change()

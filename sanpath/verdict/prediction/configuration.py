@@ -1,7 +1,7 @@
-"""How everything that the test runs over was set up: to lay two runs side by side, and to think of other settings.
+"""How everything that the test runs over was set up: to compare two runs, and to change settings in a what-if.
 
-What sources say of things (policy, queue depth, firmware) and what was measured of them in the step of the verdict:
-the speed of links and the depth of queues, which inventories often lack.
+It holds what sources report of entities (policy, queue depth, firmware). It also holds what was measured in the step
+of the verdict: the speed of links and the depth of queues, which inventories often lack.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sanpath.verdict.model import Setting
 _NO_SETTINGS = ("load", "path")
 """Kinds whose attributes differ with every test."""
 _AS_SPEED = ("speed_bits_per_second",)
-"""Told under another name, of the links that the test could use."""
+"""Attributes that are listed as `speed`, for the links that the test could use."""
 _MEASURED = (
     ("device", "queue_depth", "queue_depth"),
     ("multipath", "policy", "path_policy"),
@@ -31,38 +31,38 @@ _MEASURED = (
 
 
 def configuration(facts: Facts, load: LoadFacts | None) -> tuple[Setting, ...]:
-    """Settings of all that `load`'s test runs over. `load` None: nothing was judged, and nothing is told."""
+    """Settings of everything that `load`'s test runs over. Empty: `load` is None, as nothing was judged."""
     if load is None:
         return ()
-    found: dict[tuple[str, str], Scalar] = {}
+    values: dict[tuple[str, str], Scalar] = {}
     for entity in _under_test(facts, load):
-        thing = facts.topology.entities[entity]
-        if thing.kind not in _NO_SETTINGS:
-            found |= {(entity, name): value for name, value in thing.attributes.items() if name not in _AS_SPEED}
+        known = facts.topology.entities[entity]
+        if known.kind not in _NO_SETTINGS:
+            values |= {(entity, name): value for name, value in known.attributes.items() if name not in _AS_SPEED}
     for row in facts.tables["link"].select(step=load.step, direction=load.direction):
         if row["on_loaded_path"] is not False and row["speed"]:
-            found[str(row["near_port"]), "speed"] = str(row["speed"])
+            values[str(row["near_port"]), "speed"] = str(row["speed"])
     for table, fact, setting in _MEASURED:
         for row in facts.tables[table].select(step=load.step):
             if row[fact] is not None:
-                found[str(row["entity"]), setting] = row[fact]
-    told = [(entity, name, value) for (entity, name), value in sorted(found.items()) if value is not None]
-    return tuple(Setting(entity, name, value) for entity, name, value in told)
+                values[str(row["entity"]), setting] = row[fact]
+    settings = [(entity, name, value) for (entity, name), value in sorted(values.items()) if value is not None]
+    return tuple(Setting(entity, name, value) for entity, name, value in settings)
 
 
 def cables_by_port(facts: Facts, load: LoadFacts) -> dict[str, list[Cable]]:
-    """Port → the cables that end there: of devices, and of switches on the way."""
+    """Port → the cables that end there: ports of devices, and of the switches between them."""
     paths = io_paths(facts.topology, *load.roots)
-    known = {c.id: c for c in (*cables(facts.topology), *(cable for path in paths for cable in path.cables))}
-    found: dict[str, list[Cable]] = {}
-    for cable in known.values():
+    cables_by_id = {c.id: c for c in (*cables(facts.topology), *(cable for path in paths for cable in path.cables))}
+    by_port: dict[str, list[Cable]] = {}
+    for cable in cables_by_id.values():
         for end in (cable.switch_port, cable.device):
-            found.setdefault(end, []).append(cable)
-    return found
+            by_port.setdefault(end, []).append(cable)
+    return by_port
 
 
 def controller_depth(controller: str) -> float | None:
-    """I/Os that a guest's driver gives a disk of a virtual controller. None: not known."""
+    """I/Os that a guest's driver gives a disk of a virtual controller. None: unknown."""
     queue, _ = QUEUES.get(controller, (None, None))
     return None if queue is None else float(queue)
 
@@ -70,18 +70,18 @@ def controller_depth(controller: str) -> float | None:
 def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
     """Machines, initiators, switch ports and switches, target ports, arrays, volumes, LUNs, virtual disks."""
     topology = facts.topology
-    found: dict[str, None] = {}
+    entities: dict[str, None] = {}
     for path in io_paths(topology, *load.roots):
         used = [end for cable in path.cables for end in (cable.switch_port, cable.device)]
         switches = [switch for port in used if (switch := switch_of(topology, port)) is not None]
-        found |= dict.fromkeys((path.host, path.hba, *used, *switches, path.array_port, path.array))
+        entities |= dict.fromkeys((path.host, path.hba, *used, *switches, path.array_port, path.array))
     volumes = targets_of(topology, *load.roots)[1]
-    found |= dict.fromkeys(volumes)
-    found |= dict.fromkeys(array for volume in volumes for array in topology.related(volume, "member_of", "array"))
-    found |= dict.fromkeys(machine for root in load.roots for machine in topology.related(root, "runs_on"))
+    entities |= dict.fromkeys(volumes)
+    entities |= dict.fromkeys(array for volume in volumes for array in topology.related(volume, "member_of", "array"))
+    entities |= dict.fromkeys(machine for root in load.roots for machine in topology.related(root, "runs_on"))
     for table in ("device", "multipath", "virtual_disk", "host"):
-        found |= dict.fromkeys(_entities(facts.tables[table].select(step=load.step)))
-    return [entity for entity in found if entity in topology.entities]
+        entities |= dict.fromkeys(_entities(facts.tables[table].select(step=load.step)))
+    return [entity for entity in entities if entity in topology.entities]
 
 
 def _entities(rows: Sequence[FactRow]) -> Iterator[str]:

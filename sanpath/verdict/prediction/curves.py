@@ -1,8 +1,8 @@
-"""Throughput over outstanding I/Os, one curve a direction, block size and group of loads: does it still rise, is it a
-plateau, or does it collapse?
+"""Throughput over outstanding I/Os, one curve for each direction, block size and group of loads.
 
-A plateau is a property of X(N), never of a flat line over time. Throughput that falls while latency grows is no
-plateau but retrograde: past its peak every I/O more costs the others.
+A curve still rises, is a plateau, or collapses. A plateau is a property of X(N), never of a flat line over time.
+Throughput that falls while latency grows is no plateau but retrograde: past its peak every further I/O slows the
+others.
 """
 
 from __future__ import annotations
@@ -14,37 +14,41 @@ from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
 from sanpath.verdict.model import Curve, CurvePoint, Knee, Shape
-from sanpath.verdict.prediction.scalability import FEWEST, fitted
+from sanpath.verdict.prediction.scalability import FEWEST, fit_scalability
 from sanpath.verdict.units import count, duration, iops
 
 _LEAST_CHANGE = 0.03
-"""A change below this is chance, however steady the steps were."""
+"""A smaller relative change is chance, however steady the steps were."""
 _SAME_LOAD = 0.02
-"""Numbers in flight that differ by less are one."""
+"""Numbers in flight with a smaller relative difference count as the same."""
 _WIDE = 4.0
-"""A knee that may lie this many times apart is not known."""
+"""Ratio of the ends of a knee's interval from which the knee is unknown."""
 
 
 def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
     """The curves of a run, the one with the highest throughput first."""
     groups: list[list[LoadFacts]] = []
     for load in loads:
-        mine = next((g for g in groups if g[0].comparable(load) and _one_load(topology, g, load)), None)
-        if mine is None:
+        matching = next(
+            (group for group in groups if group[0].comparable(load) and _one_load(topology, group, load)), None
+        )
+        if matching is None:
             groups.append([load])
         else:
-            mine.append(load)
-    found = [_curve(sorted(group, key=lambda load: load.in_flight_measured)) for group in groups]
-    return tuple(sorted(found, key=lambda curve: -max(p.ops_per_second for p in curve.points)))
+            matching.append(load)
+    result = [_curve(sorted(group, key=lambda load: load.in_flight_measured)) for group in groups]
+    return tuple(sorted(result, key=lambda curve: -max(p.ops_per_second for p in curve.points)))
 
 
 def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -> bool:
-    """Whether a load is what the others were: by its name, or because it ran where they did, after or before them. A
-    generator that is started anew for each step may have a new name each time."""
+    """Whether a load continues the others: it has their name, or it ran where they did, after or before them.
+
+    A generator that is started anew for each step may have a new name each time.
+    """
     if set(group[0].roots) == set(load.roots):
         return True
-    here, there = ({machine_of(topology, root) for root in one.roots} for one in (load, group[0]))
-    return here == there and None not in here and all(other.step != load.step for other in group)
+    machines, group_machines = ({machine_of(topology, root) for root in side.roots} for side in (load, group[0]))
+    return machines == group_machines and None not in machines and all(earlier.step != load.step for earlier in group)
 
 
 def _curve(loads: Sequence[LoadFacts]) -> Curve:
@@ -53,27 +57,27 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
         for f in loads
     )
     first = loads[0]
-    shape, said = _shape(loads)
+    shape, words = _shape(loads)
     knee = _knee(_distinct(loads), shape)
-    return Curve(first.entity, first.direction, first.operation_bytes, tuple(points), shape, said, knee)
+    return Curve(first.entity, first.direction, first.operation_bytes, tuple(points), shape, words, knee)
 
 
 def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
-    """One load a number in flight, the later where there are several."""
-    found: list[LoadFacts] = []
+    """One load for each number in flight, the later where there are several."""
+    distinct: list[LoadFacts] = []
     for load in loads:
-        if found and isclose(found[-1].in_flight_measured, load.in_flight_measured, rel_tol=_SAME_LOAD):
-            found[-1] = load
+        if distinct and isclose(distinct[-1].in_flight_measured, load.in_flight_measured, rel_tol=_SAME_LOAD):
+            distinct[-1] = load
         else:
-            found.append(load)
-    return found
+            distinct.append(load)
+    return distinct
 
 
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
-    each = _distinct(loads)
-    if len(each) < 2:
+    distinct = _distinct(loads)
+    if len(distinct) < 2:
         return "one_step", "one queue depth was tested: whether more outstanding I/Os bring more is not known"
-    peak, last = max(each, key=lambda load: load.ops_per_second), each[-1]
+    peak, last = max(distinct, key=lambda load: load.ops_per_second), distinct[-1]
     change = last.ops_per_second / peak.ops_per_second - 1
     if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:
         return "retrograde", (
@@ -81,13 +85,13 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: a collapse, no plateau"
         )
-    fewer = [load for load in each if load.at_most_half(last)]
+    fewer = [load for load in distinct if load.at_most_half(last)]
     if not fewer:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
     gain = last.ops_per_second / before.ops_per_second - 1
     if abs(gain) <= max(FLAT, _chance(before, last)):
-        calm = next(load for load in each if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
+        calm = next(load for load in distinct if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
             f"{count(last.in_flight_measured)} in flight: more outstanding I/Os add only latency"
@@ -99,17 +103,17 @@ def _chance(first: LoadFacts, second: LoadFacts) -> float:
     return max(_LEAST_CHANGE, 2 * hypot(first.throughput_spread or 0.0, second.throughput_spread or 0.0))
 
 
-def _knee(each: Sequence[LoadFacts], shape: Shape) -> Knee:
-    tried = [load.in_flight_measured for load in each]
-    ops, spread = [load.ops_per_second for load in each], [load.throughput_spread for load in each]
-    law = fitted(tried, ops, spread, shape == "retrograde")
+def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
+    in_flight = [load.in_flight_measured for load in loads]
+    ops, spread = [load.ops_per_second for load in loads], [load.throughput_spread for load in loads]
+    law = fit_scalability(in_flight, ops, spread, shape == "retrograde")
     if law is None:
-        return Knee(None, None, f"too few steps: {len(each)} queue depths, a fit needs {FEWEST}", None)
+        return Knee(None, None, f"too few steps: {len(loads)} queue depths, a fit needs {FEWEST}", None)
     low, high = law.knee
-    if shape == "plateau" and high <= min(tried):
-        return Knee(None, min(tried), "below the fewest tested", law)
-    if shape == "rising" and low >= max(tried):
-        return Knee(None, None, f"above the most tested, {count(max(tried))}", law)
+    if shape == "plateau" and high <= min(in_flight):
+        return Knee(None, min(in_flight), "below the fewest tested", law)
+    if shape == "rising" and low >= max(in_flight):
+        return Knee(None, None, f"above the most tested, {count(max(in_flight))}", law)
     if high > _WIDE * low:
         return Knee(None, None, f"somewhere between {count(low)} and {count(high)}: the steps do not tell", law)
     return Knee((low, high), None, f"{count(low)} to {count(high)} in flight", law)

@@ -1,10 +1,10 @@
-"""What the test would reach with another configuration, step by step, and what would limit it then.
+"""What the test would reach under another configuration, step by step, and what would limit it then.
 
-The high end of a prediction is the smallest ceiling that is known. The low end is what the untested rest of the path
-was seen to bear, and a little more where nothing queued in it. Where the rest keeps the latency it had, throughput
-lies between that of a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
-1980) and the high end, which a queue with constant service reaches. A step whose throughput the known ceilings do not
-explain is not predicted: something else holds it.
+The high end of a prediction is the lowest known ceiling. The low end is what the untested rest of the path has
+carried, and a little more where nothing queued in it. If that rest keeps its latency, throughput lies between two
+bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
+1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput the known
+ceilings do not explain is not predicted: something else limits it.
 """
 
 from __future__ import annotations
@@ -18,37 +18,45 @@ from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import array_dominates, flat_beyond, not_seen, queues_inside
 from sanpath.verdict.model import Grade, Interval, Next
-from sanpath.verdict.prediction.ceilings import Ceiling, ceilings, kept, unloaded, unspread
-from sanpath.verdict.prediction.change import AS_IT_IS, Change
+from sanpath.verdict.prediction.ceilings import (
+    Ceiling,
+    ceilings,
+    in_flight_under,
+    unknown_spread_reason,
+    unloaded_interval,
+)
+from sanpath.verdict.prediction.change import UNCHANGED, Change
 from sanpath.verdict.prediction.relief import faster_link
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import iops
 
 _EXPLAINED = 0.85
-"""Share of what such a closed loop reaches from which on the known ceilings explain a step."""
+"""Share of the throughput of such a closed loop from which the known ceilings explain a step."""
 _FREE = 0.5
-"""Probability that something held a step, from which on it does not tell the latency without a queue."""
-_MOST = 10_000
+"""Probability of a limit in a step from which that step does not show the latency without a queue."""
+_MOST_IN_FLIGHT = 10_000
 """I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
 _MODEL = 0.03
-"""What is likely is off by as much: frames of a link, shares of paths, the latency without a queue."""
-_HARDLY_QUEUES = 0.1
-_ROOM = 1.4
-"""Where I/Os queue a tenth of their service time, eight servers are busy for seven tenths of the time, and fewer are
-busy less (Erlang C)."""
+"""Relative error of a likely value: frames of a link, shares of paths, the latency without a queue."""
+_LOW_QUEUEING = 0.1
+_HEADROOM = 1.4
+"""Factor that the rest of the path can carry more if I/Os queue for a tenth of their service time.
+
+Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
+"""
 _BEYOND = 1.03
-"""A prediction above this many times what an element was seen to bear goes beyond it."""
+"""Factor from which a prediction goes beyond what an element has carried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One direction of a step as it was, and as it would be.
+    """One direction of a step as it was recorded, and its prediction.
 
-    `limit`: what held it, None: not known; `grade`: how well the verdict of the step is borne out. `kept_in_flight`:
-    I/Os of this direction in flight under the change. `entity` and `change`: what would limit, and at what.
-    `likely_ops_per_second`: where throughput lies if what was not tested keeps its latency, None: the latency without
-    a queue is not known. `ceilings`: those known under the change, the lowest first. `untested`: what was never seen
-    to bear as much. `unknown`: why nothing is predicted; everything predicted is None then.
+    `limit`: what limited it, None: unknown; `grade`: how well the verdict of the step is supported. `kept_in_flight`:
+    I/Os of this direction in flight under the change. `entity` and `change`: what would limit, and under which
+    setting. `likely_ops_per_second`: the throughput if untested elements keep their latency, None: the latency
+    without a queue is unknown. `ceilings`: those known under the change, the lowest first. `untested`: elements that
+    have never carried as much. `unknown`: why nothing is predicted; every predicted field is then None.
     """
 
     step: str
@@ -70,14 +78,17 @@ class Prediction:
 
     @property
     def likely(self) -> float | None:
-        """The middle of what is likely: what a run that follows is held against."""
+        """The middle of the likely interval, which a later run is compared with."""
         return sum(self.likely_ops_per_second) / 2 if self.likely_ops_per_second is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A prediction held against the run that followed. `held`: what was measured lies in the interval, but for
-    chance; `error`: measured over the middle of what was likely, less one, None: nothing was."""
+    """A prediction compared with the run that followed.
+
+    `held`: whether the measured value lies in the interval, but for chance. `error`: measured over the middle of the
+    likely interval, less one; None: there was none.
+    """
 
     step: str
     direction: str
@@ -88,125 +99,137 @@ class Check:
     error: float | None
 
 
-def checked(prediction: Prediction, measured: float, chance: float) -> Check | None:
-    """`measured`: operations a second of the same step after the change; `chance`: relative, by how much two means
-    may differ. None: nothing was predicted."""
-    told = prediction.predicted_ops_per_second
-    if told is None:
+def check_prediction(prediction: Prediction, measured: float, chance: float) -> Check | None:
+    """Compares a prediction with a measured value. None: nothing was predicted.
+
+    `measured`: operations a second of the same step after the change. `chance`: relative difference of two means that
+    may be chance.
+    """
+    predicted = prediction.predicted_ops_per_second
+    if predicted is None:
         return None
-    held = told[0] * (1 - chance) <= measured <= told[1] * (1 + chance)
+    is_within = predicted[0] * (1 - chance) <= measured <= predicted[1] * (1 + chance)
     error = measured / prediction.likely - 1 if prediction.likely else None
-    return Check(prediction.step, prediction.direction, told, prediction.likely_ops_per_second, measured, held, error)
+    return Check(
+        prediction.step, prediction.direction, predicted, prediction.likely_ops_per_second, measured, is_within, error
+    )
 
 
 def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
     """What one direction of a step would reach under a change."""
     load, calm = judged.load, _calm_load(facts, judgements, judged)
-    same = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
-    r0_before = unloaded(facts, load, AS_IT_IS, calm)
-    before = ceilings(facts, load, AS_IT_IS, r0_before, same)
+    alike = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
+    r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
+    before = ceilings(facts, load, UNCHANGED, r0_before, alike)
     limit = min(before, key=_order).entity if before else None
-    as_it_was = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
-    told = r0_before if calm is not None or not _may_be_full(facts, load) else None
-    why = unspread(facts, load, change) or _unexplained(load, judged, before, told, change)
-    if why is not None:
-        return Prediction(*as_it_was, judged.limiter, unknown=why)
-    r0 = unloaded(facts, load, change, calm)
-    after = sorted(ceilings(facts, load, change, r0, same), key=_order)
+    recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
+    r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
+    reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
+    if reason is not None:
+        return Prediction(*recorded, judged.limiter, unknown=reason)
+    r0 = unloaded_interval(facts, load, change, calm)
+    after = sorted(ceilings(facts, load, change, r0, alike), key=_order)
     if not after:
-        return Prediction(*as_it_was, limit, unknown="nothing that would limit then is known")
-    first, flying = after[0], kept(facts, load, change)
+        return Prediction(*recorded, limit, unknown="nothing that would limit then is known")
+    first, in_flight = after[0], in_flight_under(facts, load, change)
     if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
-        why = f"{first.entity} would hold one of several loads, and the others keep their own pace"
-        return Prediction(*as_it_was, limit, unknown=why)
+        reason = f"{first.entity} would hold one of several loads, and the others keep their own pace"
+        return Prediction(*recorded, limit, unknown=reason)
     high = first.ops_per_second[1]
-    seen = max(other.ops_per_second for other in facts.loads if other.comparable(load))
-    raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
-    if raised:
+    highest = max(other_load.ops_per_second for other_load in facts.loads if other_load.comparable(load))
+    is_raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
+    if is_raised:
         high = max(high, load.ops_per_second)
-    if replace(change, slots={}, in_flight=None) == AS_IT_IS:
+    if replace(change, slots={}, in_flight=None) == UNCHANGED:
         # A closed loop is concave: k times as many I/Os give at most k times the throughput.
-        more = _through(after, flying) / _through(before, load.in_flight_measured)
-        high = min(high, load.ops_per_second * max(1.0, more))
-    likely = _likely(after, flying, r0, high)
-    most = likely[0] if likely is not None else high
-    low = min(seen * _room(facts, load), max(min(seen, most), (1 - _MODEL) * most))
-    if raised:
+        gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
+        high = min(high, load.ops_per_second * max(1.0, gain))
+    likely = _likely(after, in_flight, r0, high)
+    likely_low = likely[0] if likely is not None else high
+    low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL) * likely_low))
+    if is_raised:
         low = max(low, load.ops_per_second)
     if change == Change(in_flight=change.in_flight):
-        (low, high), likely = _as_measured(facts, load, flying, (low, high), likely)
+        (low, high), likely = _as_measured(facts, load, in_flight, (low, high), likely)
     return Prediction(
-        *as_it_was,
+        *recorded,
         limit,
         judged.grade,
-        flying,
+        in_flight,
         first.entity,
         first.change,
         (low, high),
-        (flying / high, flying / low),
+        (in_flight / high, in_flight / low),
         (max(low, likely[0]), high) if likely is not None else None,
         tuple(after),
         tuple(_untested(facts, load, high, r0)),
     )
 
 
-def _room(facts: Facts, load: LoadFacts) -> float:
-    """How many times what was seen the rest of the path bears at least, by what it was seen to wait."""
+def _headroom(facts: Facts, load: LoadFacts) -> float:
+    """Factor of what it has carried that the rest of the path can carry at least, by the wait that was seen in it."""
     row = array_side(facts.topology, load, facts.tables)
     links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
     if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
         return 1.0
-    return _ROOM if not queues_inside(row, _HARDLY_QUEUES) else 1.0
+    return _HEADROOM if not queues_inside(row, _LOW_QUEUEING) else 1.0
 
 
 def _as_measured(
-    facts: Facts, load: LoadFacts, flying: float, told: Interval, likely: Interval | None
+    facts: Facts, load: LoadFacts, in_flight: float, predicted: Interval, likely: Interval | None
 ) -> tuple[Interval, Interval | None]:
-    """Where only the number in flight changes and steps with fewer and with more were run, those bound it."""
-    seen = sorted((other.in_flight_measured, other.ops_per_second) for other in facts.loads if other.comparable(load))
-    fewer = [ops for n, ops in seen if n <= flying]
-    more = [ops for n, ops in seen if n >= flying]
-    if not fewer or not more:
-        return told, likely
-    low, high = sorted((fewer[-1], more[0]))
+    """The prediction within the measured steps that have fewer and more I/Os in flight.
+
+    It applies where only the number in flight changes and such steps exist.
+    """
+    measured = sorted(
+        (other_load.in_flight_measured, other_load.ops_per_second)
+        for other_load in facts.loads
+        if other_load.comparable(load)
+    )
+    with_fewer = [ops for n, ops in measured if n <= in_flight]
+    with_more = [ops for n, ops in measured if n >= in_flight]
+    if not with_fewer or not with_more:
+        return predicted, likely
+    low, high = sorted((with_fewer[-1], with_more[0]))
     if likely is not None:
         likely = min(max(likely[0], low), high), min(max(likely[1], low), high)
     return (low, high), likely
 
 
 def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
-    """The lowest ceiling of a step as it was, where that explains what it reached; None: it does not."""
+    """The lowest ceiling of a step as recorded, if that explains its throughput. None: it does not."""
     load = judged.load
-    r0 = unloaded(facts, load, AS_IT_IS, _calm_load(facts, judgements, judged))
-    before = ceilings(facts, load, AS_IT_IS, r0, (judged,))
-    return None if _unexplained(load, judged, before, r0, AS_IT_IS) else min(before, key=_order)
+    r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
+    before = ceilings(facts, load, UNCHANGED, r0, (judged,))
+    return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=_order)
 
 
 def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Next | None:
-    """What limits once all links of `binding` are relieved together. None: nothing says what they could do."""
+    """What limits once all links of `binding` are relieved together. None: their possible speed is unknown."""
     speeds = {str(row["entity"]): faster for row in binding if (faster := faster_link(row)) is not None}
     if load.operation_bytes is None or len(speeds) < len(binding):
         return None
     change = Change(speeds=speeds)
-    first = min(ceilings(facts, load, change, unloaded(facts, load, change, None)), key=_order)
+    first = min(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)), key=_order)
     low = load.ops_per_second
-    # Clocks that overlap can make the parts longer than the whole; what was seen is possible all the same.
+    # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
     high = max(first.ops_per_second[1], low)
     in_flight = load.in_flight_measured
     return Next(first.entity, first.change, (low, high), (in_flight / high, in_flight / low))
 
 
-def calmest(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
+def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
     """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
-    same = [j for j in judgements if j.load.comparable(judged.load)]
-    calm = min(same, key=lambda j: j.load.in_flight_measured)
-    if calm.held >= _FREE or flat_beyond(facts, calm.load) is not None:
+    alike = [j for j in judgements if j.load.comparable(judged.load)]
+    calm = min(alike, key=lambda j: j.load.in_flight_measured)
+    if calm.limit_probability >= _FREE or flat_beyond(facts, calm.load) is not None:
         return None
     return calm
 
 
 def _calm_load(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> LoadFacts | None:
-    calm = calmest(facts, judgements, judged)
+    calm = calmest_judgement(facts, judgements, judged)
     return calm.load if calm is not None else None
 
 
@@ -217,54 +240,57 @@ def _order(ceiling: Ceiling) -> tuple[float, str, str]:
 def _unexplained(
     load: LoadFacts, judged: Judgement, before: Sequence[Ceiling], r0: Interval | None, change: Change
 ) -> str | None:
-    """Why nothing can be predicted from this step. None: the known ceilings explain what it reached."""
+    """Why nothing can be predicted from this step. None: the known ceilings explain its throughput."""
     if load.operation_bytes is None:
         return "the load counts no bytes, so that its share of the links is not known"
     if r0 is None and (change.slots or change.in_flight is not None):
         return "the latency without a queue is not known: add a step with few I/Os in flight"
     if not before:
-        return f"nothing that could limit it was seen: {_first(judged)}"
+        return f"nothing that could limit it was seen: {_first_reason(judged)}"
     expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
     least = expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
     if load.ops_per_second >= _EXPLAINED * least:
         return None
-    rest = judged.experiment.in_words if judged.experiment is not None else _first(judged)
+    advice = judged.experiment.in_words if judged.experiment is not None else _first_reason(judged)
     return (
         f"{iops(load.ops_per_second)} are less than anything known would hold it to "
-        f"({iops(least)}): what limits it was not found; {rest}"
+        f"({iops(least)}): what limits it was not found; {advice}"
     )
 
 
 def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
-    """Whether most of the time passes in the array, which may have been full at any load that was tried."""
+    """Whether most of the time passes in the array, which may have been full at every load that was tried."""
     row = array_time(load, array_side(facts.topology, load, facts.tables))
     return row is not None and array_dominates(facts, load, row)
 
 
-def _first(judged: Judgement) -> str:
+def _first_reason(judged: Judgement) -> str:
     return judged.because[0] if judged.because else "no evidence"
 
 
-def _likely(after: Sequence[Ceiling], flying: float, r0: Interval | None, high: float) -> Interval | None:
-    """Throughput of a closed loop over the lowest ceiling, and the most it can be. None: R0 is not known."""
+def _likely(after: Sequence[Ceiling], in_flight: float, r0: Interval | None, high: float) -> Interval | None:
+    """Throughput of a closed loop over the lowest ceiling, and the highest possible. None: R0 is unknown."""
     if r0 is None:
         return None
-    through = _through(after, flying)
+    admitted = _admitted(after, in_flight)
     ceiling = min((c.ops_per_second[0] for c in after if c.in_flight is None), default=float("inf"))
-    return min(high, closed_loop(through, r0[1], ceiling)), high
+    return min(high, closed_loop(admitted, r0[1], ceiling)), high
 
 
-def _through(told: Sequence[Ceiling], flying: float) -> float:
-    """I/Os that get through to the storage at once."""
-    return min([flying, *(c.in_flight for c in told if c.in_flight is not None)])
+def _admitted(ceilings: Sequence[Ceiling], in_flight: float) -> float:
+    """I/Os that reach the storage at once."""
+    return min([in_flight, *(c.in_flight for c in ceilings if c.in_flight is not None)])
 
 
 def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
-    """Operations a second of `in_flight` I/Os that pass one queue, exponential service at `ceiling` a second, and
-    what else `r0` seconds without a queue consist of: mean value analysis of one queue and a delay."""
+    """Operations a second of `in_flight` I/Os by mean value analysis of one queue and a delay.
+
+    The queue has exponential service at `ceiling` operations a second. The delay is the rest of `r0`, the latency in
+    seconds without a queue.
+    """
     service = min(1 / ceiling, r0)
     queued = throughput = 0.0
-    for n in range(1, min(_MOST, max(1, round(in_flight))) + 1):
+    for n in range(1, min(_MOST_IN_FLIGHT, max(1, round(in_flight))) + 1):
         waited = service * (1 + queued)
         throughput = n / (r0 - service + waited)
         queued = throughput * waited
@@ -272,20 +298,20 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
 
 
 def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -> list[str]:
-    """What was never seen to bear what is predicted, and what is not known of it."""
-    found = []
+    """Elements that have never carried what is predicted, and what is unknown of them."""
+    untested = []
     if len(load.roots) > 1:
-        found.append("other shares of the loads: each is taken to give the part of the test that it gave")
+        untested.append("other shares of the loads: each is taken to give the part of the test that it gave")
     row = array_side(facts.topology, load, facts.tables)
     if row is None:
-        found.append("the array: nothing was read of it")
+        untested.append("the array: nothing was read of it")
     else:
         entity = str(row["entity"])
         rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-        same = {other.step for other in facts.loads if other.comparable(load)}
-        borne = max(number(r, "ops_per_second") for r in rows if r["step"] in same)
-        if high > _BEYOND * borne:
-            found.append(f"{entity}: seen to bear {iops(borne)} and no more")
+        alike_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
+        carried = max(number(r, "ops_per_second") for r in rows if r["step"] in alike_steps)
+        if high > _BEYOND * carried:
+            untested.append(f"{entity}: seen to bear {iops(carried)} and no more")
     if r0 is None:
-        found.append("the latency without a queue: what is in flight may not be enough for it")
-    return found
+        untested.append("the latency without a queue: what is in flight may not be enough for it")
+    return untested

@@ -9,21 +9,24 @@ from sanpath.catalogue.load import capacities
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.prediction.ceilings import Ceiling, unspread
+from sanpath.verdict.prediction.ceilings import Ceiling, unknown_spread_reason
 from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import count
 
 
-def relief(facts: Facts, judged: Judgement, held: Ceiling | None) -> tuple[Change, str]:
-    """The change that relieves what binds a step, all coincident members together, and what it is in words; no
-    change where nothing can be set, and why. `held`: the lowest ceiling that explains the step."""
+def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
+    """The change that relieves the limit of a step, all coincident elements together, and that change in words.
+
+    The change is empty where nothing can be set; the words then say why. `ceiling`: the lowest ceiling that explains
+    the step.
+    """
     load = judged.load
     if not judged.bottlenecks:
-        if held is not None and held.in_flight is not None and held.entity != load.entity:
-            return Change(slots={held.entity: float("inf")}), f"{held.entity} lets all I/Os through"
+        if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
+            return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
         if judged.kind == "concurrency_limited":
-            total = sum(other.in_flight_measured for other in facts.loads if other.step == load.step)
+            total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
             return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
         return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
     bottleneck = judged.bottlenecks[0]
@@ -35,12 +38,12 @@ def relief(facts: Facts, judged: Judgement, held: Ceiling | None) -> tuple[Chang
         case "path_policy":
             rows = facts.tables["multipath"].select(step=load.step)
             luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN)]
-            each = {lun: Policy(switch_operations=1.0) for lun in luns}
+            policies = {lun: Policy(switch_operations=1.0) for lun in luns}
             words = f"{', '.join(luns) or bottleneck.entity}: the path changes after every I/O"
-            if unspread(facts, load, Change(policies=each)) is not None:
-                # The shares that were measured are those of paths used side by side.
-                each = {}
-            return Change(policies=each, lifted=frozenset({bottleneck.entity}), evenly=True), words
+            if unknown_spread_reason(facts, load, Change(policies=policies)) is not None:
+                # The measured shares are those of paths used in parallel.
+                policies = {}
+            return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
             return Change(lifted=frozenset({bottleneck.entity})), f"{bottleneck.culprit} returns its credits in time"
     if judged.kind == "configured_cap":
@@ -53,40 +56,40 @@ def relief(facts: Facts, judged: Judgement, held: Ceiling | None) -> tuple[Chang
 
 
 def faster_link(row: FactRow) -> Capacity | None:
-    """The speed that both ends of the path can do. None: not known, or not faster than now."""
-    able = row["path_capable_bits_per_second"]
-    now = number(row, "capacity_bytes_per_second")
-    if not isinstance(able, int | float) or not now:
+    """The speed that both ends of the path support. None: unknown, or not faster than now."""
+    capable = row["path_capable_bits_per_second"]
+    current = number(row, "capacity_bytes_per_second")
+    if not isinstance(capable, int | float) or not current:
         return None
-    faster = link_capacity(_technology(row), float(able))
-    return faster if faster is not None and faster.data_bytes_per_second > now else None
+    faster = link_capacity(_technology(row), float(capable))
+    return faster if faster is not None and faster.data_bytes_per_second > current else None
 
 
 def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
-    """To what both ends of the path can do; where that is not known, to the next speed there is."""
-    here = {"step": judged.load.step, "direction": judged.load.direction}
-    speeds, said = {}, []
+    """Links at the speed that both ends of the path support; where that is unknown, at the next higher speed."""
+    key = {"step": judged.load.step, "direction": judged.load.direction}
+    speeds, words = {}, []
     for entity in (bottleneck.entity, *bottleneck.coincident):
-        row = next(iter(facts.tables["link"].select(**here, entity=entity)), None)
+        row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
             return Change(), f"{entity} was counted at no switch: what a faster one brings is not known"
-        faster, able = faster_link(row), "its ends can do it"
+        faster, reason = faster_link(row), "its ends can do it"
         if faster is None:
-            faster, able = _next_speed(row), "the next speed: its ends were not seen to do more"
+            faster, reason = _next_speed(row), "the next speed: its ends were not seen to do more"
         if faster is None:
             return Change(), f"{entity} has no faster speed"
         speeds[entity] = faster
-        said.append(f"{entity}.speed={faster.name} ({able})")
-    return Change(speeds=speeds), ", ".join(said)
+        words.append(f"{entity}.speed={faster.name} ({reason})")
+    return Change(speeds=speeds), ", ".join(words)
 
 
 def _next_speed(row: FactRow) -> Capacity | None:
-    now = number(row, "capacity_bytes_per_second")
+    current = number(row, "capacity_bytes_per_second")
     speeds: Sequence[float] = [float(s["nominal_bits_per_second"]) for s in capacities()["fibre_channel"]["speeds"]]
     if _technology(row) == "ethernet":
         speeds = [2.0 * number(row, "negotiated_bits_per_second")]
-    known = [c for speed in speeds if (c := link_capacity(_technology(row), speed)) is not None]
-    return next((c for c in known if now and c.data_bytes_per_second >= 2 * now), None)
+    capacities_known = [c for speed in speeds if (c := link_capacity(_technology(row), speed)) is not None]
+    return next((c for c in capacities_known if current and c.data_bytes_per_second >= 2 * current), None)
 
 
 def _technology(row: FactRow) -> Technology:

@@ -1,9 +1,9 @@
-"""The Universal Scalability Law fitted to throughput over I/Os in flight, with the uncertainty of what it says.
+"""The Universal Scalability Law fitted to throughput over I/Os in flight, with its uncertainty.
 
-X(N) = λN / (1 + σ(N - 1) + κN(N - 1)) (Gunther 1993): λ one I/O's rate, σ contention, κ what each I/O costs the
-others. N / X is linear in 1/λ, σ/λ and κ/λ, so that weighted least squares with none of them below zero is exact.
-Uncertainty: the fit is repeated on throughputs that differ by chance, as far as the windows and the fit's own misfit
-tell; 95 % of the repetitions lie within an interval.
+X(N) = λN / (1 + σ(N - 1) + κN(N - 1)) (Gunther 1993): λ is the rate of one I/O, σ the contention, κ what each I/O
+costs the others. N / X is linear in 1/λ, σ/λ and κ/λ, so weighted least squares with none of them below zero is
+exact. Uncertainty: the fit is repeated on throughputs that differ by chance, by the windows and by the fit's own
+misfit. 95 % of the repetitions lie within an interval.
 """
 
 from __future__ import annotations
@@ -17,32 +17,35 @@ from numpy.typing import NDArray
 from sanpath.verdict.model import Interval, Scalability
 
 FEWEST = 4
-"""Different numbers in flight that a fit of three parameters needs to tell its own error."""
-_REPEATED = 200
+"""Different numbers in flight that a fit of three parameters needs to estimate its own error."""
+_REPETITIONS = 200
 _LEAST_CHANCE = 0.01
-"""Relative: steadier than this no step of a test is when it is run again."""
-_ALWAYS = (0.025, 0.975)
+"""Smallest relative error of a repeated step."""
+_QUANTILES = (0.025, 0.975)
 
 _Floats = NDArray[np.float64]
 
 
-def fitted(
-    in_flight: Sequence[float], ops: Sequence[float], spread: Sequence[float | None], falls: bool
+def fit_scalability(
+    in_flight: Sequence[float], ops: Sequence[float], spread: Sequence[float | None], is_retrograde: bool
 ) -> Scalability | None:
-    """The law through steps with different numbers in flight. `spread`: relative standard error of each throughput;
-    `falls`: whether throughput was seen to fall, without which no peak is told. None: too few steps."""
+    """The law through steps with different numbers in flight. None: too few steps.
+
+    `spread`: relative standard error of each throughput, None: unknown. `is_retrograde`: whether throughput was seen
+    to fall; without that no peak is given.
+    """
     n, x = np.asarray(in_flight, dtype=np.float64), np.asarray(ops, dtype=np.float64)
     if len(set(in_flight)) < FEWEST:
         return None
     chance = np.maximum(_LEAST_CHANCE, np.asarray([s or 0.0 for s in spread], dtype=np.float64))
     best = _fit(n, x[None, :], chance)
-    off = n / _line(n, best)[0] / x - 1
+    misfit = n / _line(n, best)[0] / x - 1
     # What the law cannot follow is uncertainty as well.
     degrees = max(1, len(n) - 3)
-    chance = chance * max(1.0, float(np.sqrt(np.sum((off / chance) ** 2) / degrees)))
-    noise = np.random.default_rng(0).standard_normal((_REPEATED, len(n)))
-    several = _fit(n, x * np.maximum(0.1, 1 + noise * chance), chance)
-    _, contention, coherency = _figures(several)
+    chance = chance * max(1.0, float(np.sqrt(np.sum((misfit / chance) ** 2) / degrees)))
+    noise = np.random.default_rng(0).standard_normal((_REPETITIONS, len(n)))
+    repeated = _fit(n, x * np.maximum(0.1, 1 + noise * chance), chance)
+    _, contention, coherency = _figures(repeated)
     peak = np.sqrt(np.maximum(0.0, 1 - contention) / np.maximum(coherency, 1e-12))
     figures = _interval(coherency)
     return Scalability(
@@ -50,32 +53,32 @@ def fitted(
         contention=_interval(contention),
         coherency=figures,
         knee=_interval(_knee(contention, coherency)),
-        peak_in_flight=_interval(peak) if falls and figures[0] > 0 else None,
-        misfit=float(np.max(np.abs(off))),
+        peak_in_flight=_interval(peak) if is_retrograde and figures[0] > 0 else None,
+        misfit=float(np.max(np.abs(misfit))),
     )
 
 
 def _fit(n: _Floats, x: _Floats, chance: _Floats) -> _Floats:
-    """(1/λ, σ/λ, κ/λ) of each row of throughputs: the best of all fits in which some are zero and none is below."""
+    """(1/λ, σ/λ, κ/λ) for each row of throughputs: the best of all fits in which some are zero and none is below."""
     y = n / x
     terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
     weight = 1 / (y * chance)
-    found = np.zeros((len(y), 3))
-    least = np.full(len(y), np.inf)
+    best = np.zeros((len(y), 3))
+    least_residual = np.full(len(y), np.inf)
     for size in (3, 2, 1):
         for chosen in combinations(range(3), size):
-            a = terms[None, :, list(chosen)] * weight[:, :, None]
-            scale = np.sqrt(np.sum(a**2, axis=1))
-            a = a / scale[:, None, :]
-            normal = np.einsum("kij,kil->kjl", a, a) + 1e-13 * np.eye(size)
-            right = np.einsum("kij,ki->kj", a, y * weight)
+            weighted = terms[None, :, list(chosen)] * weight[:, :, None]
+            scale = np.sqrt(np.sum(weighted**2, axis=1))
+            weighted = weighted / scale[:, None, :]
+            normal = np.einsum("kij,kil->kjl", weighted, weighted) + 1e-13 * np.eye(size)
+            right = np.einsum("kij,ki->kj", weighted, y * weight)
             solved = np.linalg.solve(normal, right[:, :, None])[:, :, 0] / scale
-            full = np.zeros((len(y), 3))
-            full[:, list(chosen)] = solved
-            left = np.sum(((full @ terms.T - y) * weight) ** 2, axis=1)
-            better = (solved >= 0).all(axis=1) & (left < least - 1e-12)
-            found[better], least[better] = full[better], left[better]
-    return found
+            parameters = np.zeros((len(y), 3))
+            parameters[:, list(chosen)] = solved
+            residual = np.sum(((parameters @ terms.T - y) * weight) ** 2, axis=1)
+            is_better = (solved >= 0).all(axis=1) & (residual < least_residual - 1e-12)
+            best[is_better], least_residual[is_better] = parameters[is_better], residual[is_better]
+    return best
 
 
 def _line(n: _Floats, parameters: _Floats) -> _Floats:
@@ -85,9 +88,9 @@ def _line(n: _Floats, parameters: _Floats) -> _Floats:
 
 
 def _figures(parameters: _Floats) -> tuple[_Floats, _Floats, _Floats]:
-    """λ, σ and κ; one I/O cannot be infinitely fast: what it takes is at least a millionth of what a queue adds."""
-    one = np.maximum(parameters[:, 0], 1e-6 * parameters[:, 1:].max(axis=1) + 1e-15)
-    return 1 / one, parameters[:, 1] / one, parameters[:, 2] / one
+    """λ, σ and κ. The time of one I/O is at least a millionth of the added queueing, because it cannot be zero."""
+    unloaded = np.maximum(parameters[:, 0], 1e-6 * parameters[:, 1:].max(axis=1) + 1e-15)
+    return 1 / unloaded, parameters[:, 1] / unloaded, parameters[:, 2] / unloaded
 
 
 def _knee(contention: _Floats, coherency: _Floats) -> _Floats:
@@ -99,5 +102,5 @@ def _knee(contention: _Floats, coherency: _Floats) -> _Floats:
 
 
 def _interval(values: _Floats) -> Interval:
-    low, high = np.quantile(values, _ALWAYS)
+    low, high = np.quantile(values, _QUANTILES)
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""The I/O path of the summary: one line from load to volume, with what limits on it."""
+"""The I/O path of the summary: one line from load to volume, with the limiting elements marked."""
 
 from __future__ import annotations
 
@@ -10,46 +10,51 @@ from sanpath.verdict.model import Diagnosis, ElementUse
 from sanpath.verdict.names import readable
 from sanpath.verdict.summary_model import PathElement, PathRole
 
-_PARTS = ("attached_to", "member_of", "runs_on", "backed_by")
-"""Relations of a part to what is drawn for it."""
+_DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by")
+"""Relations of an entity to the entity that is drawn for it."""
 
 
 def summary_path(
     diagnosis: Diagnosis, topology: Topology
 ) -> tuple[tuple[PathElement, ...], tuple[PathElement, ...], int]:
-    """(the path, what limits off the path, number of other paths)."""
-    limits = {e for b in diagnosis.verdict.bottlenecks for e in (b.entity, b.culprit, *b.coincident) if e}
-    waits = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
+    """(the path, limiting elements off the path, number of other paths)."""
+    limits = {
+        entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity
+    }
+    waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
     uses = _uses(diagnosis)
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits))
     if paths:
-        entities = list(_along(topology, paths[0]))
+        entities = list(_path_entities(topology, paths[0]))
     elif loads:
-        entities = [*_front(topology, loads[0]), *_back(topology, loads[0])]
+        entities = [*_entities_above(topology, loads[0]), *_entities_below(topology, loads[0])]
     else:
         entities = []
-    entities = _with_parts(topology, entities, limits)
-    held = {_drawn_for(topology, entity, entities) for entity in waits}
+    entities = _with_limiting_parts(topology, entities, limits)
+    waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
     drawn = [
-        _element(topology, e, uses, "limits" if e in limits else "waits" if e in held else None) for e in entities
+        _element(topology, entity, uses, "limits" if entity in limits else "waits" if entity in waiting else None)
+        for entity in entities
     ]
-    off = [
-        _element(topology, e, uses, "limits") for e in sorted(limits - set(entities)) if _apart(topology, e, entities)
+    off_path = [
+        _element(topology, entity, uses, "limits")
+        for entity in sorted(limits - set(entities))
+        if _is_separate(topology, entity, entities)
     ]
-    return tuple(drawn), tuple(off), max(0, len(paths) - 1)
+    return tuple(drawn), tuple(off_path), max(0, len(paths) - 1)
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:
     """Each link in the step of the verdict, in its busier direction."""
-    found: dict[str, ElementUse] = {}
+    uses: dict[str, ElementUse] = {}
     for use in diagnosis.elements:
-        known = found.get(use.entity)
+        current = uses.get(use.entity)
         if use.step == diagnosis.verdict.from_step and (
-            known is None or (use.utilisation or 0) > (known.utilisation or 0)
+            current is None or (use.utilisation or 0) > (current.utilisation or 0)
         ):
-            found[use.entity] = use
-    return found
+            uses[use.entity] = use
+    return uses
 
 
 def _rank(path: IoPath, uses: dict[str, ElementUse], limits: set[str]) -> tuple[int, bool, str, str]:
@@ -58,33 +63,33 @@ def _rank(path: IoPath, uses: dict[str, ElementUse], limits: set[str]) -> tuple[
     return -len(cables & limits), not carries, path.hba, path.array_port
 
 
-def _along(topology: Topology, path: IoPath) -> Iterator[str]:
-    yield from _front(topology, path.load)
+def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:
+    yield from _entities_above(topology, path.load)
     yield path.hba
-    last = None
+    last_switch = None
     for cable in path.cables:
-        near = switch_of(topology, cable.switch_port)
-        far = switch_of(topology, cable.device) if cable.side == "switch" else None
-        first = near if cable.side != "host" else None
-        if first is not None and first != last:
-            yield first
+        switch = switch_of(topology, cable.switch_port)
+        far_switch = switch_of(topology, cable.device) if cable.side == "switch" else None
+        first_switch = switch if cable.side != "host" else None
+        if first_switch is not None and first_switch != last_switch:
+            yield first_switch
         yield cable.id
-        last = far or near
-        if cable.side != "array" and last is not None:
-            yield last
+        last_switch = far_switch or switch
+        if cable.side != "array" and last_switch is not None:
+            yield last_switch
     yield path.array_port
     if path.array:
         yield path.array
     yield from _volumes(topology, path.load, path.array)
 
 
-def _front(topology: Topology, load: str) -> Iterator[str]:
+def _entities_above(topology: Topology, load: str) -> Iterator[str]:
     machine, host = machine_of(topology, load), host_of(topology, load)
     yield load
     yield from dict.fromkeys(e for e in (machine, host) if e is not None and e != load)
 
 
-def _back(topology: Topology, load: str) -> Iterator[str]:
+def _entities_below(topology: Topology, load: str) -> Iterator[str]:
     _, volumes = targets_of(topology, load)
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     if len(arrays) == 1:
@@ -93,34 +98,36 @@ def _back(topology: Topology, load: str) -> Iterator[str]:
 
 
 def _volumes(topology: Topology, load: str, array: str) -> Sequence[str]:
-    """The volume, where it is one: of several none is the path's."""
+    """The volume, if there is one only."""
     _, volumes = targets_of(topology, load)
-    mine = [v for v in sorted(volumes) if not array or array in topology.related(v, "member_of", "array")]
-    return mine if len(mine) == 1 else ()
+    matching = [v for v in sorted(volumes) if not array or array in topology.related(v, "member_of", "array")]
+    return matching if len(matching) == 1 else ()
 
 
-def _with_parts(topology: Topology, entities: Sequence[str], limits: set[str]) -> list[str]:
-    """What limits and is a part of something drawn, such as a LUN of the host, stands after it."""
-    found = list(entities)
+def _with_limiting_parts(topology: Topology, entities: Sequence[str], limits: set[str]) -> list[str]:
+    """The path with limiting parts of its entities, such as a LUN of the host, after their entity."""
+    drawn = list(entities)
     for entity in sorted(limits - set(entities)):
-        whole = _drawn_for(topology, entity, found)
-        if whole is not None and entity.partition(":")[0] != "link":
-            found.insert(found.index(whole) + 1, entity)
-    return found
+        parent = _drawn_for(topology, entity, drawn)
+        if parent is not None and entity.partition(":")[0] != "link":
+            drawn.insert(drawn.index(parent) + 1, entity)
+    return drawn
 
 
 def _drawn_for(topology: Topology, entity: str, entities: Sequence[str]) -> str | None:
-    """What is drawn for an entity: itself, or what it is a part of. None: neither."""
+    """The entity that is drawn for an entity: itself, or the one that it is part of. None: neither."""
     if entity in entities:
         return entity
-    wholes = (
-        [w for relation in _PARTS for w in topology.related(entity, relation)] if entity in topology.entities else []
+    parents = (
+        [parent for relation in _DRAWN_RELATIONS for parent in topology.related(entity, relation)]
+        if entity in topology.entities
+        else []
     )
-    return next((whole for whole in wholes if whole in entities), None)
+    return next((parent for parent in parents if parent in entities), None)
 
 
-def _apart(topology: Topology, entity: str, entities: Sequence[str]) -> bool:
-    """Whether it has to be drawn by itself."""
+def _is_separate(topology: Topology, entity: str, entities: Sequence[str]) -> bool:
+    """Whether an entity has to be drawn by itself."""
     return entity.partition(":")[0] == "link" or _drawn_for(topology, entity, entities) is None
 
 
@@ -133,9 +140,9 @@ def _element(topology: Topology, entity: str, uses: dict[str, ElementUse], role:
 
 
 def _name(topology: Topology, entity: str) -> str:
-    """Without what stands beside it: an HBA without its host, a link as its switch ports."""
-    kind, _, own = entity.partition(":")
+    """The name without the entity next to it: an HBA without its host, a link as its switch ports."""
+    kind, _, name = entity.partition(":")
     if kind == "link":
-        ports = [end for end in own.split("--") if f"switch_port:{end}" in topology.entities]
+        ports = [end for end in name.split("--") if f"switch_port:{end}" in topology.entities]
         return "–".join(port.partition("/")[2] or port for port in ports) or readable(entity)
     return readable(entity).partition(" ")[2] or readable(entity)

@@ -1,4 +1,4 @@
-"""The summary of a diagnosis: verdict, consequence, acquittal, path, first action and what it would bring."""
+"""The summary of a diagnosis: verdict, consequence, acquittal, path, first action and its gain."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from sanpath.verdict.summary_model import Summary
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent_rounded
 
 _FEWER = 0.7
-"""Of two steps the one with at most this share of the I/Os in flight has clearly fewer."""
+"""Ratio of I/Os in flight of two steps from which one has clearly fewer."""
 _FULL = 0.8
-_OTHERS = 0.05
-"""Share of a link's bytes that belong to others, from which on the reader has to know."""
-_WHOLE = 0.99
+_FOREIGN_SHARE = 0.05
+"""Share of a link's bytes that belong to other hosts from which the reader has to know."""
+_SINGLE_DIRECTION = 0.99
+"""Share of the operations from which a direction stands for the test."""
 
 
 def summary(diagnosis: Diagnosis, topology: Topology) -> Summary:
     """The first screen. Everything in it is also in the diagnosis, with its evidence."""
-    path, off_path, more = summary_path(diagnosis, topology)
-    step = next((s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step), None)
+    path, off_path, other_paths = summary_path(diagnosis, topology)
+    step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
     action, number, gain = _action(diagnosis, step)
     if step is None:
-        return Summary(_nothing(diagnosis), diagnosis.verdict.headline, None, path, off_path, more, action, number)
+        return Summary(
+            _no_verdict(diagnosis), diagnosis.verdict.headline, None, path, off_path, other_paths, action, number
+        )
     return Summary(
         _sentence(_verdict(diagnosis, topology, step)),
         _consequence(diagnosis, step),
         _acquittal(diagnosis, step),
         path,
         off_path,
-        more,
+        other_paths,
         action,
         number,
         gain,
@@ -45,7 +48,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
 
 
-def _nothing(diagnosis: Diagnosis) -> str:
+def _no_verdict(diagnosis: Diagnosis) -> str:
     if diagnosis.run.load_exit_code:
         return f"The load failed with exit code {diagnosis.run.load_exit_code}"
     return "No step is long enough to be judged" if diagnosis.steps else "No I/O of a load was recorded"
@@ -59,8 +62,8 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "bottleneck" if first is not None:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
-            what = "IOPS" if first.kind == "vdisk" else "QoS"
-            return f"{what} limit on {noun(first.entity)} {readable(first.entity)} caps it at {reached}"
+            limit_kind = "IOPS" if first.kind == "vdisk" else "QoS"
+            return f"{limit_kind} limit on {noun(first.entity)} {readable(first.entity)} caps it at {reached}"
         case "concurrency_limited":
             return f"Too few outstanding I/Os ({_outstanding(step)}): nothing on the path is saturated"
         case "demand_limited":
@@ -79,8 +82,10 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "link":
             use = _use(diagnosis, first.entity, first.direction)
             speed = _speed(use)
-            told = f"{percent_rounded(use.utilisation)} " if use is not None and use.utilisation is not None else ""
-            return f"{speed}link {name} is saturated ({told}{first.direction})"
+            utilisation = (
+                f"{percent_rounded(use.utilisation)} " if use is not None and use.utilisation is not None else ""
+            )
+            return f"{speed}link {name} is saturated ({utilisation}{first.direction})"
         case "path_policy":
             return f"Paths of {name} are used one at a time"
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
@@ -98,11 +103,11 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:
-    """The culprit with its host, where its own name does not tell it."""
+    """The culprit with its host, unless its own name contains the host."""
     culprit = first.culprit or first.entity
     hosts = topology.related(culprit, "attached_to", "host") if culprit in topology.entities else []
-    own = readable(culprit)
-    return f"{readable(hosts[0])} {own}" if hosts and readable(hosts[0]) not in own else own
+    name = readable(culprit)
+    return f"{readable(hosts[0])} {name}" if hosts and readable(hosts[0]) not in name else name
 
 
 def _depth(first: Bottleneck, step: StepResult) -> str:
@@ -111,14 +116,14 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
 
 
 def _array(first: Bottleneck, step: StepResult) -> str:
-    part = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
+    end_words = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
     result = step.directions.get(first.direction)
     if result is not None and _slows_down(first, result):
         return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
-    what = f"{part}{noun(first.entity)}"
-    at = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
-    reached = f" at {iops(at)}" if at else ""
-    return f"{what[0].upper()}{what[1:]} {readable(first.entity)} is saturated{reached} ({first.direction})"
+    subject = f"{end_words}{noun(first.entity)}"
+    rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
+    reached = f" at {iops(rate)}" if rate else ""
+    return f"{subject[0].upper()}{subject[1:]} {readable(first.entity)} is saturated{reached} ({first.direction})"
 
 
 def _slows_down(first: Bottleneck, result: DirectionResult) -> bool:
@@ -147,84 +152,94 @@ def _use(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None
 
 
 def _speed(use: ElementUse | None) -> str:
-    """4GFC is a link of 4 Gb/s."""
+    """The speed in words: 4GFC is a link of 4 Gb/s."""
     if use is None or use.speed is None:
         return ""
     return f"{use.speed.removesuffix('GFC')} Gb/s " if use.speed.endswith("GFC") else f"{use.speed} "
 
 
 def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """Throughput and latency over the outstanding I/Os; what others take of the link that limits."""
+    """Throughput and latency at the outstanding I/Os, and the share of others on the limiting link."""
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
-    direction = first.direction if first is not None else _main(step)
+    direction = first.direction if first is not None else _main_direction(step)
     result = step.directions.get(direction)
     if result is None:
         return None
     if first is not None and _slows_down(first, result):
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
-    said = _law(step, direction, result)
-    if first is not None and (flat := _flat(diagnosis, direction)) is not None:
-        said = flat
-    if first is not None and (others := _others(_use(diagnosis, first.entity, direction))) >= _OTHERS:
-        said += f". {percent_rounded(others)} of the link's bytes belong to other hosts"
-    return f"{said}."
+    words = _law_words(step, direction, result)
+    if first is not None and (flat_words := _flat_words(diagnosis, direction)) is not None:
+        words = flat_words
+    if (
+        first is not None
+        and (foreign_share := _foreign_share(_use(diagnosis, first.entity, direction))) >= _FOREIGN_SHARE
+    ):
+        words += f". {percent_rounded(foreign_share)} of the link's bytes belong to other hosts"
+    return f"{words}."
 
 
-def _main(step: StepResult) -> str:
+def _main_direction(step: StepResult) -> str:
     return max(step.directions, key=lambda d: step.directions[d].ops_per_second, default="read")
 
 
-def _flat(diagnosis: Diagnosis, direction: str) -> str | None:
-    """Where more outstanding I/Os bought only latency. None: no other step shows it."""
+def _flat_words(diagnosis: Diagnosis, direction: str) -> str | None:
+    """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
     for curve in diagnosis.verdict.curves:
-        here = next((p for p in curve.points if p.step == diagnosis.verdict.from_step), None)
-        if curve.direction != direction or here is None:
+        point = next((candidate for candidate in curve.points if candidate.step == diagnosis.verdict.from_step), None)
+        if curve.direction != direction or point is None:
             continue
-        same = [p for p in curve.points if abs(p.ops_per_second / here.ops_per_second - 1) <= FLAT]
-        low, high = min(same, key=lambda p: p.in_flight), max(same, key=lambda p: p.in_flight)
+        equally_fast = [
+            candidate
+            for candidate in curve.points
+            if abs(candidate.ops_per_second / point.ops_per_second - 1) <= FLAT
+        ]
+        low, high = (
+            min(equally_fast, key=lambda candidate: candidate.in_flight),
+            max(equally_fast, key=lambda candidate: candidate.in_flight),
+        )
         if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
             return (
-                f"{count(low.in_flight)} or {count(high.in_flight)} outstanding {_ios(diagnosis, direction)}: "
-                f"the same {iops(here.ops_per_second)}; latency only grows, "
+                f"{count(low.in_flight)} or {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}: "
+                f"the same {iops(point.ops_per_second)}; latency only grows, "
                 f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
             )
     return None
 
 
-def _ios(diagnosis: Diagnosis, direction: str) -> str:
+def _noun(diagnosis: Diagnosis, direction: str) -> str:
     step = next(s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step)
-    return "I/Os" if _alone(step, direction) else f"{direction}s"
+    return "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
 
 
-def _alone(step: StepResult, direction: str) -> bool:
-    """Whether a direction is the whole test."""
-    whole = sum(result.ops_per_second for result in step.directions.values())
-    return step.directions[direction].ops_per_second >= _WHOLE * whole
+def _is_single_direction(step: StepResult, direction: str) -> bool:
+    """Whether a direction stands for the whole test."""
+    total = sum(result.ops_per_second for result in step.directions.values())
+    return step.directions[direction].ops_per_second >= _SINGLE_DIRECTION * total
 
 
-def _law(step: StepResult, direction: str, result: DirectionResult) -> str:
+def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
     outstanding = count(result.ops_per_second * latency)
-    what = "I/Os" if _alone(step, direction) else f"{direction}s"
-    what = what.removesuffix("s") if outstanding == "1" else what
-    return f"{iops(result.ops_per_second)} at {duration(latency)} with {outstanding} outstanding {what}"
+    unit = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
+    unit = unit.removesuffix("s") if outstanding == "1" else unit
+    return f"{iops(result.ops_per_second)} at {duration(latency)} with {outstanding} outstanding {unit}"
 
 
 def _outstanding(step: StepResult) -> str:
     return count(step.in_flight.measured or step.in_flight.configured or 0.0)
 
 
-def _others(use: ElementUse | None) -> float:
+def _foreign_share(use: ElementUse | None) -> float:
     if use is None or not use.foreign_bytes_per_second or not use.bytes_per_second:
         return 0.0
     return use.foreign_bytes_per_second / use.bytes_per_second
 
 
 def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """The element that people suspect first, if it was cleared: the array, else the fabric, else the generator."""
+    """The first suspect of most people that was cleared: the array, else the fabric, else the generator."""
     if diagnosis.verdict.kind in ("healthy", "concurrency_limited", "demand_limited"):
         return None
     return _array_cleared(diagnosis, step) or _fabric_cleared(diagnosis) or _load_cleared(diagnosis)
@@ -235,29 +250,29 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     blamed = any(b.layer.startswith("array") for b in diagnosis.verdict.bottlenecks)
     if cleared is None or blamed:
         return None
-    direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else _main(step)
+    direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else _main_direction(step)
     budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
-    own = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
-    took = f": {duration(sum(own))} of {duration(budgets[0].total_seconds)}" if own else ""
+    array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
+    time_words = f": {duration(sum(array_seconds))} of {duration(budgets[0].total_seconds)}" if array_seconds else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
-    as_far = "; as far as the test is valid" if doubts else ""
-    return f"The array is not the problem{took}{_up_to(cleared)}{as_far}."
+    validity = "; as far as the test is valid" if doubts else ""
+    return f"The array is not the problem{time_words}{_up_to_words(cleared)}{validity}."
 
 
-def _up_to(cleared: Cleared) -> str:
+def _up_to_words(cleared: Cleared) -> str:
     rate = cleared.up_to.get("bytes_per_second")
     return f", measured up to {bandwidth(rate)}" if rate else ""
 
 
 def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
-    """Every link that the test crosses was counted, and cleared."""
+    """The words if every link that the test crosses was counted and cleared. None: not so."""
     if any(b.layer == "fabric" for b in diagnosis.verdict.bottlenecks):
         return None
-    here = [u for u in diagnosis.elements if u.step == diagnosis.verdict.from_step and u.on_loaded_path]
-    known = {c.entity for c in diagnosis.cleared}
-    if not here or any(u.entity not in known or u.utilisation is None for u in here):
+    uses = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step and use.on_loaded_path]
+    cleared_entities = {element.entity for element in diagnosis.cleared}
+    if not uses or any(use.entity not in cleared_entities or use.utilisation is None for use in uses):
         return None
-    busiest = max(u.utilisation or 0.0 for u in here)
+    busiest = max(use.utilisation or 0.0 for use in uses)
     return f"The fabric is not the problem: its busiest link on the path is at {percent_rounded(busiest)}."
 
 
@@ -269,13 +284,13 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
-    first = diagnosis.plan[0] if diagnosis.plan else None
+    first_step = diagnosis.plan[0] if diagnosis.plan else None
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    if first is None:
+    if first_step is None:
         return None, None, None
-    return first.action, first.number, _gain(diagnosis, first, step)
+    return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 
 def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str | None:
@@ -285,14 +300,14 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         best = duration(following.predicted_latency_seconds[0])
         if high <= low * (1 + FLAT):
             return None
-        then = f"{readable(following.entity)} {following.change}".strip()
-        return f"up to {iops(high)}, latency down to {best} at the same queue depth; next limit: {then}"
+        next_words = f"{readable(following.entity)} {following.change}".strip()
+        return f"up to {iops(high)}, latency down to {best} at the same queue depth; next limit: {next_words}"
     links = _usable_links(first, diagnosis.findings)
     if first.relieves_idle_paths and links and step is not None and diagnosis.verdict.bottlenecks:
         result = step.directions.get(diagnosis.verdict.bottlenecks[0].direction)
         if result is not None:
-            most = iops(links * result.ops_per_second)
-            return f"up to {most} over {count(links)} links of the same speed; not tested"
+            best_rate = iops(links * result.ops_per_second)
+            return f"up to {best_rate} over {count(links)} links of the same speed; not tested"
     if first.purpose == "test":
         return "a result that can be trusted; throughput stays as it is"
     return None
@@ -300,5 +315,5 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
 
 def _usable_links(first: PlanStep, findings: Sequence[Finding]) -> float | None:
     resolved = {(r.rule, r.entity) for r in first.resolves}
-    told = [f.evidence.get("usable_links") for f in findings if (f.rule, f.entity) in resolved]
-    return next((float(n) for n in told if isinstance(n, int | float) and n > 1), None)
+    counts = [f.evidence.get("usable_links") for f in findings if (f.rule, f.entity) in resolved]
+    return next((float(n) for n in counts if isinstance(n, int | float) and n > 1), None)

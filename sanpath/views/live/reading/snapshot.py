@@ -93,7 +93,7 @@ def look(
 ) -> Look:
     """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
     look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""
-    from sanpath.diagnose import concluded, judged  # for whoever judges: the screen only shows looks
+    from sanpath.diagnose import conclude, judge_recording  # for whoever judges: the screen only shows looks
 
     taken, began, machine = time.time(), time.process_time(), processors()
     earlier = before.machine if before is not None else None
@@ -101,8 +101,8 @@ def look(
     try:
         recording = Recording(folder, LIVE_SECONDS, held)
         polls = recording.polls()
-        facts, judgements = judged(recording, over_time=True)
-        found = concluded(recording, facts, judgements, *_rulebook(choice or Choice()))
+        facts, judgements = judge_recording(recording, over_time=True)
+        found = conclude(recording, facts, judgements, *_rulebook(choice or Choice()))
         return Look(
             taken,
             _with_steps_of(before, found, recording.since_us),
