@@ -40,25 +40,25 @@ def fibre_channel(
     snapshot: Snapshot, ports: Collection[str], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
     """One row a Fibre Channel port that exists; None: there is none."""
-    rows = {
-        port: _fc_port(snapshot, f"/sys/class/fc_host/{port}")
-        for port in ports
-        if snapshot.has(f"/sys/class/fc_host/{port}")
-    }
+    rows = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
     return _rows(HBA, rows, seen_us, device_time_us) if rows else None
 
 
-def _fc_port(snapshot: Snapshot, folder: str) -> Row:
-    row = {
-        metric: parse.statistic(snapshot.text(f"{folder}/statistics/{file}"))
-        for metric, file in FC_STATISTICS.items()
-    }
+def fc_counters(snapshot: Snapshot, fc_host: str, files: Mapping[str, str]) -> dict[str, int | None]:
+    """Counters of a Fibre Channel port. `files`: metric → file below `statistics`. Words become bytes."""
+    folder = f"/sys/class/fc_host/{fc_host}/statistics"
+    counters = {metric: parse.statistic(snapshot.text(f"{folder}/{file}")) for metric, file in files.items()}
     for metric in ("bytes_rx_total", "bytes_tx_total"):
-        words = row[metric]
-        row[metric] = None if words is None else words * _WORD_BYTES
+        words = counters[metric]
+        counters[metric] = None if words is None else words * _WORD_BYTES
+    return counters
+
+
+def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
+    folder = f"/sys/class/fc_host/{fc_host}"
     speeds = parse.speeds(snapshot.text(f"{folder}/speed"))
     link_up = snapshot.text(f"{folder}/port_state") == "Online"
-    return row | {
+    return fc_counters(snapshot, fc_host, FC_STATISTICS) | {
         "link_up": int(link_up),
         "link_speed_bits_per_second": speeds[0] if link_up and len(speeds) == 1 else None,
     }
