@@ -11,7 +11,7 @@ from sanpath_collectors.flasharray_rest1 import parse as parse_rest1
 
 def rest2(body: bytes) -> None:
     """An answer of REST 2."""
-    parse.complaint(body)
+    parse.error_messages(body)
     _read(parse.page(body, "items").items)
 
 
@@ -19,7 +19,7 @@ def rest1(body: bytes) -> None:
     """An answer of REST 1, in whatever it may be an answer to."""
     told = parse_rest1.answer(body, "items")
     items = parse_rest1.entries(told)
-    _read(parse_rest1.monitored(items))
+    _read(parse_rest1.performance(items))
     _read(parse_rest1.volumes(parse_rest1.by_name(told, items)))
     for found in (
         [parse_rest1.array(item, items) for item in items[:2]],
@@ -43,7 +43,7 @@ def _read(items: Sequence[parse.Entry]) -> None:
     parse.balance(items, 1)
     for item in items[:3]:
         inventory.array(item, "FA-X70R3")
-        parse.service_is_told(item)
+        parse.reports_service_time(item)
     for found in (
         inventory.controllers(items, "fa1"),
         inventory.ports(items, items, "fa1"),
@@ -53,4 +53,4 @@ def _read(items: Sequence[parse.Entry]) -> None:
     ):
         for _ in found:
             pass
-    inventory.in_groups(items)
+    inventory.use_volume_groups(items)

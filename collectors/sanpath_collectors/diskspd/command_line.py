@@ -1,4 +1,4 @@
-"""A timespan's settings from the command line, for results that have lost their section of input parameters."""
+"""Derives a timespan's settings from the command line, for results without their section of input parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPTION = re.compile(r"(?:^|\s)[-/]([A-Za-z])(\S*)")
 
 
 def options(line: str) -> dict[str, str]:
-    """Option letter → what follows it; an option that is given twice keeps both, with a space between.
+    """Option letter → its value; the values of a repeated option are joined with a space.
 
     >>> options("diskspd.exe -b4K -Suw -r4K -rs50 D:/a.dat")
     {'b': '4K', 'S': 'uw', 'r': '4K s50'}
@@ -24,13 +24,15 @@ def options(line: str) -> dict[str, str]:
 
 
 def is_limited(given: Mapping[str, str]) -> bool:
-    """Whether a rate (-g) or a time to think (-j) was asked for."""
+    """Whether a rate limit (-g) or a think time (-j) is configured."""
     return "g" in given or (number(given.get("j")) or 0) > 0
 
 
 def span_of(line: str) -> Span:
-    """The settings, with DiskSpd's defaults (help text of 2.2): -b64K -o2 -t1 -w0 -d10 -W5. Its one target has no
-    path: it stands for all of them."""
+    """The settings, with DiskSpd's defaults (help text of 2.2): -b64K -o2 -t1 -w0 -d10 -W5.
+
+    The only target has no path and stands for all targets.
+    """
     given = options(line)
     pool = count(given.get("F")) or None
     target = Target(
@@ -57,17 +59,17 @@ def span_of(line: str) -> Span:
 def _random_ratio(given: str | None) -> float:
     if given is None:
         return 0.0
-    share = re.search(r"\bs(\d{1,3})", given)
-    return min(100, int(share[1])) / 100 if share else 1.0
+    percent = re.search(r"\bs(\d{1,3})", given)
+    return min(100, int(percent[1])) / 100 if percent else 1.0
 
 
 def _direct(given: Mapping[str, str]) -> bool:
-    # -S alone is -Su; b: cached, h: -Suw, r: past the local cache, m: memory mapped (DiskSpd's help text).
+    # -S alone is -Su; b: cached, h: -Suw, r: bypasses the local cache, m: memory mapped (DiskSpd's help text).
     return "h" in given or ("S" in given and (not given["S"] or bool(set(given["S"]) & set("hur"))))
 
 
 def _fill(given: str | None) -> Fill | None:
     if given is None:
         return "repeating"
-    # -Z<size>,<file>: what the file holds is not told.
+    # -Z<size>,<file>: the content of the file is unknown.
     return "zeros" if not given else None if "," in given else "random"

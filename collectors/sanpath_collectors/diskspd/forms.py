@@ -1,4 +1,4 @@
-"""The bytes of a file → timespans, in whatever encoding and form they are; several results may follow each other."""
+"""Parses the text of a file into timespans, in either format; a file may contain several results."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ _TEXT = re.compile(r"^[^\S\n]*+(?:Results for timespan \d+:|timespan:[^\S\n]++\d
 _XML = re.compile(r"<Results>\s*<(?:System>\s*<(?:ComputerName|Tool)|Profile>\s*<(?:Progress|ResultFormat|Verbose))")
 
 
-def recognised(head: str) -> bool:
-    """Whether a beginning of a file is that of a result of DiskSpd."""
+def is_result(head: str) -> bool:
+    """Whether the beginning of a file is that of a DiskSpd result."""
     return bool(_XML.search(head) or _TEXT.search(head))
 
 
-class Forms:
-    """Gives the text to the reader of its form: what lies between <Results> and </Results> is XML.
+class ResultParser:
+    """Passes text to the parser of its format: everything between <Results> and </Results> is XML.
 
-    `notes`: code and text of what a person should know of it.
+    `remarks`: (code, text) of warnings about the file.
     """
 
     def __init__(self) -> None:
-        self.notes: list[tuple[str, str]] = []
+        self.remarks: list[tuple[str, str]] = []
         self._text = TextForm()
         self._xml: XmlForm | None = None
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, added: str) -> Iterator[SpanOutcome]:
-        """The timespans that are complete now."""
-        text = self._held + added
-        while (at := text.find(_BEGIN if self._xml is None else _END)) >= 0:
+        """Yields the timespans that are complete now."""
+        text = self._buffer + added
+        while (index := text.find(_BEGIN if self._xml is None else _END)) >= 0:
             if self._xml is None:
-                yield from self._noted(self._text, text[:at], last=True)
-                self._text, self._xml, text = TextForm(), XmlForm(), text[at:]
+                yield from self._parse(self._text, text[:index], last=True)
+                self._text, self._xml, text = TextForm(), XmlForm(), text[index:]
             else:
-                yield from self._noted(self._xml, text[: at + len(_END)], last=True)
-                self._xml, text = None, text[at + len(_END) :]
-        keep = max(0, len(text) - len(_END) + 1)
-        self._held = text[keep:]
-        yield from self._noted(self._xml or self._text, text[:keep])
+                yield from self._parse(self._xml, text[: index + len(_END)], last=True)
+                self._xml, text = None, text[index + len(_END) :]
+        complete = max(0, len(text) - len(_END) + 1)
+        self._buffer = text[complete:]
+        yield from self._parse(self._xml or self._text, text[:complete])
 
     def finish(self) -> Iterator[SpanOutcome]:
-        """What is left."""
-        held, self._held = self._held, ""
-        yield from self._noted(self._xml or self._text, held, last=True)
+        """Yields the remaining timespans."""
+        buffer, self._buffer = self._buffer, ""
+        yield from self._parse(self._xml or self._text, buffer, last=True)
 
-    def _noted(self, form: TextForm | XmlForm, text: str, last: bool = False) -> Iterator[SpanOutcome]:
+    def _parse(self, form: TextForm | XmlForm, text: str, last: bool = False) -> Iterator[SpanOutcome]:
         for part in (form.feed(text), form.finish() if last else ()):
             for span in part:
-                self.notes += form.notes
-                form.notes.clear()
+                self.remarks += form.remarks
+                form.remarks.clear()
                 yield span
-        self.notes += form.notes
-        form.notes.clear()
+        self.remarks += form.remarks
+        form.remarks.clear()

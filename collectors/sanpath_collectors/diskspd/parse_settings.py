@@ -1,6 +1,6 @@
-"""Lines of the section "Input parameters" → settings. Pure.
+"""Parses lines of the section "Input parameters" into settings. Pure.
 
-DiskSpd 2.1; 2.2 writes sizes as "4KiB" and names the pool that -F makes:
+DiskSpd 2.1; 2.2 writes sizes as "4KiB" and mentions the pool of -F:
 
     timespan:   1
     -------------
@@ -26,23 +26,23 @@ _PATH = re.compile(r"path: (?:template target )?'(.*)'")
 _MIX = re.compile(r"\((read|write)/(?:read|write) ratio: (\d{1,3})/")
 _POOL = re.compile(r"thread pool with (\d{1,9}) threads")
 _SHARE = re.compile(r"\((\d{1,3})% random\)")
-_PAST_CACHE = re.compile(r"(?:local )?software (?:and hardware (?:write )?)?cache disabled")
+_CACHE_BYPASSED = re.compile(r"(?:local )?software (?:and hardware (?:write )?)?cache disabled")
 _CACHED = re.compile(r"using software (?:and hardware (?:write )?)?cache")
 
 
-def setting(line: str, spans: list[Span]) -> None:
-    """Take in one line, without its indentation; what is not known is passed over."""
+def read_setting(line: str, spans: list[Span]) -> None:
+    """Adds the setting of one line (without indentation) to `spans`; unknown lines are ignored."""
     if line.startswith("timespan:"):
         spans.append(Span())
     elif spans and (path := _PATH.fullmatch(line)):
         spans[-1].targets.append(Target(path[1], fill="repeating"))
     elif spans and spans[-1].targets:
-        _of_target(line, spans[-1].targets[-1])
+        _read_target_setting(line, spans[-1].targets[-1])
     elif spans:
-        _of_span(line, spans[-1])
+        _read_span_setting(line, spans[-1])
 
 
-def _of_span(line: str, span: Span) -> None:
+def _read_span_setting(line: str, span: Span) -> None:
     name, _, value = line.partition(":")
     match name:
         case "duration":
@@ -59,7 +59,7 @@ def _of_span(line: str, span: Span) -> None:
             span.pool_threads = int(pool[1]) or None
 
 
-def _of_target(line: str, target: Target) -> None:
+def _read_target_setting(line: str, target: Target) -> None:
     name, _, value = line.partition(":")
     match name:
         case "block size":
@@ -79,25 +79,25 @@ def _of_target(line: str, target: Target) -> None:
         case "zeroing write buffers":
             target.fill = "zeros"
         case _:
-            _of_target_in_words(line, target)
+            _read_target_phrase(line, target)
 
 
-def _of_target_in_words(line: str, target: Target) -> None:
+def _read_target_phrase(line: str, target: Target) -> None:
     if line.startswith("performing "):
         mix = _MIX.search(line)
-        # The versions that say "write/read" write 100 for what is left (2.0.12).
+        # Versions with "write/read" write 100 as the second number (2.0.12).
         first = min(100, int(mix[2])) / 100 if mix else float("read test" in line)
         target.read_ratio = 1 - first if mix and mix[1] == "write" else first
     elif line.startswith("using mixed random/sequential"):
-        share = _SHARE.search(line)
-        target.random_ratio = int(share[1]) / 100 if share else None
+        percent = _SHARE.search(line)
+        target.random_ratio = int(percent[1]) / 100 if percent else None
     elif line.startswith(("using random I/O", "using sequential I/O", "using interlocked sequential I/O")):
         target.random_ratio = float(line.startswith("using random"))
     elif line.startswith("memory mapped I/O enabled"):
         target.mapped = True
     elif line.startswith("throughput rate-limited"):
         target.rate_limited = True
-    elif _PAST_CACHE.match(line):
+    elif _CACHE_BYPASSED.match(line):
         target.direct = True
     elif _CACHED.match(line):
         target.direct = False

@@ -1,4 +1,4 @@
-"""What each load of a timespan did, interval by interval where -D tells it, else in one."""
+"""The figures of each load of a timespan: by interval if DiskSpd ran with -D, otherwise in one interval."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.diskspd.outcome import Figures, TargetOutcome
 
-_SAME = 0.01
-"""Intervals that come to a number of I/Os further from that of the whole timespan are no series of it."""
-_ROUNDED_SECONDS = 0.01
-"""To which the length of the timespan is written."""
+_TOLERANCE_RATIO = 0.01
+"""Intervals are not used if their sum of I/Os differs by more from that of the timespan."""
+_ROUNDING_SECONDS = 0.01
+"""Rounding of the timespan's length."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What one load did in one direction in one interval. `mean_seconds`: mean latency, None: not told."""
+class IntervalFigures:
+    """The figures of one load in one direction and interval. `mean_seconds`: mean latency, None: unknown."""
 
     direction: Direction
     ops: float
@@ -24,51 +24,65 @@ class Done:
     mean_seconds: float | None
 
 
-Timeline = Mapping[int, Sequence[Sequence[Done]]]
-"""End of an interval, microseconds since the measured part began → what was done in it, load by load."""
+Timeline = Mapping[int, Sequence[Sequence[IntervalFigures]]]
+"""End of an interval, in microseconds since the begin of the measurement → its figures, a sequence a load."""
 
 
 def timeline(loads: Sequence[TargetOutcome], seconds: float) -> Timeline:
-    """The intervals where all loads tell them as fully as they tell the whole, else the whole as one.
+    """The intervals if those of all loads are complete, otherwise the timespan as one interval.
 
-    What ends after the last whole interval is in the figures of the whole only.
+    I/Os after the last complete interval are only in the figures of the timespan.
     """
-    within = [[ends for ends in load.intervals if ends <= (seconds + _ROUNDED_SECONDS) * 1e3] for load in loads]
-    instants = sorted({ends for told in within for ends in told})
-    if not instants or not all(within):
-        return _as_one(loads, seconds)
-    told = [_intervals(load, instants) for load in loads]
-    series = [done for done in told if done is not None]
+    ends_by_load = [
+        [ends for ends in load.intervals if ends <= (seconds + _ROUNDING_SECONDS) * 1e3] for load in loads
+    ]
+    interval_ends = sorted({ends for ends_of_load in ends_by_load for ends in ends_of_load})
+    if not interval_ends or not all(ends_by_load):
+        return _single_interval(loads, seconds)
+    ends_of_load = [_intervals(load, interval_ends) for load in loads]
+    series = [entry for entry in ends_of_load if entry is not None]
     if len(series) < len(loads):
-        return _as_one(loads, seconds)
-    return {ends * 1000: [done[at] for done in series] for at, ends in enumerate(instants)}
+        return _single_interval(loads, seconds)
+    return {ends * 1000: [entry[index] for entry in series] for index, ends in enumerate(interval_ends)}
 
 
-def _as_one(loads: Sequence[TargetOutcome], seconds: float) -> Timeline:
-    done = [
-        [Done(d, load.figures[d].ops, load.figures[d].bytes, load.figures[d].mean_seconds) for d in DIRECTIONS]
+def _single_interval(loads: Sequence[TargetOutcome], seconds: float) -> Timeline:
+    entry = [
+        [
+            IntervalFigures(d, load.figures[d].ops, load.figures[d].bytes, load.figures[d].mean_seconds)
+            for d in DIRECTIONS
+        ]
         for load in loads
     ]
-    return {round(seconds * 1e6): done}
+    return {round(seconds * 1e6): entry}
 
 
-def _intervals(load: TargetOutcome, instants: Sequence[int]) -> list[list[Done]] | None:
-    """None: they do not come to the figures of the whole, or tell no latencies although those do."""
-    width = instants[0] / 1e3  # SampleMillisecond is where an interval ends
-    found: list[list[Done]] = [[] for _ in instants]
+def _intervals(load: TargetOutcome, interval_ends: Sequence[int]) -> list[list[IntervalFigures]] | None:
+    """Intervals of one load; None: their sum differs from the timespan's, or only the timespan has latencies."""
+    interval_seconds = interval_ends[0] / 1e3  # SampleMillisecond is the end of an interval
+    series: list[list[IntervalFigures]] = [[] for _ in interval_ends]
     for direction in DIRECTIONS:
         figures = load.figures[direction]
-        rates = [told.rates[direction] if (told := load.intervals.get(ends)) else 0.0 for ends in instants]
-        waits = [told.waits[direction] if (told := load.intervals.get(ends)) else 0.0 for ends in instants]
-        if abs(sum(rates) * width - figures.ops) > _SAME * figures.ops + 1:
+        rates = [
+            interval.rates[direction] if (interval := load.intervals.get(ends)) else 0.0 for ends in interval_ends
+        ]
+        latency_sums = [
+            interval.latency_sums[direction] if (interval := load.intervals.get(ends)) else 0.0
+            for ends in interval_ends
+        ]
+        if abs(sum(rates) * interval_seconds - figures.ops) > _TOLERANCE_RATIO * figures.ops + 1:
             return None
-        if figures.mean_seconds and not any(waits):
+        if figures.mean_seconds and not any(latency_sums):
             return None
-        for done, rate, wait in zip(found, rates, waits, strict=True):
-            mean = wait / rate if rate and any(waits) else None
-            done.append(Done(direction, rate * width, rate * width * _bytes_each(figures), mean))
-    return found
+        for entry, rate, latency_sum in zip(series, rates, latency_sums, strict=True):
+            mean_seconds = latency_sum / rate if rate and any(latency_sums) else None
+            entry.append(
+                IntervalFigures(
+                    direction, rate * interval_seconds, rate * interval_seconds * _bytes_per_op(figures), mean_seconds
+                )
+            )
+    return series
 
 
-def _bytes_each(figures: Figures) -> float:
+def _bytes_per_op(figures: Figures) -> float:
     return figures.bytes / figures.ops if figures.ops else 0.0

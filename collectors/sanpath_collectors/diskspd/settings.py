@@ -1,4 +1,4 @@
-"""What a timespan was told to do, in DiskSpd's own terms, and what that comes to in I/Os in flight."""
+"""The settings of a timespan in DiskSpd's terms, and the resulting I/Os in flight."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Fill = Literal["zeros", "repeating", "random"]
 
 @dataclass(slots=True)
 class Target:
-    """One file or device. None: not told.
+    """One file or device. None: unknown.
 
-    `outstanding`: I/Os that each of its threads keeps in flight (-o). `threads`: threads of its own (-t), None when
-    it is served by a pool. `direct`: past the file cache (-Su, -Sh, -h). `limit_bytes`: it is used up to there (-f).
-    `mapped`: memory mapped I/O (-Sm): a thread waits for each I/O, whatever -o says.
+    `outstanding`: I/Os that each of its threads keeps in flight (-o). `threads`: threads of only this target (-t),
+    None: it uses the pool. `direct`: bypasses the file cache (-Su, -Sh, -h). `limit_bytes`: only these first bytes
+    are used (-f). `mapped`: memory mapped I/O (-Sm): a thread waits for each I/O, independent of -o.
     """
 
     path: str = ""
@@ -36,8 +36,11 @@ class Target:
 
 @dataclass(slots=True)
 class Span:
-    """One timespan. `pool_threads` (-F) drive all targets; `pool_outstanding` (-O): I/Os each of them keeps in flight
-    over all targets, None: `Target.outstanding` on each. `random_writes` (-Zr): new random data for every write."""
+    """One timespan.
+
+    `pool_threads` (-F): threads for all targets; `pool_outstanding` (-O): I/Os that each of them keeps in flight over
+    all targets, None: `Target.outstanding` on each. `random_writes` (-Zr): new random data for every write.
+    """
 
     seconds: float | None = None
     warmup_seconds: float | None = None
@@ -47,26 +50,26 @@ class Span:
     random_writes: bool = False
     targets: list[Target] = field(default_factory=list)
 
-    def covering(self, paths: Collection[str]) -> Span:
-        """With targets for these paths, where the settings name one only, or by a template."""
-        known = {target.path for target in self.targets}
-        if len(self.targets) != 1 or not paths or known & set(paths):
+    def with_targets_for(self, paths: Collection[str]) -> Span:
+        """The settings with targets for these paths, if they have only one target or a template."""
+        known_paths = {target.path for target in self.targets}
+        if len(self.targets) != 1 or not paths or known_paths & set(paths):
             return self
         return replace(self, targets=[replace(self.targets[0], path=path) for path in paths])
 
     def profile(self, paths: Collection[str], version: str | None, sizes: Mapping[str, float]) -> LoadProfile:
-        """What the targets of these paths were told, together. `sizes`: path → bytes of the file."""
+        """The combined profile of the targets of these paths. `sizes`: path → bytes of the file."""
         targets = [target for target in self.targets if target.path in paths]
         mapped = bool(targets) and all(target.mapped for target in targets)
-        asked, threads = self._asked(targets), self._threads(targets)
-        waits = mapped and asked is not None and threads is not None and asked > threads
+        configured, threads = self._configured_in_flight(targets), self._threads(targets)
+        is_synchronous = mapped and configured is not None and threads is not None and configured > threads
         limits = {target.path: target.limit_bytes for target in targets if target.limit_bytes}
         reads = common(target.read_ratio for target in targets)
         return LoadProfile(
             engine="diskspd",
             engine_version=version,
-            in_flight=threads if waits else asked,
-            asked_in_flight=asked if waits else None,
+            in_flight=threads if is_synchronous else configured,
+            asked_in_flight=configured if is_synchronous else None,
             block_bytes=common(target.block_bytes for target in targets),
             read_ratio=reads,
             random_ratio=common(target.random_ratio for target in targets),
@@ -74,7 +77,7 @@ class Span:
             files=len(paths) or None,
             working_set_bytes=sum(min(size, limits.get(path, size)) for path, size in sizes.items()) or None,
             direct=common(target.direct for target in targets),
-            synchronous=True if waits else None,
+            synchronous=True if is_synchronous else None,
             fill=self._fill(targets) if reads != 1 else None,
             seconds=self.seconds,
             warmup_seconds=self.warmup_seconds,
@@ -87,21 +90,21 @@ class Span:
     def _threads(self, targets: Collection[Target]) -> int | None:
         return self.pool_threads or _sum(target.threads for target in targets)
 
-    def _asked(self, targets: Collection[Target]) -> int | None:
+    def _configured_in_flight(self, targets: Collection[Target]) -> int | None:
         if self.pool_threads and self.pool_outstanding:
-            # The pool shares its I/Os out between the targets, by weights.
+            # The pool distributes its I/Os over the targets by weights.
             return self.pool_threads * self.pool_outstanding if len(targets) == len(self.targets) else None
-        each = [(target.outstanding, self.pool_threads or target.threads) for target in targets]
-        return _sum(None if o is None or threads is None else o * threads for o, threads in each)
+        depth_and_threads = [(target.outstanding, self.pool_threads or target.threads) for target in targets]
+        return _sum(None if o is None or threads is None else o * threads for o, threads in depth_and_threads)
 
 
 def common(values: Iterable[T | None]) -> T | None:
-    """The value that all of them are; None where they differ."""
+    """The value that all have in common; None where they differ."""
     distinct = list(dict.fromkeys(values))
     return distinct[0] if len(distinct) == 1 else None
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    told = list(values)
-    known = [value for value in told if value is not None]
-    return sum(known) if known and len(known) == len(told) else None
+    terms = list(values)
+    not_none = [value for value in terms if value is not None]
+    return sum(not_none) if not_none and len(not_none) == len(terms) else None

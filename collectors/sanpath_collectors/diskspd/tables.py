@@ -1,4 +1,4 @@
-"""What a timespan of a DiskSpd result yields."""
+"""The table of a timespan of a DiskSpd result."""
 
 from __future__ import annotations
 

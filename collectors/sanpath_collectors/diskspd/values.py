@@ -1,4 +1,4 @@
-"""The values that DiskSpd writes: counts, numbers, sizes and the time of its start."""
+"""Parses DiskSpd's values: counts, numbers, sizes and the time of its start."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ import math
 import re
 from datetime import UTC, datetime
 
-_MOST = 2**60
+_LIMIT = 2**60
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def count(text: str | None) -> int | None:
-    """A whole number that fits a counter; None for anything else."""
-    written = (text or "").strip()
-    found = int(written) if written.isascii() and written.isdecimal() and len(written) < 20 else _MOST
-    return found if found < _MOST else None
+    """An integer that fits a counter; None for anything else."""
+    digits = (text or "").strip()
+    value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else _LIMIT
+    return value if value < _LIMIT else None
 
 
 def number(text: str | None) -> float | None:
-    """A finite number that is not negative; None for anything else, "N/A" for one."""
+    """A finite number that is not negative; None for anything else, such as "N/A"."""
     try:
-        found = float((text or "").strip())
+        value = float((text or "").strip())
     except ValueError:
         return None
-    return found if math.isfinite(found) and 0 <= found < _MOST else None
+    return value if math.isfinite(value) and 0 <= value < _LIMIT else None
 
 
 def size_bytes(text: str) -> float | None:
-    """A size; K, M, G and T are powers of 1024 in every version, also where 2.0.17 and before wrote "MB".
+    """A size in bytes; None: not a size.
+
+    K, M, G and T are powers of 1024 in every version, although versions until 2.0.17 write "MB".
 
     >>> size_bytes("4096"), size_bytes("4KiB"), size_bytes("1.5MiB"), size_bytes("1024MB"), size_bytes("64K")
     (4096.0, 4096.0, 1572864.0, 1073741824.0, 65536.0)
@@ -37,13 +39,13 @@ def size_bytes(text: str) -> float | None:
 
 
 def time_us(text: str) -> int | None:
-    """A time in UTC, microseconds since the epoch; None where it is no such time.
+    """A time in UTC, microseconds since the epoch; None: not a time in this format.
 
     >>> time_us("1970/01/01 00:01:00 UTC")
     60000000
     """
     try:
-        told = datetime.strptime(text.strip(), "%Y/%m/%d %H:%M:%S UTC").replace(tzinfo=UTC)
+        time = datetime.strptime(text.strip(), "%Y/%m/%d %H:%M:%S UTC").replace(tzinfo=UTC)
     except ValueError:
         return None
-    return max(0, int(told.timestamp())) * 1_000_000
+    return max(0, int(time.timestamp())) * 1_000_000

@@ -1,4 +1,4 @@
-"""Follows a batch that resxtop, or esxtop over a share or a pipe, is writing."""
+"""Follows a batch that resxtop writes, or esxtop over a share or a pipe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sanpath_collectors.perfmon.collector import FollowedCounterLog
 
 
 class EsxtopFile(FollowedCounterLog):
-    """One batch of esxtop that grows."""
+    """Follows one growing batch of esxtop."""
 
     reader = EsxtopLog
 

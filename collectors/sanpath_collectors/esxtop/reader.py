@@ -1,4 +1,4 @@
-"""Reads a batch of esxtop, whole or while it grows."""
+"""Reads a batch of esxtop, complete or while it grows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath_collectors.perfmon.reader import CounterLog
 
 
 class EsxtopLog(CounterLog):
-    """A batch of esxtop. `host`: what the host is called; None: as esxtop says."""
+    """Reads a batch of esxtop. `host`: name of the host; None: as in the batch."""
 
     def __init__(self, load: str, host: str | None = None) -> None:
         super().__init__(load)
@@ -19,15 +19,15 @@ class EsxtopLog(CounterLog):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """By a header of PDH with the names that only ESXi has."""
+        """Whether a file is a batch of esxtop: a PDH header with names that only ESXi has."""
         text = text_of(head)[0].lstrip()
         return pdh.is_header(text[:64].encode()) and any(mark in text for mark in parse.MARKS)
 
     def plan(self, header: Columns) -> Plan:
-        """What the columns tell."""
+        """The plan for the columns of a header."""
         return parse.plan(header.names, self.load, self._host)
 
     @property
     def wanted(self) -> str:
-        """What a diagnosis reads."""
+        """The columns that a diagnosis needs."""
         return "disk devices, adapters and virtual disks (esxtop -b -a)"

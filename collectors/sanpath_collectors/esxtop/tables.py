@@ -1,15 +1,15 @@
-"""What a batch of esxtop yields."""
+"""Tables of a batch of esxtop."""
 
 from __future__ import annotations
 
 from sanpath.plugin import Column, Table
 
 NANOSECONDS = 1e9
-"""Seconds of a counter are summed up as nanoseconds."""
+"""Counters of seconds are stored in nanoseconds."""
 
 
 def _table(kind: str, *metrics: str, plane: str | None = None) -> Table:
-    """esxtop gives averages over the interval before a row."""
+    """A table of averages over the interval before a row, as esxtop reports them."""
     columns = (
         Column(m, 64, 1 / NANOSECONDS if "seconds" in m else 1.0) if m.endswith("_total") else Column(m)
         for m in metrics
@@ -17,7 +17,7 @@ def _table(kind: str, *metrics: str, plane: str | None = None) -> Table:
     return Table(kind, tuple(columns), "average", plane)
 
 
-MOVED = tuple(f"{what}_{d}_total" for what in ("ops", "bytes") for d in ("read", "write"))
+MOVED = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes") for d in ("read", "write"))
 WAITED = tuple(f"latency_seconds_{d}_total" for d in ("read", "write"))
 PARTS = ("device", "kernel", "queue", "guest")
 """DAVG, KAVG, QAVG and GAVG."""

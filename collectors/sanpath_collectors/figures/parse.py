@@ -1,11 +1,11 @@
-"""What a person wrote → figures. Pure: text in, objects out.
+"""Parses figures that a person wrote. Pure.
 
     figures:
       - {entity: "array:fa1", quantity: latency, value: 3-5 ms, direction: read, source: "GUI, screenshot of 14:05"}
       - {entity: "switch_port:sw1/fc1/7", quantity: throughput, value: 392 MB/s, step: t64, source: "port statistics"}
       - {entity: "array:fa1", quantity: ceiling, value: 100000 IOPS, source: "data sheet, 32 KiB"}
 
-or the same as CSV, with these keys in its first line; a spreadsheet may separate them by semicolons.
+or the same as CSV, with these keys in its first line; a spreadsheet may use semicolons as separators.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "throughput": ("bytes_per_second", "ops_per_second"),
     "ceiling": ("bytes_per_second", "ops_per_second"),
 }
-"""What may be told, and in which base units."""
+"""Quantity → its possible base units."""
 
 _UNITS: Mapping[str, tuple[str, float]] = {
     "s": ("seconds", 1.0),
@@ -42,14 +42,14 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "mib/s": ("bytes_per_second", 1024.0**2),
     "gib/s": ("bytes_per_second", 1024.0**3),
 }
-_LONGEST_VALUE = 100
+_MAX_VALUE_LENGTH = 100
 _VALUE = re.compile(r"\s*([\d.,]+)\s*(?:(?:-|–|to|\.\.)\s*([\d.,]+))?\s*(\S+)\s*")
 _KEYS = ("entity", "quantity", "value", "direction", "step", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: of all of them."""
+    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: all of them."""
 
     entity: str
     quantity: str
@@ -72,15 +72,15 @@ def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         except csv.Error as error:
             raise ValueError(f"not valid CSV: {error}") from error
         return
-    told = read_yaml(text)
-    listed = told.get("figures") if isinstance(told, dict) else None
-    if not isinstance(listed, list):
+    document = read_yaml(text)
+    items = document.get("figures") if isinstance(document, dict) else None
+    if not isinstance(items, list):
         raise ValueError("`figures` has to be a list")  # noqa: TRY004 - a mistake in a file, not in a program
-    yield from ((n, entry if isinstance(entry, dict) else {}) for n, entry in enumerate(listed, start=1))
+    yield from ((n, entry if isinstance(entry, dict) else {}) for n, entry in enumerate(items, start=1))
 
 
 def separator_of(header: str) -> str:
-    """What stands between the keys of a CSV.
+    """The separator of a CSV.
 
     >>> separator_of("entity;quantity;value;source")
     ';'
@@ -89,38 +89,46 @@ def separator_of(header: str) -> str:
 
 
 def figure(entry: Mapping[str, Any]) -> Figure:
-    """One entry. Raises ValueError with what to mend."""
+    """Parses one entry. Raises ValueError with the correction that is needed."""
     if nested := [key for key, value in entry.items() if isinstance(value, list | dict)]:
         raise ValueError(f"{nested[0]}: one value is wanted, no list")
-    said = {str(key).strip(): str(value).strip() for key, value in entry.items() if value not in (None, "")}
-    if unknown := said.keys() - set(_KEYS):
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; there are: {', '.join(_KEYS)}")
+    fields = {str(key).strip(): str(value).strip() for key, value in entry.items() if value not in (None, "")}
+    if unknown_keys := fields.keys() - set(_KEYS):
+        raise ValueError(f"unknown key {sorted(unknown_keys)[0]!r}; there are: {', '.join(_KEYS)}")
     for key in ("entity", "quantity", "value", "source"):
-        if key not in said:
+        if key not in fields:
             raise ValueError(f"{key} is missing")
-    if not re.fullmatch(r"[a-z_]+:.+", said["entity"]):
-        raise ValueError(f"entity {said['entity']!r}: write kind:name as in sanpath topology, e.g. array:fa1")
-    if said["quantity"] not in QUANTITIES:
-        raise ValueError(f"quantity {said['quantity']!r}: one of {', '.join(QUANTITIES)}")
-    if said.get("direction", "read") not in ("read", "write"):
-        raise ValueError(f"direction {said['direction']!r}: read (towards the host) or write")
-    unit, low, high = value(said["value"])
-    if unit not in QUANTITIES[said["quantity"]]:
-        raise ValueError(f"value {said['value']!r} is no {said['quantity']}")
+    if not re.fullmatch(r"[a-z_]+:.+", fields["entity"]):
+        raise ValueError(f"entity {fields['entity']!r}: write kind:name as in sanpath topology, e.g. array:fa1")
+    if fields["quantity"] not in QUANTITIES:
+        raise ValueError(f"quantity {fields['quantity']!r}: one of {', '.join(QUANTITIES)}")
+    if fields.get("direction", "read") not in ("read", "write"):
+        raise ValueError(f"direction {fields['direction']!r}: read (towards the host) or write")
+    unit, low, high = value(fields["value"])
+    if unit not in QUANTITIES[fields["quantity"]]:
+        raise ValueError(f"value {fields['value']!r} is no {fields['quantity']}")
     return Figure(
-        said["entity"], said["quantity"], unit, low, high, said["source"], said.get("direction"), said.get("step")
+        fields["entity"],
+        fields["quantity"],
+        unit,
+        low,
+        high,
+        fields["source"],
+        fields.get("direction"),
+        fields.get("step"),
     )
 
 
 def value(text: str) -> tuple[str, float, float]:
     """Base unit, low and high of "3-5 ms" or "392 MB/s". Raises ValueError."""
-    match = _VALUE.fullmatch(text) if len(text) <= _LONGEST_VALUE else None
-    known = _UNITS.get(match[3].lower()) if match is not None else None
-    if match is None or known is None:
+    match = _VALUE.fullmatch(text) if len(text) <= _MAX_VALUE_LENGTH else None
+    unit_and_scale = _UNITS.get(match[3].lower()) if match is not None else None
+    if match is None or unit_and_scale is None:
         raise ValueError(
-            f"value {text[:_LONGEST_VALUE]!r}: write a number or a range with its unit: {', '.join(sorted(_UNITS))}"
+            f"value {text[:_MAX_VALUE_LENGTH]!r}: write a number or a range with its unit: "
+            f"{', '.join(sorted(_UNITS))}"
         )
-    unit, scale = known
+    unit, scale = unit_and_scale
     low = _number(match[1]) * scale
     high = _number(match[2]) * scale if match[2] else low
     if not 0 <= low <= high or not math.isfinite(high):

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from sanpath.plugin import CollectorError, Event, Failure, Item, ResultReader, text_of, warning
 from sanpath_collectors.figures.parse import entries, figure, separator_of
 
-_MOST_BYTES = 1 << 20
-"""A person writes no more than this."""
+_MAX_BYTES = 1 << 20
+"""Files of a person are smaller."""
 
 
 class Figures(ResultReader):
-    """Yields an event a figure. They have no time: each is for the step it names, or for all."""
+    """Yields an event a figure. Figures have no time: each applies to the step it names, or to all steps."""
 
     clock = "none"
 
@@ -23,36 +23,36 @@ class Figures(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """By the key `figures`, or the first line of the CSV."""
+        """Whether a file has figures: by the key `figures`, or the first line of the CSV."""
         text, _ = text_of(head)
         first = text.lstrip("\ufeff").partition("\n")[0]
         header = {word.strip() for word in first.split(separator_of(first))}
         return bool(re.search(r"^figures\s*:", text, re.MULTILINE)) or {"entity", "quantity", "value"} <= header
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Nothing yet: the file is small and is read as a whole."""
-        self._content = (self._content + added)[: _MOST_BYTES + 1]
+        """Collects the content; yields nothing, as the file is small and parsed at its end."""
+        self._content = (self._content + added)[: _MAX_BYTES + 1]
         return ()
 
     def finish(self) -> Iterator[Item]:
-        """Every figure that can be read; a warning for each that cannot."""
-        if len(self._content) > _MOST_BYTES:
+        """Yields every figure, and a warning for each that cannot be parsed. Raises UNREADABLE: no figure."""
+        if len(self._content) > _MAX_BYTES:
             raise CollectorError(Failure.UNREADABLE, "more than 1 MiB of figures: this is no file a person wrote")
         text = text_of(self._content)[0].lstrip("\ufeff")
-        found = 0
+        count = 0
         problem = "no figure in it"
         try:
             for number, entry in entries(text):
                 try:
-                    told = figure(entry)
+                    parsed = figure(entry)
                 except ValueError as error:
                     problem = f"figure {number}: {error}"
                     yield warning(0, "figure-unreadable", problem)
                     continue
-                found += 1
-                detail = {name: getattr(told, name) for name in told.__slots__}
+                count += 1
+                detail = {name: getattr(parsed, name) for name in parsed.__slots__}
                 yield Event(0, "figure", detail)
         except ValueError as error:
             problem = str(error)
-        if not found:
+        if not count:
             raise CollectorError(Failure.UNREADABLE, problem)

@@ -17,16 +17,16 @@ LAYOUTS = {29: 1, 19: 1000}
 
 
 def upper_bounds(bins: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """(upper bound in seconds, share of the I/Os) of the `bins` of json+: any nanosecond of a bucket → count."""
+    """(upper bound in seconds, share of the I/Os) from the `bins` of json+: any nanosecond of a bucket → count."""
     counts: dict[int, int] = {}
     for key, count in bins.items():
-        upper = _above(integer(key, 0))
+        upper = _upper_limit(integer(key, 0))
         counts[upper] = counts.get(upper, 0) + integer(count, 0)
     return shares({upper * _NS: count for upper, count in counts.items()})
 
 
 def shares(counts: Mapping[float, int]) -> list[tuple[float, float]]:
-    """(upper bound, share of all) in rising order, without empty buckets. Counts by upper bound."""
+    """(upper bound, share of all) in rising order, without empty buckets. `counts`: I/Os by upper bound."""
     total = sum(counts.values())
     return [(upper, count / total) for upper, count in sorted(counts.items()) if count]
 
@@ -37,7 +37,7 @@ def lower_limit(value: int) -> int:
     return value // width * width
 
 
-def _above(value: int) -> int:
+def _upper_limit(value: int) -> int:
     return lower_limit(value) + _width(value)
 
 
@@ -47,9 +47,9 @@ def _width(value: int) -> int:
 
 @cache
 def bucket_limits(count: int) -> tuple[int, Sequence[tuple[int, int]]] | None:
-    """Unit in nanoseconds, and (lower, upper) of each of the `count` buckets of a line of a histogram log.
+    """The unit in nanoseconds, and (lower, upper) of each of the `count` buckets of a line of a histogram log.
 
-    log_hist_coarseness halves the number of buckets each time. None: fio has no such layout.
+    log_hist_coarseness halves the number of buckets each time. None: no version of fio has this layout.
     """
     octaves, per_octave = count, 1
     while octaves and octaves % 2 == 0:
@@ -59,25 +59,25 @@ def bucket_limits(count: int) -> tuple[int, Sequence[tuple[int, int]]] | None:
         return None
     merged = _PER_OCTAVE // per_octave
     fine = [limits for octave in range(octaves) for limits in _octave(octave)]
-    return LAYOUTS[octaves], [(fine[at][0], fine[at + merged - 1][1]) for at in range(0, len(fine), merged)]
+    return LAYOUTS[octaves], [(fine[index][0], fine[index + merged - 1][1]) for index in range(0, len(fine), merged)]
 
 
-def _octave(number: int) -> Iterator[tuple[int, int]]:
-    width = 1 << max(0, number - 1)
-    first = _PER_OCTAVE * width if number else 0
-    return ((first + at * width, first + (at + 1) * width) for at in range(_PER_OCTAVE))
+def _octave(octave: int) -> Iterator[tuple[int, int]]:
+    width = 1 << max(0, octave - 1)
+    first = _PER_OCTAVE * width if octave else 0
+    return ((first + index * width, first + (index + 1) * width) for index in range(_PER_OCTAVE))
 
 
 def middle(lower: int) -> int:
-    """The middle of the bucket with this lower limit: what fio gives for a percentile that lies in it."""
-    return (lower + _above(lower)) // 2
+    """The middle of the bucket with this lower limit, which fio reports for a percentile in that bucket."""
+    return (lower + _upper_limit(lower)) // 2
 
 
-def percentile(counts: Mapping[int, int], share: float) -> int | None:
-    """The value up to which this share of the I/Os lies. Counts by value. None without I/O."""
-    wanted, passed = share * sum(counts.values()), 0
+def percentile(counts: Mapping[int, int], ratio: float) -> int | None:
+    """The value that this ratio of the I/Os does not exceed. `counts`: I/Os by value. None: no I/O."""
+    rank, cumulated = ratio * sum(counts.values()), 0
     for value, count in sorted(counts.items()):
-        passed += count
-        if passed >= wanted and passed:
+        cumulated += count
+        if cumulated >= rank and cumulated:
             return value
     return None

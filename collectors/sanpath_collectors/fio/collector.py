@@ -1,4 +1,4 @@
-"""Wraps a fio command and turns its growing output into samples, things and step events."""
+"""Wraps a fio command and turns its growing output into samples, entities and step events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, LoadReader, WrappedCommand
 from sanpath_collectors.fio.groups import Group, histograms, load_step
 from sanpath_collectors.fio.inventory import Inventory, rows
-from sanpath_collectors.fio.parse import Documents, status
+from sanpath_collectors.fio.parse import Documents, parse_status
 from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.tables import LOAD, LUN
 
@@ -17,94 +17,103 @@ LOCAL_ID = "fio"
 
 
 class FioReader(LoadReader):
-    """Reads one fio execution."""
+    """Reads the output of one run of fio while it grows.
+
+    `load`: local id of its load; None: "fio".
+    """
 
     def __init__(self, load: str | None = None) -> None:
         super().__init__(load or LOCAL_ID)
         self._documents = Documents()
         self._inventory = Inventory(self.load)
         self._groups: dict[int, Group] = {}
-        self._progressed: dict[int, int] = {}
+        self._last_progress_us: dict[int, int] = {}
         self._loads: dict[str, str] = {}
-        self._text = ""
+        self._passthrough_text = ""
 
     @classmethod
     def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
-        """Ask for a JSON status every second beside the formats the user wants."""
-        words = list(argv)
-        if _option(words, "client") is not None:
+        """Adds a JSON status every second to the formats that the user wants.
+
+        Raises UsageError for `fio --client`, which prints nothing before its end.
+        """
+        arguments = list(argv)
+        if _option_value(arguments, "client") is not None:
             raise UsageError("fio --client gives nothing before its end; start fio on the host that does the I/O")
-        formats = _option(words, "output-format") or ("terse" if "--minimal" in words else "")
+        formats = _option_value(arguments, "output-format") or ("terse" if "--minimal" in arguments else "")
         if not {"json", "json+"} & set(formats.split(",")):
-            words.append(f"--output-format={formats},json" if formats else "--output-format=json")
-        if _option(words, "status-interval") is None:
-            words.append("--status-interval=1")
-        return WrappedCommand(tuple(words), _option(words, "output"))
+            arguments.append(f"--output-format={formats},json" if formats else "--output-format=json")
+        if _option_value(arguments, "status-interval") is None:
+            arguments.append("--status-interval=1")
+        return WrappedCommand(tuple(arguments), _option_value(arguments, "output"))
 
-    def feed(self, added: bytes, seen: int) -> Iterable[Item]:
-        """Samples of every status document that is complete now."""
+    def feed(self, added: bytes, seen_us: int) -> Iterable[Item]:
+        """Yields the samples of every status document that is complete now."""
         documents, text = self._documents.feed(added)
-        self._text += text
+        self._passthrough_text += text
         for document in documents:
-            yield from self._status(status(document), seen)
+            yield from self._status(parse_status(document), seen_us)
 
-    def finish(self, seen: int) -> Iterable[Item]:
-        """End the steps that were running."""
-        self._text += self._documents.rest()
-        yield from self._end(seen)
+    def finish(self, seen_us: int) -> Iterable[Item]:
+        """Ends the steps that were running."""
+        self._passthrough_text += self._documents.remaining()
+        yield from self._end_running(seen_us)
 
     def passthrough(self) -> bytes:
-        """The lines between the documents."""
-        text, self._text = self._text, ""
+        """Returns the text between the documents since the last call, for the user's terminal."""
+        text, self._passthrough_text = self._passthrough_text, ""
         return text.encode("utf-8")
 
-    def _status(self, now: Status, seen: int) -> Iterator[Item]:
-        self._loads |= {job.name: f"{self.load}/{job.name}" for job in now.jobs}
-        yield from self._inventory.told(now, self._loads)
-        yield from self._inventory.remarks(now, self._loads, seen)
-        time_us = None if now.whole_seconds else now.time_us
-        yield from self._steps(now, time_us or seen, seen)
-        active = [job for job in now.jobs if self._groups[job.group].state != "waiting"]
+    def _status(self, current: Status, seen_us: int) -> Iterator[Item]:
+        self._loads |= {job.name: f"{self.load}/{job.name}" for job in current.jobs}
+        yield from self._inventory.new_items(current, self._loads)
+        yield from self._inventory.remarks(current, self._loads, seen_us)
+        time_us = None if current.time_in_seconds else current.time_us
+        yield from self._steps(current, time_us or seen_us, seen_us)
+        active = [job for job in current.jobs if self._groups[job.group].state != "waiting"]
         if active:
-            yield rows(LOAD, [(self._loads[job.name], seen, job.samples) for job in active], time_us)
-        if now.disks:
-            yield rows(LUN, [(disk, seen, values) for disk, values in now.disks.items()], time_us)
+            yield rows(LOAD, [(self._loads[job.name], seen_us, job.samples) for job in active], time_us)
+        if current.disks:
+            yield rows(LUN, [(disk, seen_us, values) for disk, values in current.disks.items()], time_us)
 
-    def _steps(self, now: Status, time_us: int, seen: int) -> Iterator[Event]:
-        for number in sorted({job.group for job in now.jobs}):
-            group = self._groups.setdefault(number, Group())
-            progress = group.update([job for job in now.jobs if job.group == number], time_us)
+    def _steps(self, current: Status, time_us: int, seen_us: int) -> Iterator[Event]:
+        for group_number in sorted({job.group for job in current.jobs}):
+            group = self._groups.setdefault(group_number, Group())
+            progress = group.update([job for job in current.jobs if job.group == group_number], time_us)
             if progress not in ("none", "ended"):
-                self._progressed[number] = seen - group.idle_us
+                self._last_progress_us[group_number] = seen_us - group.idle_us
             match progress:
                 case "begun":
-                    yield from self._end(seen, before=number)
-                    yield self._event("step-begin", number, seen)
+                    yield from self._end_running(seen_us, before=group_number)
+                    yield self._event("step-begin", group_number, seen_us)
                 case "ramp over":
-                    yield self._event("ramp-end", number, seen)
+                    yield self._event("ramp-end", group_number, seen_us)
                 case "ended":
-                    yield from self._ended(number, seen)
+                    yield from self._end_step(group_number, seen_us)
 
-    def _end(self, seen: int, before: int | None = None) -> Iterator[Event]:
-        for number, group in self._groups.items():
-            if group.state in ("running", "ramp") and (before is None or number < before):
+    def _end_running(self, seen_us: int, before: int | None = None) -> Iterator[Event]:
+        for group_number, group in self._groups.items():
+            if group.state in ("running", "ramp") and (before is None or group_number < before):
                 group.state = "ended"
-                yield from self._ended(number, seen)
+                yield from self._end_step(group_number, seen_us)
 
-    def _ended(self, number: int, seen: int) -> Iterator[Event]:
-        end = self._progressed.get(number, seen)
-        yield from histograms(self._groups[number].jobs, self._loads, end)
-        yield self._event("step-end", number, end)
+    def _end_step(self, group_number: int, seen_us: int) -> Iterator[Event]:
+        end = self._last_progress_us.get(group_number, seen_us)
+        yield from histograms(self._groups[group_number].jobs, self._loads, end)
+        yield self._event("step-end", group_number, end)
 
-    def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], number: int, seen: int) -> Event:
-        return load_step(number, self._groups[number].jobs, self._loads).event(name, seen)
+    def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], group_number: int, seen_us: int) -> Event:
+        return load_step(group_number, self._groups[group_number].jobs, self._loads).event(name, seen_us)
 
 
-def _option(words: Sequence[str], name: str) -> str | None:
-    """The value of `--name=value` or `--name value`, with one dash or two; the last one wins, as in fio."""
-    found = None
-    for number, word in enumerate(words):
-        given, equals, value = word.lstrip("-").partition("=")
-        if word.startswith("-") and given == name:
-            found = value if equals else "".join(words[number + 1 : number + 2])
-    return found
+def _option_value(arguments: Sequence[str], name: str) -> str | None:
+    """The value of `--name=value` or `--name value`, with one dash or two; the last one wins, as in fio.
+
+    None: the option is not given.
+    """
+    option_value = None
+    for index, argument in enumerate(arguments):
+        option, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and option == name:
+            option_value = value if equals else "".join(arguments[index + 1 : index + 2])
+    return option_value

@@ -1,4 +1,4 @@
-"""The things that fio's status tells of, and how they hang together, each once."""
+"""The entities and links that fio's statuses report, each yielded once."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from ipaddress import ip_address
 
 from sanpath.model import Scalar
 from sanpath.plugin import Event, LoadProfile, Rows, SourceEntity, SourceLink, Table, warning
-from sanpath_collectors.fio.options import target_addresses, together
+from sanpath_collectors.fio.options import combined_profile, target_addresses
 from sanpath_collectors.fio.status import JobStatus, Number, Status
 
 
 class Inventory:
-    """Of one load, whose local id is `load`."""
+    """Entities and links of one load, whose local id is `load`."""
 
     def __init__(self, load: str) -> None:
         self._load = load
         self._known: set[str | tuple[str, str]] = set()
 
-    def told(self, now: Status, loads: Mapping[str, str]) -> Iterator[SourceEntity | SourceLink]:
-        """What is new in a status. `loads`: name of a job → local id of its load."""
+    def new_items(self, status: Status, loads: Mapping[str, str]) -> Iterator[SourceEntity | SourceLink]:
+        """Yields the entities and links that are new in a status. `loads`: name of a job → local id of its load."""
         if self._is_new(self._load):
-            whole = LoadProfile(engine="fio", engine_version=now.version)
-            if len({job.group for job in now.jobs}) == 1:
-                whole = together(job.profile for job in now.jobs)
-            yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, whole.attributes)
-        for job in now.jobs:
+            profile = LoadProfile(engine="fio", engine_version=status.version)
+            if len({job.group for job in status.jobs}) == 1:
+                profile = combined_profile(job.profile for job in status.jobs)
+            yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
+        for job in status.jobs:
             yield from self._job(job, loads[job.name])
-        for disk in now.disks:
+        for disk in status.disks:
             if self._is_new(disk):
                 host, _, device = disk.rpartition("/")
                 yield SourceEntity("lun", disk, disk, {"device": (device,)})
                 yield SourceLink("targets", ("load", self._load), ("lun", disk), "fio disk_util")
                 yield from self._on_host("attached_to", ("lun", disk), host)
 
-    def remarks(self, now: Status, loads: Mapping[str, str], seen: int) -> Iterator[Event]:
-        """What is to be known of the figures."""
-        for job in now.jobs:
+    def remarks(self, status: Status, loads: Mapping[str, str], seen_us: int) -> Iterator[Event]:
+        """Yields the remarks of a status as warnings, each once."""
+        for job in status.jobs:
             for code, text in job.remarks:
                 if self._is_new((loads[job.name], code)):
-                    yield warning(seen, code, text)
+                    yield warning(seen_us, code, text)
 
     def _job(self, job: JobStatus, local_id: str) -> Iterator[SourceEntity | SourceLink]:
         if not self._is_new(local_id):
@@ -60,10 +60,10 @@ class Inventory:
             yield SourceEntity("host", host, host, {"name": (host,)})
         yield SourceLink(relation, end, ("host", host), "fio --client")
 
-    def _is_new(self, what: str | tuple[str, str]) -> bool:
-        new = what not in self._known
-        self._known.add(what)
-        return new
+    def _is_new(self, key: str | tuple[str, str]) -> bool:
+        is_new = key not in self._known
+        self._known.add(key)
+        return is_new
 
 
 def _is_loopback(host: str) -> bool:
@@ -73,12 +73,14 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def rows(table: Table, told: Sequence[tuple[str, int, Mapping[str, Number]]], device_time: int | None = None) -> Rows:
-    """Samples: local id, time in microseconds, metric → value."""
+def rows(
+    table: Table, samples: Sequence[tuple[str, int, Mapping[str, Number]]], device_time: int | None = None
+) -> Rows:
+    """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
     return Rows(
         table,
-        [entity for entity, _, _ in told],
-        [seen for _, seen, _ in told],
-        {column.metric: [values.get(column.metric) for _, _, values in told] for column in table.columns},
-        device_time=[device_time] * len(told) if device_time is not None else None,
+        [entity for entity, _, _ in samples],
+        [seen_us for _, seen_us, _ in samples],
+        {column.metric: [values.get(column.metric) for _, _, values in samples] for column in table.columns},
+        device_time=[device_time] * len(samples) if device_time is not None else None,
     )

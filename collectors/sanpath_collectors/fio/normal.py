@@ -1,4 +1,4 @@
-"""fio's text for people (--output-format=normal) → statuses. Pure: lines in, statuses out.
+"""Parses fio's normal text output (--output-format=normal) into statuses. Pure.
 
     fio-3.33
     Starting 1 process
@@ -13,7 +13,7 @@
     Disk stats (read/write):
       vda: ios=173268/10656, merge=0/3858, ticks=36167/2738, in_queue=38908, util=82.16%
 
-The date is that of the writing, in local time. Jobs that have not begun are not there.
+The date is that of the output, in local time. Jobs that have not begun are missing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from __future__ import annotations
 import re
 
 from sanpath_collectors.fio.normal_entry import Entry
-from sanpath_collectors.fio.normal_told import Header
-from sanpath_collectors.fio.status import Number, Status, told_apart
+from sanpath_collectors.fio.normal_header import Header
+from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"fio-(\d[\w.-]*)")
 _DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
-_COUNTED = (
+_DISK_METRICS = (
     *("ops_read_total", "ops_write_total", "latency_seconds_read_total", "latency_seconds_write_total"),
     "in_flight_seconds_total",
 )
-_SUM = "All clients"
-"""What fio --client calls the sum of the others."""
+_ALL_CLIENTS = "All clients"
+"""The name that fio --client gives to the sum of all clients."""
 
 
 class NormalText:
-    """Takes the text line by line."""
+    """Reads the text line by line."""
 
     def __init__(self) -> None:
         self._headers: list[Header] = []
@@ -45,49 +45,49 @@ class NormalText:
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
 
-    def line(self, line: str) -> Status | None:
-        """The status that this line ends, if it does: the first one of the next."""
+    def read_line(self, line: str) -> Status | None:
+        """Reads a line. Returns the previous status if this line begins the next one, else None."""
         if line[:1] not in ("", " ", "\t"):
-            return self._outer(line)
+            return self._unindented_line(line)
         if self._entries and not self._ended:
-            self._entries[-1].line(line)
+            self._entries[-1].read_line(line)
         elif self._entries and (match := _DISK.match(line)):
             name, *counts = match.groups()
-            self._disks[name] = dict(zip(_COUNTED, map(int, counts), strict=True))
+            self._disks[name] = dict(zip(_DISK_METRICS, map(int, counts), strict=True))
         return None
 
     def finish(self) -> Status | None:
-        """The status that was read last. What was cut before its number of I/Os is left out."""
-        entries = [entry for entry in self._entries if entry.issued is not None and entry.name != _SUM]
+        """Returns the last status; None: there is none. Entries that end before their number of I/Os are left out."""
+        entries = [entry for entry in self._entries if entry.issued is not None and entry.name != _ALL_CLIENTS]
         disks, self._disks = self._disks, {}
         self._entries, self._ended = [], False
         if not entries:
             return None
-        several = len({entry.host for entry in entries}) > 1
-        names = told_apart([f"{entry.host}/{entry.name}" if several else entry.name for entry in entries])
+        several_hosts = len({entry.host for entry in entries}) > 1
+        names = unique_names([f"{entry.host}/{entry.name}" if several_hosts else entry.name for entry in entries])
         return Status(
             time_us=max(entry.time_us for entry in entries),
-            whole_seconds=True,
+            time_in_seconds=True,
             jobs=tuple(e.status(name, self._headers, self._version) for e, name in zip(entries, names, strict=True)),
             disks=disks,
             version=self._version,
             banner=self._banner,
         )
 
-    def _outer(self, line: str) -> Status | None:
-        done = None
+    def _unindented_line(self, line: str) -> Status | None:
+        completed = None
         if entry := Entry.of(line):
-            done = self.finish() if self._ended else None
+            completed = self.finish() if self._ended else None
             self._entries.append(entry)
         elif header := Header.of(line):
-            done = self.finish()
-            # One after the banner is of the next run.
+            completed = self.finish()
+            # A header after the banner belongs to the next run.
             self._headers = [header] if self._version else [*self._headers, header]
             self._version = None
         elif match := _BANNER.fullmatch(line):
-            done = self.finish()
+            completed = self.finish()
             self._version = match[1]
             self._banner += 1
         elif line.startswith(("Run status group", "Disk stats")):
             self._ended = True
-        return done
+        return completed

@@ -1,4 +1,4 @@
-"""An entry of a job in fio's text for people. Pure: lines in, figures out.
+"""Parses the entry of a job in fio's normal text output. Pure.
 
     rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
       read: IOPS=6284, BW=49.1MiB/s (51.5MB/s)(196MiB/4001msec)
@@ -9,8 +9,8 @@
       cpu          : usr=1.27%, sys=12.57%, ctx=11826, majf=0, minf=14
          issued rwts: total=25143,10895,0,0 short=0,0,0,0 dropped=0,0,0,0
 
-Operations are exact. Bytes are rounded to three or four digits, and exact all the same where the block size is told.
-Mean latencies are rounded to the second decimal of their unit.
+Numbers of operations are exact. Bytes are rounded to three or four digits, but follow exactly from the block size
+where it is known. Mean latencies are rounded to the second decimal of their unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.fio.normal_told import Header, profile, rounded_bytes, shortened
+from sanpath_collectors.fio.normal_header import Header, profile, rounded_bytes, shortened
 from sanpath_collectors.fio.options import common
 from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, milliseconds
 
@@ -44,21 +44,24 @@ _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 
 @dataclass(slots=True)
 class _Figures:
-    """Of reads or writes; latencies in nanoseconds. `moved`: bytes as printed, and by how much they may be off.
-    `from_submission`: whether the percentiles are of the latency from submission on."""
+    """Figures of reads or writes.
 
-    moved: float = 0.0
-    rounded: float = 0.0
+    `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are those of
+    the latency since submission, not of the completion latency. None: not read yet.
+    """
+
+    moved_bytes: float = 0.0
+    rounding_bytes: float = 0.0
     runtime_ms: int = 0
-    mean: float | None = None
-    largest: float | None = None
-    percentiles: dict[str, int] = field(default_factory=dict)
+    mean_ns: float | None = None
+    max_ns: float | None = None
+    percentiles_ns: dict[str, int] = field(default_factory=dict)
     from_submission: bool = False
 
 
 @dataclass(slots=True)
 class Entry:
-    """`issued`: reads, writes and trims; None: not told yet."""
+    """The entry of one job. `issued`: numbers of reads, writes and trims; None: not read yet."""
 
     name: str
     host: str | None
@@ -68,13 +71,13 @@ class Entry:
     time_us: int
     issued: tuple[int, ...] | None = None
     _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
-    _now: _Figures | None = None
-    _unit: int | None = None
+    _current: _Figures | None = None
+    _unit_ns: int | None = None
     _cpu_percent: float = 0.0
 
     @classmethod
     def of(cls, line: str) -> Entry | None:
-        """The entry that begins with this line. None: it is another line."""
+        """The entry that begins with this line. None: the line begins no entry."""
         match = _ENTRY.match(line)
         if match is None:
             return None
@@ -84,70 +87,72 @@ class Entry:
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
         return cls(match["name"], match["host"], group, jobs, error, max(0, seconds) * 1_000_000)
 
-    def line(self, line: str) -> None:
-        """Take in one of the lines that follow."""
+    def read_line(self, line: str) -> None:
+        """Reads one of the lines that follow."""
         if match := _MOVED.match(line):
-            self._now = self._figures["read" if match[1] == "read" else "write"]
-            moved, self._now.rounded = rounded_bytes(match[2])
-            self._now.moved, self._now.runtime_ms = moved or 0.0, milliseconds(match[3])
+            self._current = self._figures["read" if match[1] == "read" else "write"]
+            moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2])
+            self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match[3])
         elif match := _CPU.match(line):
             self._cpu_percent = shortened(match[1]) + shortened(match[2])
         elif match := _ISSUED.match(line):
             self.issued = tuple(int(count) for count in match.groups())
         elif line.startswith("  ") and line[2:3] != " ":
-            self._now = None  # trims, syncs
-        elif self._now is not None:
-            self._latency(line, self._now)
+            self._current = None  # trims, syncs
+        elif self._current is not None:
+            self._latency(line, self._current)
 
     def status(self, name: str, headers: Sequence[Header], version: str | None) -> JobStatus:
-        """What it says. `headers`: what fio has said of all jobs."""
+        """The status of the job. `headers`: the headers of all jobs."""
         group = [header for header in headers if header.group == self.group]
-        mine = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
-        told = profile(mine, self.processes, version)
+        job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
+        load_profile = profile(job_headers, self.processes, version)
         reads, writes, trims = self.issued or (0, 0, 0)
-        samples = self._samples("read", reads, mine) | self._samples("write", writes, mine)
+        samples = self._samples("read", reads, job_headers) | self._samples("write", writes, job_headers)
         remarks = []
-        if mine and told.in_flight is None:
-            differ = f"{self.processes} processes of jobs with different queue depths"
+        if job_headers and load_profile.in_flight is None:
+            processes_text = f"{self.processes} processes of jobs with different queue depths"
             remarks.append(
-                ("mixed-jobs", f"{name} stands for {differ}: how many I/Os they keep in flight is not known")
+                ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os they keep in flight is not known")
             )
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
         return JobStatus(
             name=name,
             group=self.group,
-            profile=told,
-            options={"rw": mine[0].rw, "ioengine": mine[0].engine} if len(mine) == 1 else {},
+            profile=load_profile,
+            options={"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if len(job_headers) == 1 else {},
             host=self.host,
             runtime_ms=max(figures.runtime_ms for figures in self._figures.values()),
             ops=reads + writes,
             error=self.error,
-            samples={**samples, "in_flight_configured": told.in_flight, "cpu_ratio": self._cpu_percent},
+            samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
         )
 
     def _latency(self, line: str, figures: _Figures) -> None:
-        if (match := _LATENCY.match(line)) and (match[1] == "lat" or figures.mean is None):
-            unit = _NS[match[2]]
-            figures.largest, figures.mean = shortened(match[3]) * unit, shortened(match[4]) * unit
+        if (match := _LATENCY.match(line)) and (match[1] == "lat" or figures.mean_ns is None):
+            unit_ns = _NS[match[2]]
+            figures.max_ns, figures.mean_ns = shortened(match[3]) * unit_ns, shortened(match[4]) * unit_ns
         elif match := _PERCENTILES.match(line):
-            wanted = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
-            self._unit = _NS[match[2]] if wanted else None
+            preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
+            self._unit_ns = _NS[match[2]] if preferred else None
             figures.from_submission |= match[1] == "lat"
-        elif self._unit is not None:
+        elif self._unit_ns is not None:
             for percent, value in _PERCENTILE.findall(line):
-                figures.percentiles[percent] = int(value) * self._unit
+                figures.percentiles_ns[percent] = int(value) * self._unit_ns
 
     def _samples(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
         figures = self._figures[direction]
-        exact = ops * (common(header.block_bytes(direction) for header in headers) or 0.0)
-        moved = exact if abs(exact - figures.moved) <= figures.rounded else figures.moved
-        waited = None if figures.mean is None and ops else integer((figures.mean or 0.0) * ops, 0)
+        exact_bytes = ops * (common(header.block_bytes(direction) for header in headers) or 0.0)
+        moved_bytes = (
+            exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
+        )
+        latency_ns = None if figures.mean_ns is None and ops else integer((figures.mean_ns or 0.0) * ops, 0)
         return {
             f"ops_{direction}_total": ops,
-            f"bytes_{direction}_total": integer(moved, 0),
-            f"latency_seconds_{direction}_total": waited,
-            f"latency_seconds_max_{direction}": finite(figures.largest),
-            **{f"latency_seconds_p{p}_{direction}": figures.percentiles.get(p) for p in ("50", "95", "99")},
+            f"bytes_{direction}_total": integer(moved_bytes, 0),
+            f"latency_seconds_{direction}_total": latency_ns,
+            f"latency_seconds_max_{direction}": finite(figures.max_ns),
+            **{f"latency_seconds_p{p}_{direction}": figures.percentiles_ns.get(p) for p in ("50", "95", "99")},
         }

@@ -1,4 +1,6 @@
-"""What a job's options come to: I/Os in flight, mix, working set. Options as fio prints them: name → text."""
+"""What a job is configured to do, from its options: I/Os in flight, mix, working set.
+
+Options are as fio prints them: name → text."""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ SYNCHRONOUS = frozenset(
         *("filecreate", "filestat", "filedelete"),
     )
 )
-"""Engines that keep one I/O in flight a process whatever iodepth says (fio HOWTO, "I/O depth")."""
+"""Engines that keep one I/O in flight a process, whatever iodepth is (fio HOWTO, "I/O depth")."""
 
 PAST_THE_CACHE = frozenset(
     ("nbd", "rbd", "rados", "libiscsi", "http", "sg", "io_uring_cmd", "spdk", "libblkio", "null", "net", "rdma")
 )
-"""Engines whose I/O meets no file cache of the operating system, so that `direct` says nothing."""
+"""Engines whose I/O bypasses the file cache of the operating system, so that `direct` has no effect."""
 
-_HELD_BACK = ("rate", "rate_iops", "thinktime")
+_THROTTLING = ("rate", "rate_iops", "thinktime")
 _SIZE = re.compile(r"([0-9]{1,18})(?:([kmgtp])(i?))?b?", re.IGNORECASE)
 _DURATION = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us)?", re.IGNORECASE)
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -32,15 +34,15 @@ _ZEROS = re.compile(r"(?:0x)?0+", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
-def profile(told: tuple[tuple[str, str], ...], processes: int, version: str | None) -> LoadProfile:
-    """What `processes` processes of a job with these options do together.
+def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str | None) -> LoadProfile:
+    """The load of `processes` processes of a job with these options. `printed`: (name, text) of each option.
 
-    fio does not print options that are given without a value (`zero_buffers`): what is written is known only where
-    an option with a value tells it.
+    fio does not print options that have no value (`zero_buffers`). So the content of writes is known only from
+    options with a value.
     """
-    options = dict(told)
+    options = dict(printed)
     engine = options.get("ioengine", "psync")
-    asked = processes * whole(options.get("iodepth"), 1)
+    configured_depth = processes * positive_count(options.get("iodepth"), 1)
     synchronous = engine in SYNCHRONOUS
     files, working_set = _files(options, processes)
     kind = options.get("rw", "read").partition(":")[0]
@@ -48,8 +50,8 @@ def profile(told: tuple[tuple[str, str], ...], processes: int, version: str | No
     return LoadProfile(
         engine="fio",
         engine_version=version,
-        in_flight=processes if synchronous else asked,
-        asked_in_flight=asked if synchronous and asked != processes else None,
+        in_flight=processes if synchronous else configured_depth,
+        asked_in_flight=configured_depth if synchronous and configured_depth != processes else None,
         block_bytes=_block_bytes(reads, options),
         read_ratio=reads,
         random_ratio=_random_ratio(kind, options),
@@ -67,70 +69,70 @@ def profile(told: tuple[tuple[str, str], ...], processes: int, version: str | No
 
 
 def _requested(options: Mapping[str, str], processes: int, reads: float | None) -> float | None:
-    """Operations a second that the processes were told to keep. None: no rate; or of reads and writes beside each
-    other, where a rate holds for each of them and the mix decides which is reached."""
+    """Operations a second that the processes are limited to. None: no limit, or reads and writes together: then a
+    limit applies to each, and the mix decides which one is reached."""
     if reads not in (0.0, 1.0):
         return None
-    way = 0 if reads else 1
-    operations, size = (_of_way(options.get(name), way) for name in ("rate_iops", "rate"))
+    index = 0 if reads else 1
+    operations, size = (_rate_of_direction(options.get(name), index) for name in ("rate_iops", "rate"))
     if (rate := size_bytes(operations)) is not None:
         return processes * rate or None
     block, rate = _block_bytes(reads, options), size_bytes(size, options.get("kb_base", "1024"))
     return processes * rate / block or None if rate and block else None
 
 
-def _of_way(text: str | None, way: int) -> str | None:
-    """The part of a rate for reads (0) or writes (1): "500,200", or one for both."""
-    said = (text or "").split(",")
-    return said[way] if len(said) > way and said[way] else said[0] if len(said) == 1 else None
+def _rate_of_direction(text: str | None, index: int) -> str | None:
+    """The rate of reads (0) or writes (1) in "500,200", or the single rate of both. None: not given."""
+    values = (text or "").split(",")
+    return values[index] if len(values) > index and values[index] else values[0] if len(values) == 1 else None
 
 
 def rate_limited(options: Mapping[str, str]) -> bool:
-    """Whether the job was told to stay below a rate, or to think between I/Os."""
-    return any(options.get(name, "0").strip("0,") != "" for name in _HELD_BACK)
+    """Whether the job is configured with a rate limit or a think time between I/Os."""
+    return any(options.get(name, "0").strip("0,") != "" for name in _THROTTLING)
 
 
-def together(profiles: Iterable[LoadProfile]) -> LoadProfile:
-    """What loads do that run at the same time; None where they differ, or where one does not know."""
-    all_of = list(profiles)
+def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
+    """The profile of loads that run at the same time; fields are None where they differ or one is unknown."""
+    all_profiles = list(profiles)
     return LoadProfile(
         engine="fio",
-        engine_version=common(p.engine_version for p in all_of),
-        in_flight=_sum(p.in_flight for p in all_of),
-        block_bytes=common(p.block_bytes for p in all_of),
-        read_ratio=common(p.read_ratio for p in all_of),
-        random_ratio=common(p.random_ratio for p in all_of),
-        threads=None if (threads := _sum(p.threads for p in all_of)) is None else int(threads),
-        direct=common(p.direct for p in all_of),
-        synchronous=common(p.synchronous for p in all_of),
-        fill=common(p.fill for p in all_of),
-        seconds=common(p.seconds for p in all_of),
-        warmup_seconds=common(p.warmup_seconds for p in all_of),
-        rate_limited=any(p.rate_limited for p in all_of),
+        engine_version=common(p.engine_version for p in all_profiles),
+        in_flight=_sum(p.in_flight for p in all_profiles),
+        block_bytes=common(p.block_bytes for p in all_profiles),
+        read_ratio=common(p.read_ratio for p in all_profiles),
+        random_ratio=common(p.random_ratio for p in all_profiles),
+        threads=None if (threads := _sum(p.threads for p in all_profiles)) is None else int(threads),
+        direct=common(p.direct for p in all_profiles),
+        synchronous=common(p.synchronous for p in all_profiles),
+        fill=common(p.fill for p in all_profiles),
+        seconds=common(p.seconds for p in all_profiles),
+        warmup_seconds=common(p.warmup_seconds for p in all_profiles),
+        rate_limited=any(p.rate_limited for p in all_profiles),
     )
 
 
 def common(values: Iterable[T | None]) -> T | None:
-    """The value that all of them are; None where they differ."""
+    """The value that all have in common; None where they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    told = list(values)
-    known = [value for value in told if value is not None]
-    return sum(known) if known and len(known) == len(told) else None
+    terms = list(values)
+    not_none = [value for value in terms if value is not None]
+    return sum(not_none) if not_none and len(not_none) == len(terms) else None
 
 
-def whole(text: str | None, default: int) -> int:
-    """A positive count; the default for anything else."""
+def positive_count(text: str | None, default: int) -> int:
+    """A text as a positive count; the default for anything else."""
     return int(text) if text is not None and re.fullmatch(r"[1-9][0-9]{0,8}", text.strip()) else default
 
 
 def size_bytes(text: str | None, kb_base: str = "1024") -> float | None:
     """fio's sizes: "64k" → 65536.0. None for shares ("50%") and ranges ("4k-64k").
 
-    As fio has it, "KiB" is 1000 and "k" is 1024 bytes, and kb_base=1000 turns them round (fio HOWTO, "int").
+    By default fio reads "KiB" as 1000 and "k" as 1024 bytes; kb_base=1000 swaps them (fio HOWTO, "int").
     """
     match = _SIZE.fullmatch((text or "").strip())
     if match is None:
@@ -153,7 +155,11 @@ def _read_ratio(kind: str, options: Mapping[str, str]) -> float | None:
             return 0.0
         case "rw" | "readwrite":
             writes = options.get("rwmixwrite")
-            return (100 - whole(writes, 0)) / 100 if writes else whole(options.get("rwmixread", "50"), 0) / 100
+            return (
+                (100 - positive_count(writes, 0)) / 100
+                if writes
+                else positive_count(options.get("rwmixread", "50"), 0) / 100
+            )
         case _:
             return None
 
@@ -161,7 +167,7 @@ def _read_ratio(kind: str, options: Mapping[str, str]) -> float | None:
 def _random_ratio(kind: str, options: Mapping[str, str]) -> float | None:
     if not kind.startswith("rand"):
         return 0.0
-    shares = {whole(share, 0) for share in options.get("percentage_random", "100").split(",")}
+    shares = {positive_count(share, 0) for share in options.get("percentage_random", "100").split(",")}
     return shares.pop() / 100 if len(shares) == 1 else None
 
 
@@ -176,18 +182,21 @@ def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float 
 
 
 def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, float | None]:
-    """How many files, and bytes in all of them. Processes share files that have a name and else have their own."""
+    """Number of files, and bytes in all of them; None: unknown.
+
+    Processes share files that have a name; otherwise each has files of its own.
+    """
     names = [name for name in re.split(r"(?<!\\):", options.get("filename", "")) if name]
     if "filename_format" in options or "opendir" in options:
         return None, None
-    own_parts = processes if not names or whole(options.get("offset_increment", "0")[:1], 0) else 1
-    files = len(names) or processes * whole(options.get("nrfiles"), 1)
+    separate_copies = processes if not names or positive_count(options.get("offset_increment", "0")[:1], 0) else 1
+    files = len(names) or processes * positive_count(options.get("nrfiles"), 1)
     base = options.get("kb_base", "1024")
     if "filesize" in options:
-        each = size_bytes(options["filesize"], base)
-        return files, None if each is None else each * files
+        file_bytes = size_bytes(options["filesize"], base)
+        return files, None if file_bytes is None else file_bytes * files
     size = size_bytes(options.get("size"), base)
-    return files, None if size is None else size * own_parts
+    return files, None if size is None else size * separate_copies
 
 
 def _direct(engine: str, options: Mapping[str, str]) -> bool | None:
@@ -210,7 +219,7 @@ def _fill(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"]
 
 
 def target_addresses(options: Mapping[str, str]) -> list[str]:
-    """Addresses that a network engine talks to: the host of `uri=nbd://10.0.0.2:10809` or `hostname=`."""
+    """Addresses that a network engine connects to: the host of `uri=nbd://10.0.0.2:10809` or `hostname=`."""
     uri = re.match(r"[a-z+]+://(?:\[([^\]]+)\]|([^:/?]+))", options.get("uri", ""))
     if uri:
         return [uri[1] or uri[2]]

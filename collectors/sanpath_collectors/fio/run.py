@@ -1,4 +1,4 @@
-"""One run of fio, as it was printed: its statuses → samples, things and steps on fio's own clock."""
+"""One run of fio from its printed statuses: samples, entities and load steps on fio's clock."""
 
 from __future__ import annotations
 
@@ -15,264 +15,277 @@ from sanpath_collectors.fio.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN
 
 _SLACK_US = 1_500_000
-"""fio rounds its elapsed time up to whole seconds, and may be busy for a moment between two groups."""
-_APART_US = 50_000
-"""Jobs that end with less between them end together."""
-_UNEVEN = 0.05
+"""Tolerance: fio rounds its elapsed time up to whole seconds, and spends some time between two groups."""
+_SAME_END_US = 50_000
+"""Jobs whose ends differ by less end together."""
+_UNEVEN_RATIO = 0.05
+"""A job that ends earlier than its group by more than this ratio of the step is reported."""
 
 
 @dataclass(slots=True)
 class _Step:
-    """A group of jobs.
+    """The load step of a group of jobs.
 
-    `began` None: it has not. `clocks`: job → when its counters began, and up to when it was told. `held`: its last
-    status, written at `held_us`, until it is known whether others follow. `opened`: its begin was told.
+    `begin_us` None: it has not begun. `clocks`: job → (begin of its counters, time of its last row). `pending`: its
+    last status, written at `pending_us`, which is not emitted until it is known whether more follow.
+    `begin_emitted`, `end_emitted`: whether these events were yielded.
     """
 
     number: int
     group: Group = field(default_factory=Group)
-    began: int | None = None
+    begin_us: int | None = None
     clocks: dict[str, tuple[int, int]] = field(default_factory=dict)
-    held: Sequence[JobStatus] = ()
-    held_us: int = 0
-    opened: bool = False
-    closed: bool = False
+    pending: Sequence[JobStatus] = ()
+    pending_us: int = 0
+    begin_emitted: bool = False
+    end_emitted: bool = False
 
     @property
-    def end(self) -> int:
-        """When one of its jobs was last heard of."""
-        told = [at for _, at in self.clocks.values()]
-        began = self.began or 0
-        held = [self.clocks.get(job.name, (began, began))[0] + 1000 * job.runtime_ms for job in self.held]
-        return max((*told, *held), default=began + self.group.runtime_us)
+    def end_us(self) -> int:
+        """Time of the last status of any of its jobs."""
+        last_times = [last_us for _, last_us in self.clocks.values()]
+        begin = self.begin_us or 0
+        pending_ends = [self.clocks.get(job.name, (begin, begin))[0] + 1000 * job.runtime_ms for job in self.pending]
+        return max((*last_times, *pending_ends), default=begin + self.group.runtime_us)
 
     @property
     def lead_us(self) -> int:
-        """The ramp that its figures leave out."""
+        """Length of the ramp that its figures exclude."""
         warmups = [job.profile.warmup_seconds or 0 for job in self.group.jobs if not job.ramping]
         return round(1e6 * max(warmups, default=0))
 
     @property
     def delay_us(self) -> int | None:
-        """How long after the start of fio itself it begins at the earliest (startdelay). None: it does not wait."""
-        told = [delay for job in self.group.jobs if (delay := duration(job.options.get("startdelay"))) is not None]
-        return round(1e6 * min(told)) if told else None
+        """Shortest delay between the start of fio and its begin (startdelay). None: no delay."""
+        delays = [delay for job in self.group.jobs if (delay := duration(job.options.get("startdelay"))) is not None]
+        return round(1e6 * min(delays)) if delays else None
 
 
 class Run:
-    """`first_step`: the number that its first step has. `begin_us`: when it began, for a form that tells no time."""
+    """Turns the statuses of one run of fio into items.
 
-    def __init__(self, inventory: Inventory, names: Names, first_step: int, begin_us: int) -> None:
-        self._inventory, self._names, self._first_step, self._begin_us = inventory, names, first_step, begin_us
+    `first_step`: number of its first step. `begin_us`: its begin, for output formats that have no time.
+    """
+
+    def __init__(self, inventory: Inventory, load_ids: LoadIds, first_step: int, begin_us: int) -> None:
+        self._inventory, self._load_ids, self._first_step, self._begin_us = inventory, load_ids, first_step, begin_us
         self._loads: dict[str, str] = {}
         self._steps: dict[int, _Step] = {}
         self._disks: dict[str, Mapping[str, Number]] = {}
         self._last: Status | None = None
 
     @property
-    def end(self) -> int:
-        """The time up to which it is told."""
-        return max((step.end for step in self._steps.values() if step.began is not None), default=self._begin_us)
+    def end_us(self) -> int:
+        """The time of its last status."""
+        return max(
+            (step.end_us for step in self._steps.values() if step.begin_us is not None), default=self._begin_us
+        )
 
     @property
-    def cut(self) -> bool:
-        """Whether fio meant to go on after its last status."""
+    def truncated(self) -> bool:
+        """Whether the output ends before fio does."""
         return self._last is not None and self._last.running
 
     @property
     def next_step(self) -> int:
-        """The number that the next run's first step has."""
+        """Number of the first step of the next run."""
         return self._first_step + max(self._steps, default=-1) + 1
 
-    def continues(self, now: Status) -> bool:
-        """Whether a status is a later one of this run: its jobs are there, and none has begun anew."""
+    def continues(self, current: Status) -> bool:
+        """Whether a status is a later one of this run: it has the same jobs, and none has restarted."""
         last = self._last
-        if last is None or now.banner != last.banner:
+        if last is None or current.banner != last.banner:
             return last is None
-        later = {(job.name, job.group): job for job in now.jobs}
-        return all(_goes_on(job, later.get((job.name, job.group)), last, now) for job in last.jobs)
+        later_jobs = {(job.name, job.group): job for job in current.jobs}
+        return all(_continues_job(job, later_jobs.get((job.name, job.group)), last, current) for job in last.jobs)
 
-    def add(self, now: Status) -> Iterator[Item]:
-        """Take in the next status."""
-        begun, progress = [], {}
-        for number in sorted({job.group for job in now.jobs}):
+    def add(self, current: Status) -> Iterator[Item]:
+        """Yields the items of the next status."""
+        new_steps, progress_by_group = [], {}
+        for number in sorted({job.group for job in current.jobs}):
             step = self._steps.setdefault(number, _Step(self._first_step + number))
-            jobs = [job for job in now.jobs if job.group == number]
-            progress[number] = step.group.update(jobs, now.time_us or 0)
-            if progress[number] == "begun":
-                begun.append(step)
-        self._place(begun, now)
-        self._loads |= {job.name: self._names.of(job.name) for job in now.jobs if job.name not in self._loads}
-        yield from self._inventory.told(now, self._loads)
-        yield from self._inventory.remarks(now, self._loads, self.end)
-        for number, what in progress.items():
-            yield from self._progress(self._steps[number], what, now)
-        yield from self._disk_samples(now)
-        self._last = now
+            jobs = [job for job in current.jobs if job.group == number]
+            progress_by_group[number] = step.group.update(jobs, current.time_us or 0)
+            if progress_by_group[number] == "begun":
+                new_steps.append(step)
+        self._set_begin_times(new_steps, current)
+        self._loads |= {
+            job.name: self._load_ids.assign(job.name) for job in current.jobs if job.name not in self._loads
+        }
+        yield from self._inventory.new_items(current, self._loads)
+        yield from self._inventory.remarks(current, self._loads, self.end_us)
+        for number, group_progress in progress_by_group.items():
+            yield from self._step_progress(self._steps[number], group_progress, current)
+        yield from self._disk_samples(current)
+        self._last = current
 
     def finish(self) -> Iterator[Item]:
-        """Nothing more comes of it."""
-        begun = [step for _, step in sorted(self._steps.items()) if step.began is not None]
-        for step in begun:
-            yield from self._close(step)
-        if not begun:
-            yield warning(self.end, "no-io", "no job has done any I/O")
+        """Yields the items that end the run."""
+        steps = [step for _, step in sorted(self._steps.items()) if step.begin_us is not None]
+        for step in steps:
+            yield from self._end_step(step)
+        if not steps:
+            yield warning(self.end_us, "no-io", "no job has done any I/O")
 
-    def _place(self, begun: Sequence[_Step], now: Status) -> None:
-        """Find out when groups began that are first seen in this status: fio runs them one after the other."""
-        if now.time_us is None:
-            for step in begun:
-                step.began = self.end
+    def _set_begin_times(self, new_steps: Sequence[_Step], current: Status) -> None:
+        """Sets the begin of groups that first appear in this status; fio runs groups one after the other."""
+        if current.time_us is None:
+            for step in new_steps:
+                step.begin_us = self.end_us
             return
-        passed = now.time_us - self._last.time_us if self._last and self._last.time_us else None
-        if passed is None and now.elapsed_seconds is not None:
-            passed = now.elapsed_seconds * 1_000_000
-        needed = sum(step.group.runtime_us + step.lead_us for step in begun)
-        in_turn = passed is None or needed <= passed + _SLACK_US
-        end, launched = now.time_us, None
-        for step in reversed(begun):
-            latest = end - step.group.runtime_us
-            delay = step.delay_us
-            delayed = launched + delay + step.lead_us if launched is not None and delay is not None else latest
-            step.began = _started(step, now.time_us) or min(delayed, latest)
-            end = step.began - step.lead_us if in_turn else end
-            if launched is None and delay is not None:
-                launched = step.began - step.lead_us - delay
+        elapsed_us = current.time_us - self._last.time_us if self._last and self._last.time_us else None
+        if elapsed_us is None and current.elapsed_seconds is not None:
+            elapsed_us = current.elapsed_seconds * 1_000_000
+        needed_us = sum(step.group.runtime_us + step.lead_us for step in new_steps)
+        consecutive = elapsed_us is None or needed_us <= elapsed_us + _SLACK_US
+        end_us, fio_start_us = current.time_us, None
+        for step in reversed(new_steps):
+            latest_us = end_us - step.group.runtime_us
+            delay_us = step.delay_us
+            delayed_us = (
+                fio_start_us + delay_us + step.lead_us
+                if fio_start_us is not None and delay_us is not None
+                else latest_us
+            )
+            step.begin_us = _reported_begin_us(step, current.time_us) or min(delayed_us, latest_us)
+            end_us = step.begin_us - step.lead_us if consecutive else end_us
+            if fio_start_us is None and delay_us is not None:
+                fio_start_us = step.begin_us - step.lead_us - delay_us
 
-    def _progress(self, step: _Step, what: Progress, now: Status) -> Iterator[Item]:
-        if step.began is None or step.closed:
+    def _step_progress(self, step: _Step, progress: Progress, current: Status) -> Iterator[Item]:
+        if step.begin_us is None or step.end_emitted:
             return
-        ran = any(job.runtime_ms != held.runtime_ms for job, held in zip(step.group.jobs, step.held, strict=False))
-        if what == "ramp over":
-            yield from self._tell(step)
-            yield from self._after_ramp(step, now.time_us or step.end)
-        elif what != "begun" and ran:
-            yield from self._tell(step)
-        # I/Os that were in flight when the run time ended are in the last status only.
-        step.held, step.held_us = step.group.jobs, now.time_us or 0
-        if what == "ended":
-            yield from self._close(step)
+        has_run = any(
+            job.runtime_ms != pending.runtime_ms for job, pending in zip(step.group.jobs, step.pending, strict=False)
+        )
+        if progress == "ramp over":
+            yield from self._emit_pending(step)
+            yield from self._after_ramp(step, current.time_us or step.end_us)
+        elif progress != "begun" and has_run:
+            yield from self._emit_pending(step)
+        # Only the last status counts the I/Os that were in flight when the run time ended.
+        step.pending, step.pending_us = step.group.jobs, current.time_us or 0
+        if progress == "ended":
+            yield from self._end_step(step)
 
-    def _tell(self, step: _Step, *, summary: bool = False) -> Iterator[Item]:
-        """The status that was held, and the begin before the first."""
-        if not step.opened:
-            step.opened = True
-            begun = load_step(step.number, step.held, self._loads, summary=summary)
-            yield begun.event("step-begin", step.began or 0)
-        held, step.held = step.held, ()
-        yield from self._samples(step, held)
+    def _emit_pending(self, step: _Step, *, summary: bool = False) -> Iterator[Item]:
+        """Yields the rows of the pending status, after the step-begin event if it is the first."""
+        if not step.begin_emitted:
+            step.begin_emitted = True
+            begin_step = load_step(step.number, step.pending, self._loads, summary=summary)
+            yield begin_step.event("step-begin", step.begin_us or 0)
+        pending, step.pending = step.pending, ()
+        yield from self._samples(step, pending)
 
-    def _after_ramp(self, step: _Step, at: int) -> Iterator[Item]:
+    def _after_ramp(self, step: _Step, ramp_end_us: int) -> Iterator[Item]:
         jobs = [job for job in step.group.jobs if job.runtime_ms]
-        heard = {job.name: step.clocks[job.name][1] for job in jobs if job.name in step.clocks}
-        starts = {job.name: max(at - 1000 * job.runtime_ms, heard.get(job.name, 0)) for job in jobs}
+        last_times = {job.name: step.clocks[job.name][1] for job in jobs if job.name in step.clocks}
+        starts = {job.name: max(ramp_end_us - 1000 * job.runtime_ms, last_times.get(job.name, 0)) for job in jobs}
         step.clocks = {name: (start, start) for name, start in starts.items()}
-        step.began = min(starts.values(), default=at)
-        yield load_step(step.number, step.group.jobs, self._loads).event("ramp-end", step.began)
+        step.begin_us = min(starts.values(), default=ramp_end_us)
+        yield load_step(step.number, step.group.jobs, self._loads).event("ramp-end", step.begin_us)
         yield rows(LOAD, [self._zeros(job, starts[job.name]) for job in jobs])
 
     def _samples(self, step: _Step, jobs: Sequence[JobStatus]) -> Iterator[Rows]:
-        """A row a job, at the time on its own clock; and one of zeros where its counters began."""
+        """Yields a row a job at its time on the job's clock, and a row of zeros where its counters began."""
         running = [job for job in jobs if job.runtime_ms]
-        moments = {j.name: step.clocks[j.name][0] + 1000 * j.runtime_ms for j in running if j.name in step.clocks}
-        written = max((step.held_us, *moments.values())) if moments else 0
-        told = []
+        times = {j.name: step.clocks[j.name][0] + 1000 * j.runtime_ms for j in running if j.name in step.clocks}
+        written_us = max((step.pending_us, *times.values())) if times else 0
+        samples = []
         for job in running:
-            if job.name not in moments:
-                # One that is new in a later status began by itself.
-                start = max(step.began or 0, written - 1000 * job.runtime_ms)
-                step.clocks[job.name] = start, start
-                moments[job.name] = start + 1000 * job.runtime_ms
-                told.append(self._zeros(job, start))
-        latest = max(moments.values(), default=0)
+            if job.name not in times:
+                # A job that is new in a later status began on its own.
+                start_us = max(step.begin_us or 0, written_us - 1000 * job.runtime_ms)
+                step.clocks[job.name] = start_us, start_us
+                times[job.name] = start_us + 1000 * job.runtime_ms
+                samples.append(self._zeros(job, start_us))
+        latest_us = max(times.values(), default=0)
         for job in running:
-            start, heard = step.clocks[job.name]
-            moment = moments[job.name] if moments[job.name] > heard else latest
-            if moment > heard:
-                step.clocks[job.name] = start, moment
-                told.append((self._loads[job.name], moment, job.samples))
-        if told:
-            yield rows(LOAD, told)
+            start_us, last_us = step.clocks[job.name]
+            time_us = times[job.name] if times[job.name] > last_us else latest_us
+            if time_us > last_us:
+                step.clocks[job.name] = start_us, time_us
+                samples.append((self._loads[job.name], time_us, job.samples))
+        if samples:
+            yield rows(LOAD, samples)
 
-    def _zeros(self, job: JobStatus, seen: int) -> tuple[str, int, Mapping[str, Number]]:
+    def _zeros(self, job: JobStatus, seen_us: int) -> tuple[str, int, Mapping[str, Number]]:
         counters: dict[str, Number] = {column.metric: 0 for column in LOAD_COUNTERS}
-        return self._loads[job.name], seen, counters | {"in_flight_configured": job.in_flight}
+        return self._loads[job.name], seen_us, counters | {"in_flight_configured": job.in_flight}
 
-    def _close(self, step: _Step) -> Iterator[Item]:
-        if step.closed:
+    def _end_step(self, step: _Step) -> Iterator[Item]:
+        if step.end_emitted:
             return
-        step.closed = True
-        yield from self._tell(step, summary=True)
-        jobs, end = step.group.jobs, step.end
+        step.end_emitted = True
+        yield from self._emit_pending(step, summary=True)
+        jobs, end = step.group.jobs, step.end_us
         for job in jobs:
-            start, heard = step.clocks.get(job.name, (end, end))
-            early = end - start - 1000 * job.runtime_ms if job.name in step.clocks else 0
-            if end - heard > _APART_US:
+            start, last_us = step.clocks.get(job.name, (end, end))
+            early_us = end - start - 1000 * job.runtime_ms if job.name in step.clocks else 0
+            if end - last_us > _SAME_END_US:
                 yield rows(LOAD, [(self._loads[job.name], end, job.samples)])
-            if early > max(_UNEVEN * (end - start), 1_000_000):
-                text = (
-                    f"{job.name} ended {early / 1e6:.0f} s before others of its group: fewer I/Os were in flight then"
-                )
-                yield warning(end, "uneven-jobs", text)
+            if early_us > max(_UNEVEN_RATIO * (end - start), 1_000_000):
+                early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
+                yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were in flight then")
             if job.error:
                 yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job.error)}")
         yield from histograms(jobs, self._loads, end)
         yield load_step(step.number, jobs, self._loads).event("step-end", end)
 
-    def _disk_samples(self, now: Status) -> Iterator[Rows]:
-        moment = min(now.time_us or self.end, self.end)
-        told = []
-        for disk, values in now.disks.items():
+    def _disk_samples(self, current: Status) -> Iterator[Rows]:
+        time_us = min(current.time_us or self.end_us, self.end_us)
+        samples = []
+        for disk, values in current.disks.items():
             if disk not in self._disks:
-                began = [step.began - step.lead_us for step in self._steps.values() if step.began is not None]
+                begins = [step.begin_us - step.lead_us for step in self._steps.values() if step.begin_us is not None]
                 zeros: Mapping[str, Number] = dict.fromkeys(values, 0)
-                told.append((disk, min(began, default=moment), zeros))
+                samples.append((disk, min(begins, default=time_us), zeros))
             if values != self._disks.get(disk):
-                told.append((disk, moment, values))
+                samples.append((disk, time_us, values))
             self._disks[disk] = values
-        if told:
-            yield rows(LUN, told)
+        if samples:
+            yield rows(LUN, samples)
 
 
-class Names:
-    """Local ids of jobs: a name that comes again in a later run of the same file is another load."""
+class LoadIds:
+    """Local ids of loads: a job name that recurs in a later run of the same file is another load."""
 
     def __init__(self, load: str) -> None:
         self._load = load
         self._taken: set[str] = set()
 
-    def of(self, job: str) -> str:
-        """The local id of a job of a run that is new."""
-        plain = f"{self._load}/{job}"
-        number, name = 2, plain
-        while name in self._taken:
-            number, name = number + 1, f"{plain} ({number})"
-        self._taken.add(name)
-        return name
+    def assign(self, job: str) -> str:
+        """Assigns a local id to a job of a new run."""
+        first_id = f"{self._load}/{job}"
+        number, load_id = 2, first_id
+        while load_id in self._taken:
+            number, load_id = number + 1, f"{first_id} ({number})"
+        self._taken.add(load_id)
+        return load_id
 
 
-def _started(step: _Step, at: int) -> int | None:
-    """When it began as fio says it itself (job_start, 3.36); None: it does not, or that cannot be."""
-    told = [job.started_us for job in step.group.jobs if job.started_us is not None]
-    if not told or len(told) < len(step.group.jobs):
+def _reported_begin_us(step: _Step, status_us: int) -> int | None:
+    """Begin of a step as fio reports it (job_start, since 3.36); None: not reported, or implausible."""
+    starts = [job.started_us for job in step.group.jobs if job.started_us is not None]
+    if not starts or len(starts) < len(step.group.jobs):
         return None
-    began = min(told) + step.lead_us
-    return began if began + step.group.runtime_us <= at + _SLACK_US else None
+    begin_us = min(starts) + step.lead_us
+    return begin_us if begin_us + step.group.runtime_us <= status_us + _SLACK_US else None
 
 
 def _error(number: int) -> str:
-    # fio reports blocks that do not hold what was written as EILSEQ, whose text says nothing of the kind.
+    # fio reports blocks that differ from what was written as EILSEQ, whose text does not mention verification.
     return "verification failed" if number == errno.EILSEQ else os.strerror(number) if number < 4096 else "unknown"
 
 
-def _goes_on(before: JobStatus, job: JobStatus | None, last: Status, now: Status) -> bool:
-    if job is None or job.options != before.options:
+def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: Status, current: Status) -> bool:
+    if job is None or job.options != earlier.options:
         return False
-    if before.ramping or not before.ops:
+    if earlier.ramping or not earlier.ops:
         return True
-    if job.ops < before.ops or job.runtime_ms < before.runtime_ms:
+    if job.ops < earlier.ops or job.runtime_ms < earlier.runtime_ms:
         return False
-    if now.time_us is None or last.time_us is None or job.ops == before.ops:
+    if current.time_us is None or earlier_status.time_us is None or job.ops == earlier.ops:
         return True
-    slack = _SLACK_US if now.whole_seconds else 0
-    return now.time_us - 1000 * job.runtime_ms <= last.time_us + slack
+    slack = _SLACK_US if current.time_in_seconds else 0
+    return current.time_us - 1000 * job.runtime_ms <= earlier_status.time_us + slack

@@ -1,4 +1,4 @@
-"""What fio says of its jobs at one moment, whichever form it was printed in."""
+"""What fio reports about its jobs at one moment, whatever its output format."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _LONGEST_MS = 2**42
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """One job, or the group it stands for. Latency sums in nanoseconds; None: fio did not say.
+    """One job, or a group of jobs that fio reports as one. Latency sums in nanoseconds; None: fio did not report it.
 
-    `name`: told apart from the others of the status. `host`: the fio server it runs on. `profile`: what it was told
-    to do; of a group of `mixed` jobs fio prints the options of one only, and what the others do is not known.
-    `runtime_ms`: since its start or the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has
-    begun; starts again when the ramp ends. `ramping`: these are the figures of the ramp, which fio drops.
-    `started_us`: when it was started, microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units.
-    `bins`: direction → any nanosecond of a bucket → I/Os in it. `remarks`: (code, text) of what is to be known of its
-    figures.
+    `name`: unique in the status. `host`: the fio server it runs on. `profile`: what it is configured to do. For a
+    group of `mixed` jobs fio prints the options of one job only, so the profile is unknown. `runtime_ms`: since its
+    start or the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has submitted; restarts when the
+    ramp ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
+    microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any
+    nanosecond of a bucket → I/Os in it. `remarks`: (code, text) of what limits the use of its figures.
     """
 
     name: str
@@ -47,43 +46,43 @@ class JobStatus:
 
     @property
     def in_flight(self) -> float | None:
-        """I/Os the job was told to keep outstanding."""
+        """I/Os that the job is configured to keep outstanding; None: unknown."""
         return self.profile.in_flight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """All jobs of one fio at one moment.
+    """All jobs of one fio process at one moment.
 
-    `time_us`: that moment, microseconds since the epoch (normal text: of local time), None where the form does not
-    say; `whole_seconds`: it is cut off to seconds. `disks`: block device, after "host/" where several hosts tell
-    theirs → values of tables.LUN. `elapsed_seconds`: since fio was started, rounded up. `running`: fio meant to go
-    on. `banner`: counts the starts of fio that its text tells of.
+    `time_us`: that moment, microseconds since the epoch (normal text: of local time), None where the output format
+    has no time; `time_in_seconds`: it is truncated to seconds. `disks`: block device, with the prefix "host/" where
+    several hosts report theirs → values of tables.LUN. `elapsed_seconds`: since fio was started, rounded up.
+    `running`: fio had not finished. `banner`: number of banners of fio (one a start) in the text so far.
     """
 
     time_us: int | None
     jobs: tuple[JobStatus, ...]
     disks: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
     version: str | None = None
-    whole_seconds: bool = False
+    time_in_seconds: bool = False
     elapsed_seconds: int | None = None
     running: bool = False
     banner: int = 0
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of jobs, numbered where they repeat: fio gives all processes of a job the same."""
-    seen: Counter[str] = Counter()
-    apart = []
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names of jobs, numbered where they repeat: fio gives all processes of a job the same name."""
+    counts: Counter[str] = Counter()
+    unique = []
     # A step lists its loads with commas between them.
     for name in (name.replace(",", ";") for name in names):
-        seen[name] += 1
-        apart.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return apart
+        counts[name] += 1
+        unique.append(name if counts[name] == 1 else f"{name}#{counts[name]}")
+    return unique
 
 
 def integer(value: Any, default: int) -> int:
-    """A count that fits a 64-bit counter; the default for anything else."""
+    """A value as a count that fits a 64-bit counter; the default for anything else."""
     try:
         number = round(value) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
@@ -92,13 +91,13 @@ def integer(value: Any, default: int) -> int:
 
 
 def milliseconds(value: Any) -> int:
-    """A run time; 0 for what cannot be one."""
+    """A run time in milliseconds; 0 for what cannot be one."""
     number = integer(value, 0)
     return number if number < _LONGEST_MS else 0
 
 
 def finite(value: Any) -> float | None:
-    """A finite number; None for anything else, NaN included."""
+    """A value as a finite number; None for anything else, NaN included."""
     try:
         number = float(value) if isinstance(value, int | float) else math.nan
     except OverflowError:
@@ -107,5 +106,5 @@ def finite(value: Any) -> float | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """An object; an empty one for anything else."""
+    """A JSON object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}

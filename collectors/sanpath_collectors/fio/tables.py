@@ -1,4 +1,4 @@
-"""What a fio status document and fio's logs yield."""
+"""Tables of fio's statuses and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a FlashArray: one-second array samples every poll, volumes, hosts, ports and paths less often."""
+"""Polls a FlashArray: one-second array samples every poll; volumes, hosts, ports and paths less often."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from sanpath.plugin import (
 from sanpath_collectors.flasharray import inventory, parse
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_collectors.flasharray.endpoints import CONSEQUENCES, ONE_SECOND, PARAMETERS
-from sanpath_collectors.flasharray.release import total_holds_queue
+from sanpath_collectors.flasharray.release import total_includes_queue_time
 from sanpath_collectors.flasharray.rest import BusyError, EndpointClosedError, Rest, Session
 from sanpath_collectors.flasharray.tables import ARRAY_PORT, HOST, PERFORMANCE_FIELDS, VOLUME
 from sanpath_collectors.flasharray.watch import Watch
 
-_FIRST_MILLISECONDS = 5_000  # how far the first poll reaches back
-_GAP_MILLISECONDS = 2_000  # samples further apart than this have one missing between them
-_OLDEST_US = 30_000_000  # a newest sample that is older than this, or of the future, is dated by another clock
+_FIRST_POLL_MILLISECONDS = 5_000  # period that the first poll covers
+_GAP_MILLISECONDS = 2_000  # a larger distance between samples means that samples are missing
+_MAX_AGE_US = 30_000_000  # a newest sample that is older, or in the future, has its time from another clock
 
 
 class FlashArray(Collector[FlashArrayConfig]):
@@ -47,7 +47,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._http: Http | None = None
         self._session: Session | None = None
         self._array = config.name
-        self._holds_queue: bool | None = None
+        self._total_includes_queue: bool | None = None
         self._ports: set[str] = set()
         self._connected: set[str] = set()
         self._space: dict[str, dict[str, tuple[int | float | None, ...]]] = {}
@@ -55,17 +55,17 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._clock = ServerClock()
         self._pending: list[Event] = []
         self._closed: dict[str, str] = {}
-        self._newest: int | None = None  # milliseconds on the array's clock
+        self._newest_ms: int | None = None  # milliseconds on the array's clock
         self._detail_due = 0
         self._busy_until = 0
 
     async def open(self, ctx: Context) -> None:
-        """Log in. Leaves nothing open when that fails; does not even ask while the array wants to be left alone."""
+        """Logs in. Leaves nothing open on failure. Sends no request while a busy array has asked to wait."""
         await self.close()
-        if (wait := self._busy_until - ctx.clock.now_us()) > 0:
-            raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait / 1e6:.0f} s")
-        plain = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
-        self._http = DatedHttp(plain, ctx.clock, self._clock)
+        if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
+            raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait_us / 1e6:.0f} s")
+        http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        self._http = DatedHttp(http, ctx.clock, self._clock)
         self._session = self._new_session(self._http)
         try:
             await self._session.login()
@@ -78,15 +78,15 @@ class FlashArray(Collector[FlashArrayConfig]):
         return Rest(http, self.config.api_token)
 
     def _fields(self) -> Mapping[str, str]:
-        """Metric → field of what this release tells of throughput and latency."""
+        """Metric → field, for the throughput and latency that this release reports."""
         return PERFORMANCE_FIELDS
 
     async def check(self, ctx: Context) -> Check:
-        """Name, model, version and clock; every endpoint is tried."""
+        """Returns name, model, version and clock, after a request to every endpoint."""
         unreadable = []
         answers: dict[str, list[parse.Entry]] = {}
         for endpoint, consequence in CONSEQUENCES.items():
-            if endpoint == "volume-groups" and not inventory.in_groups(answers.get("volumes", [])):
+            if endpoint == "volume-groups" and not inventory.use_volume_groups(answers.get("volumes", [])):
                 continue
             try:
                 answers[endpoint] = await self._ask(ctx, endpoint)
@@ -97,24 +97,26 @@ class FlashArray(Collector[FlashArrayConfig]):
         array = _first(answers.get("arrays", []))
         model = parse.text(_first(answers.get("controllers", [])), "model")
         release = f"{parse.text(array, 'os')} {parse.text(array, 'version')}".strip()
-        time = _newest(answers.get("arrays/performance", []))
-        known = [part for part in (parse.name(array) or self.config.name, model, release) if part]
+        newest_ms = _newest_time_ms(answers.get("arrays/performance", []))
+        labels = [part for part in (parse.name(array) or self.config.name, model, release) if part]
         return Check(
-            ", ".join(known), None if time is None else time * 1000, (*unreadable, *self._unreadable(answers))
+            ", ".join(labels),
+            None if newest_ms is None else newest_ms * 1000,
+            (*unreadable, *self._unreadable(answers)),
         )
 
     def _unreadable(self, answers: Mapping[str, list[parse.Entry]]) -> tuple[str, ...]:
-        """What this release does not tell, beside endpoints that are closed."""
+        """What this release does not report, apart from endpoints that are closed."""
         samples = answers.get("arrays/performance", [])
-        if not samples or any(parse.service_is_told(item) for item in samples):
+        if not samples or any(parse.reports_service_time(item) for item in samples):
             return ()
         return ("arrays/performance: the service time is not told apart: it is taken from the array's total",)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """The array, its controllers and ports, hosts with their initiators, volumes, and what is presented."""
+        """Yields array, controllers and ports, hosts with their initiators, volumes, and connections."""
         array = _first(await self._items(ctx, "arrays"))
         self._array = parse.name(array) or self.config.name
-        self._holds_queue = total_holds_queue(parse.text(array, "version"))
+        self._total_includes_queue = total_includes_queue_time(parse.text(array, "version"))
         self._space["array"] = parse.space([array | {"name": self._array}])
         controllers = await self._items(ctx, "controllers")
         yield inventory.array(array | {"name": self._array}, parse.text(_first(controllers), "model"))
@@ -133,114 +135,125 @@ class FlashArray(Collector[FlashArrayConfig]):
             yield item
         volumes = await self._items(ctx, "volumes")
         self._space["volume"] = parse.space(volumes)
-        groups = await self._items(ctx, "volume-groups") if inventory.in_groups(volumes) else []
+        groups = await self._items(ctx, "volume-groups") if inventory.use_volume_groups(volumes) else []
         for item in inventory.volumes(volumes, self._array, groups):
             yield item
         self._connected = set()
-        for tie in inventory.connections(await self._items(ctx, "connections"), hosts):
-            self._connected |= {tie.from_end[1], tie.to_end[1]}
-            yield tie
+        for link in inventory.connections(await self._items(ctx, "connections"), hosts):
+            self._connected |= {link.from_end[1], link.to_end[1]}
+            yield link
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """The array's samples since the last poll; when due, the most recent ones of everything else."""
+        """Yields the array's samples since the last poll, and when due, the most recent ones of everything else."""
         async for item in self._array_samples(ctx):
             yield item
-        now = ctx.clock.now_us()
-        if now >= self._detail_due:
-            # half a poll early rather than a whole one late: the grid of polls has jitter
-            wait = self.config.detail_seconds - self.config.every_seconds / 2
-            self._detail_due = now + int(max(0.0, wait) * 1e6)
+        now_us = ctx.clock.now_us()
+        if now_us >= self._detail_due:
+            # the grid of polls has jitter: half a poll early is better than a full poll late
+            wait_seconds = self.config.detail_seconds - self.config.every_seconds / 2
+            self._detail_due = now_us + int(max(0.0, wait_seconds) * 1e6)
             async for item in self._details(ctx):
                 yield item
-        if (compared := self._compared(ctx.clock.now_us())) is not None:
-            yield compared
+        if (comparison := self._clock_comparison(ctx.clock.now_us())) is not None:
+            yield comparison
         pending, self._pending = self._pending, []
         for event in pending:
             yield event
 
-    def _compared(self, seen: int) -> Event | None:
-        """The array's clock beside ours, by the dates of its answers, where its samples are dated by the same one."""
+    def _clock_comparison(self, seen_us: int) -> Event | None:
+        """Compares the array's clock with the recorder's, by the Date headers of its answers.
+
+        None: unknown, or the samples have their times from another clock than the headers.
+        """
         ahead = self._clock.ahead_us
-        if self._newest is None or ahead is None or not -1e6 <= seen + ahead - self._newest * 1000 <= _OLDEST_US:
+        if (
+            self._newest_ms is None
+            or ahead is None
+            or not -1e6 <= seen_us + ahead - self._newest_ms * 1000 <= _MAX_AGE_US
+        ):
             return None
-        return self._clock.event(seen)
+        return self._clock.event(seen_us)
 
     async def close(self) -> None:
-        """Log out."""
+        """Logs out."""
         if self._session is not None and self._http is not None:
             session, self._session = self._session, None
             try:
                 await session.logout()
-            finally:  # the recorder does not wait long for an array that is silent
+            finally:  # the recorder does not wait long for an array that does not answer
                 await self._http.close()
 
     async def _array_samples(self, ctx: Context) -> AsyncIterator[Item]:
-        """Every one-second sample once. The first poll, and an empty answer, make it ask for the array's clock."""
+        """Yields every one-second sample once. Requests the newest sample's time first, and after an empty answer."""
         rows = None
-        if self._newest is not None:
-            rows = await self._series(ctx, self._newest)
+        if self._newest_ms is not None:
+            rows = await self._series(ctx, self._newest_ms)
         if rows is None:
-            clock = _newest(await self._items(ctx, "arrays/performance", ONE_SECOND))
-            if clock is None or clock == self._newest:
+            newest_ms = _newest_time_ms(await self._items(ctx, "arrays/performance", ONE_SECOND))
+            if newest_ms is None or newest_ms == self._newest_ms:
                 return
-            if self._newest is not None and clock < self._newest:
-                said = f"the array's clock was set back by {(self._newest - clock) / 1000:.0f} s"
-                self._pending.append(warning(ctx.clock.now_us(), "device-clock-set-back", said))
-                self._newest = None
-            rows = await self._series(ctx, self._newest or clock - _FIRST_MILLISECONDS)
+            if self._newest_ms is not None and newest_ms < self._newest_ms:
+                text = f"the array's clock was set back by {(self._newest_ms - newest_ms) / 1000:.0f} s"
+                self._pending.append(warning(ctx.clock.now_us(), "device-clock-set-back", text))
+                self._newest_ms = None
+            rows = await self._series(ctx, self._newest_ms or newest_ms - _FIRST_POLL_MILLISECONDS)
         if rows is not None and rows.device_time is not None:
             self._note_gaps(rows)
-            self._newest = rows.device_time[-1] // 1000
+            self._newest_ms = rows.device_time[-1] // 1000
             yield self._with_space(rows)
 
     async def _series(self, ctx: Context, after: int) -> Rows | None:
-        asked = {**ONE_SECOND, "start_time": str(after + 1)}
-        items = await self._items(ctx, "arrays/performance", asked)
-        return parse.array_series(items, self._array, after, ctx.clock.now_us(), self._holds_queue)
+        params = {**ONE_SECOND, "start_time": str(after + 1)}
+        items = await self._items(ctx, "arrays/performance", params)
+        return parse.array_series(items, self._array, after, ctx.clock.now_us(), self._total_includes_queue)
 
     def _note_gaps(self, rows: Rows) -> None:
         times = [time // 1000 for time in rows.device_time or ()]
-        before = [times[0] if self._newest is None else self._newest, *times]
+        previous = [times[0] if self._newest_ms is None else self._newest_ms, *times]
         missing = sum(
-            now - last - 1000 for last, now in zip(before, times, strict=False) if now - last > _GAP_MILLISECONDS
+            time - earlier - 1000
+            for earlier, time in zip(previous, times, strict=False)
+            if time - earlier > _GAP_MILLISECONDS
         )
         if missing:
-            said = f"the array has no samples of {missing / 1000:.0f} s"
-            self._pending.append(warning(rows.seen[-1], "samples-missing", said))
+            text = f"the array has no samples of {missing / 1000:.0f} s"
+            self._pending.append(warning(rows.seen[-1], "samples-missing", text))
 
     async def _details(self, ctx: Context) -> AsyncIterator[Item]:
-        seen = ctx.clock.now_us
+        now_us = ctx.clock.now_us
         for table, endpoint in ((self.volume_table, "volumes/performance"), (self.host_table, "hosts/performance")):
             items = await self._items(ctx, endpoint)
-            rows = parse.performance(table, items, self._connected, seen(), self._holds_queue, self._fields())
+            rows = parse.performance(
+                table, items, self._connected, now_us(), self._total_includes_queue, self._fields()
+            )
             if rows:
                 yield self._with_space(rows)
-        if rows := parse.balance(await self._items(ctx, "hosts/performance/balance"), seen()):
+        if rows := parse.balance(await self._items(ctx, "hosts/performance/balance"), now_us()):
             yield rows
         ports = await self._items(ctx, "network-interfaces/performance")
-        if rows := parse.port_performance(ports, self._ports, seen(), self.port_table):
+        if rows := parse.port_performance(ports, self._ports, now_us(), self.port_table):
             yield rows
-        for event in self._watch.controllers(await self._items(ctx, "controllers"), seen()):
+        for event in self._watch.controllers(await self._items(ctx, "controllers"), now_us()):
             yield event
-        for event in self._watch.alerts(await self._items(ctx, "alerts"), seen()):
+        for event in self._watch.alerts(await self._items(ctx, "alerts"), now_us()):
             yield event
 
     def _with_space(self, rows: Rows) -> Rows:
-        """What the inventory told of space, once: the array computes it every five minutes."""
-        if told := self._space.pop(rows.table.kind, None):
-            parse.add_space(rows, told)
+        """Adds the space values of the last inventory, once: the array computes them every five minutes."""
+        if space := self._space.pop(rows.table.kind, None):
+            parse.add_space(rows, space)
         return rows
 
     async def _items(self, ctx: Context, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
-        """Items of an endpoint; none, and not asked again, where it is closed to this account."""
+        """Returns the items of an endpoint; none, without further requests, if it is closed to this account."""
         if endpoint in self._closed:
             return []
         try:
             return await self._ask(ctx, endpoint, params)
         except EndpointClosedError as closed:
             self._closed[endpoint] = str(closed)
-            said = f"{closed}: {CONSEQUENCES[endpoint]}"
-            self._pending.append(warning(ctx.clock.now_us(), "endpoint-closed", said))
+            text = f"{closed}: {CONSEQUENCES[endpoint]}"
+            self._pending.append(warning(ctx.clock.now_us(), "endpoint-closed", text))
             return []
 
     async def _ask(self, ctx: Context, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
@@ -261,6 +274,6 @@ def _first(items: list[parse.Entry]) -> dict[str, object]:
     return dict(items[0]) if items else {}
 
 
-def _newest(items: list[parse.Entry]) -> int | None:
-    """The array's clock in milliseconds, as of its newest sample."""
+def _newest_time_ms(items: list[parse.Entry]) -> int | None:
+    """The time of the newest sample on the array's clock, in milliseconds. None: no sample has a time."""
     return max((time for item in items if (time := parse.milliseconds(item)) is not None), default=None)

@@ -1,4 +1,4 @@
-"""What the user says about a FlashArray."""
+"""The configuration of a FlashArray."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class FlashArrayConfig(SourceConfig):
 
     @property
     def detail_seconds(self) -> float:
-        """Seconds between reads of everything but the array as a whole."""
+        """Seconds between reads of volumes, hosts, ports and paths."""
         return self.detail_every_seconds or 3 * self.every_seconds

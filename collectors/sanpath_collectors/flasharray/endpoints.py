@@ -1,4 +1,4 @@
-"""What is asked of a FlashArray, and what stays unknown where it does not answer."""
+"""The endpoints of a FlashArray, and what remains unknown without each of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CONSEQUENCES: Mapping[str, str] = MappingProxyType(
         "alerts": "what the array complains of is unknown",
     }
 )
-"""Endpoint of REST 2 → what stays unknown without it."""
+"""Endpoint of REST 2 → what remains unknown without it."""
 
 ONE_SECOND: Mapping[str, str] = MappingProxyType({"resolution": "1000"})
-"""Milliseconds; the finest, and only the array as a whole has it."""
+"""Milliseconds: the finest resolution, which exists only for the array as a whole."""
 
 PARAMETERS: Mapping[str, Mapping[str, str]] = MappingProxyType({"alerts": {"filter": "state='open'"}})
-"""Endpoint → what it is always asked with: an array keeps closed alerts for months."""
+"""Endpoint → its fixed parameters: an array keeps closed alerts for months."""

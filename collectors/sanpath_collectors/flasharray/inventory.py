@@ -1,4 +1,4 @@
-"""FlashArray REST 2 items → things and ties. No I/O."""
+"""Turns FlashArray REST 2 items into entities and links. No I/O."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Item = SourceEntity | SourceLink
 
 _NAA_PREFIX = "naa.624a9370"  # NAA 6, Pure's IEEE company id 24a937, then the volume's serial
 _NVME_COMPANY_ID = "24a937"
-_BITS_FLOOR = 1_000  # the documents say Gb/s, arrays give bit/s; no port is slower than 1,000 bit/s
+_MIN_BITS_PER_SECOND = 1_000  # documented as Gb/s, but arrays report bit/s; no port is slower than 1,000 bit/s
 
 
 def array(item: Entry, model: str) -> SourceEntity:
-    """The array itself."""
+    """The array."""
     return SourceEntity(
         "array",
         name(item),
@@ -32,7 +32,7 @@ def array(item: Entry, model: str) -> SourceEntity:
 
 
 def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
-    """Controllers with their role."""
+    """Controllers with their role, and their links to the array."""
     for item in items:
         if controller := name(item):
             attributes = {key: text(item, key) or None for key in ("mode", "status", "model", "version")}
@@ -41,16 +41,16 @@ def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
 
 
 def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) -> Iterator[Item]:
-    """Target ports under their name in /ports ("CT0.FC0"); /network-interfaces writes Ethernet ones "ct0.eth4".
+    """Target ports by their name in /ports ("CT0.FC0"); in /network-interfaces Ethernet ports are "ct0.eth4".
 
-    The target's IQN and NQN are attributes and no join keys: all ports of an array share them.
+    The target's IQN and NQN are attributes, not join keys, as all ports of an array share them.
     """
     by_name = {name(interface).upper(): interface for interface in interfaces}
-    rows: dict[str, list[Entry]] = {}
+    entries_by_port: dict[str, list[Entry]] = {}
     for item in items:
         if name(item):
-            rows.setdefault(name(item).upper(), []).append(item)
-    for port, entries in rows.items():
+            entries_by_port.setdefault(name(item).upper(), []).append(item)
+    for port, entries in entries_by_port.items():
         yield _port(port, entries, by_name.get(port, {}))
         yield SourceLink("member_of", ("array_port", port), ("array", array_name), "ports")
 
@@ -71,20 +71,23 @@ def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
             "enabled": interface.get("enabled") is True if "enabled" in interface else None,
             "target_iqn": next((iqn for e in entries if (iqn := text(e, "iqn"))), None),
             "target_nqn": next((nqn for e in entries if (nqn := text(e, "nqn"))), None),
-            "failover": next((other for e in entries if (other := text(e, "failover"))), None),
+            "failover": next((partner for e in entries if (partner := text(e, "failover"))), None),
         },
     )
 
 
 def bits_per_second(speed: int | float | None) -> int | float | None:
-    """Speed of an interface. 0 stands for unknown: None."""
+    """Speed of an interface. None: unknown, which the array reports as 0."""
     if not speed:
         return None
-    return speed if speed >= _BITS_FLOOR else speed * 1_000_000_000
+    return speed if speed >= _MIN_BITS_PER_SECOND else speed * 1_000_000_000
 
 
 def hosts(items: Iterable[Entry]) -> Iterator[Item]:
-    """Hosts the array knows, and their Fibre Channel initiators. Hosts of a replication peer are left out."""
+    """Hosts that are configured on the array, and their Fibre Channel initiators.
+
+    Hosts of a replication peer are left out.
+    """
     initiators: set[str] = set()
     for item in items:
         host = name(item)
@@ -110,13 +113,13 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
             yield SourceLink("attached_to", ("hba", initiator), ("host", host), "hosts: wwns")
 
 
-def in_groups(volumes: Iterable[Entry]) -> bool:
-    """Whether a volume is in a volume group."""
+def use_volume_groups(volumes: Iterable[Entry]) -> bool:
+    """Whether any volume is in a volume group."""
     return any(name(sub(volume, "volume_group")) for volume in volumes)
 
 
 def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = ()) -> Iterator[Item]:
-    """Volumes with the identifiers under which hosts see them, and the QoS limits of each and of its group."""
+    """Volumes with their SCSI and NVMe identifiers, and the QoS limits of each volume and its group."""
     limits = {name(group): _limits(group) for group in groups}
     for item in items:
         volume, serial = name(item), text(item, "serial")
@@ -140,7 +143,7 @@ def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = (
 
 
 def _limits(item: Entry) -> dict[str, int | float | None]:
-    """The QoS limits of a volume (from the first releases on), a volume group or a host (REST 2.50)."""
+    """The QoS limits of a volume (all releases), a volume group or a host (since REST 2.50)."""
     qos = sub(item, "qos")
     return {
         "qos_bytes_per_second": number(qos.get("bandwidth_limit")),
@@ -154,27 +157,30 @@ def volume_ids(serial: str) -> Mapping[str, tuple[str, ...]]:
     >>> volume_ids("6C1B16CE1C034D1C00013918")["naa"]
     ('naa.624a93706c1b16ce1c034d1c00013918',)
     """
-    low = serial.lower()
+    serial_lower = serial.lower()
     return {
-        "naa": (_NAA_PREFIX + low,),
-        "eui": (f"eui.00{low[:14]}{_NVME_COMPANY_ID}{low[-10:]}",),
+        "naa": (_NAA_PREFIX + serial_lower,),
+        "eui": (f"eui.00{serial_lower[:14]}{_NVME_COMPANY_ID}{serial_lower[-10:]}",),
         "serial": (serial,),
     }
 
 
 def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterator[SourceLink]:
-    """Which volume is presented to which host, each pair once; connections to a whole host group carry its hosts."""
-    seen: set[tuple[str, str]] = set()
+    """Links from volumes to the hosts they are presented to, each once.
+
+    Connections to a host group are listed for each of its hosts.
+    """
+    seen_pairs: set[tuple[str, str]] = set()
     for item in items:
         pair = name(sub(item, "volume")), name(sub(item, "host"))
-        if not pair[0] or pair[1] not in known_hosts or pair in seen:
+        if not pair[0] or pair[1] not in known_hosts or pair in seen_pairs:
             continue
-        seen.add(pair)
+        seen_pairs.add(pair)
         lun = item.get("lun")
         evidence = "connections" if lun is None else f"connections: LUN {lun}"
         yield SourceLink("presents", ("volume", pair[0]), ("host", pair[1]), evidence)
 
 
 def _ids(**keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Join keys without blanks and repeats."""
-    return {key: found for key, values in keys.items() if (found := tuple(dict.fromkeys(v for v in values if v)))}
+    """Join keys without empty and repeated values."""
+    return {key: unique for key, values in keys.items() if (unique := tuple(dict.fromkeys(v for v in values if v)))}

@@ -1,4 +1,4 @@
-"""A FlashArray REST 2 session: version, login, paging, and what its status codes mean."""
+"""A FlashArray REST 2 session: version, login, paging, and the meaning of its status codes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _TOKEN_REFUSED = frozenset({400, 401, 403})
 _CLOSED = frozenset({403, 404})
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _WAIT_HEADERS = ("retry-after", "ratelimit-reset", "x-ratelimit-reset")
-_LONGEST_WAIT_SECONDS = 300.0
+_MAX_WAIT_SECONDS = 300.0
 
 
 class EndpointClosedError(CollectorError):
-    """This account or this release cannot read the endpoint; the others may be readable."""
+    """The endpoint cannot be read with this account or release; other endpoints may be readable."""
 
 
 class BusyError(CollectorError):
-    """The array asks to come back later. `wait_seconds`: when, 0: it does not say."""
+    """The array asks to retry later. `wait_seconds`: after this time; 0: unknown."""
 
     def __init__(self, message: str, wait_seconds: float) -> None:
         super().__init__(Failure.UNREACHABLE, message)
@@ -30,23 +30,29 @@ class BusyError(CollectorError):
 
 
 class Session(Protocol):
-    """One login on one array, whatever its REST version."""
+    """One login on one array, for any REST version."""
 
     async def login(self) -> None:
-        """Agree on a version and log in. Raises CollectorError: REFUSED when the token is not accepted."""
+        """Agrees on a version and logs in. Raises CollectorError: REFUSED when the token is not accepted."""
         ...
 
     async def items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
-        """All items of an endpoint of REST 2. Raises EndpointClosedError, BusyError and other CollectorErrors."""
+        """Returns all items of an endpoint of REST 2. Raises CollectorError.
+
+        EndpointClosedError: the endpoint cannot be read; BusyError: the array asks to wait.
+        """
         ...
 
     async def logout(self) -> None:
-        """End the session; a failure changes nothing, the array drops idle sessions."""
+        """Ends the session. A failure has no consequence, as the array drops idle sessions."""
         ...
 
 
 class Rest:
-    """One login on one array: many sessions make the array warn that its REST server may stop responding."""
+    """One login on one array.
+
+    It is reused, as many sessions make the array warn that its REST server may stop responding.
+    """
 
     def __init__(self, http: Http, api_token: SecretStr) -> None:
         self._http, self._api_token = http, api_token
@@ -69,20 +75,20 @@ class Rest:
         self._session = {"x-auth-token": token}
 
     async def items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
-        """See Session. Page by page."""
+        """See Session. Requests all pages, one after the other."""
         items: list[parse.Entry] = []
-        asked = dict(params or {})
-        before: list[parse.Entry] = []
+        page_params = dict(params or {})
+        previous: list[parse.Entry] = []
         for _ in range(_MAX_PAGES):
-            page = await self._page(endpoint, asked)
-            if page.items and page.items == before:
+            page = await self._page(endpoint, page_params)
+            if page.items and page.items == previous:
                 break
             items += page.items
-            if not page.more or not page.items:
+            if not page.has_more or not page.items:
                 return items
-            before = page.items
-            # releases before 2.38 give no token for performance endpoints, and count
-            asked |= (
+            previous = page.items
+            # releases before 2.38 have no token for performance endpoints, but an offset
+            page_params |= (
                 {"continuation_token": page.continuation_token}
                 if page.continuation_token
                 else {"offset": str(len(items))}
@@ -111,33 +117,33 @@ class Rest:
 
 
 def raise_if_refused(reply: HttpReply, api_token: SecretStr) -> None:
-    """Raises REFUSED, with what the array says of it, for the answer to a login that was not accepted."""
+    """Raises REFUSED, with the array's message, if this answer to a login rejects the token."""
     if reply.status in _TOKEN_REFUSED:
-        why = parse.complaint(reply.body).replace(api_token.get_secret_value(), "***")
-        raise CollectorError(Failure.REFUSED, f"the array does not accept api_token: {why}".removesuffix(": "))
+        reason = parse.error_messages(reply.body).replace(api_token.get_secret_value(), "***")
+        raise CollectorError(Failure.REFUSED, f"the array does not accept api_token: {reason}".removesuffix(": "))
 
 
 def raise_unless_ok(reply: HttpReply, endpoint: str) -> None:
-    """A status as the failure it is. Raises CollectorError."""
+    """Raises the CollectorError that an HTTP status other than 200 stands for."""
     status = reply.status
     if status == 200:
         return
-    said = f"{endpoint}: HTTP {status} {parse.complaint(reply.body)}".rstrip()
+    message = f"{endpoint}: HTTP {status} {parse.error_messages(reply.body)}".rstrip()
     if status in _CLOSED:
-        raise EndpointClosedError(Failure.REFUSED, said)
+        raise EndpointClosedError(Failure.REFUSED, message)
     if status == 401:
-        raise CollectorError(Failure.REFUSED, f"{said} (again after a new login)")
+        raise CollectorError(Failure.REFUSED, f"{message} (again after a new login)")
     if status in _BUSY:
-        wait = _wait_seconds(reply)
-        asked = f", the array asks to wait {wait:g} s" if wait else ""
-        raise BusyError(f"{said}{asked}", wait)
-    raise CollectorError(Failure.UNREADABLE, said, parse.excerpt(reply.body))
+        wait_seconds = _wait_seconds(reply)
+        wait_text = f", the array asks to wait {wait_seconds:g} s" if wait_seconds else ""
+        raise BusyError(f"{message}{wait_text}", wait_seconds)
+    raise CollectorError(Failure.UNREADABLE, message, parse.excerpt(reply.body))
 
 
 def _wait_seconds(reply: HttpReply) -> float:
-    """What the first readable header says; a date, or a time in seconds since 1970, says nothing here."""
+    """The wait from the first readable header; 0: none. Dates and times in seconds since 1970 are ignored."""
     for header in _WAIT_HEADERS:
-        told = reply.headers.get(header, "").strip()
-        if told.isdecimal() and float(told) <= _LONGEST_WAIT_SECONDS:
-            return float(told)
+        value = reply.headers.get(header, "").strip()
+        if value.isdecimal() and float(value) <= _MAX_WAIT_SECONDS:
+            return float(value)
     return 0.0

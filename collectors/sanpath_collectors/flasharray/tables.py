@@ -1,4 +1,4 @@
-"""What a poll of a FlashArray yields, and which REST 2 field each column is."""
+"""Tables of a poll of a FlashArray, and the REST 2 field of each column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PERFORMANCE_FIELDS: Mapping[str, str] = {
     "qos_limit_seconds_read": "qos_rate_limit_usec_per_read_op",
     "qos_limit_seconds_write": "qos_rate_limit_usec_per_write_op",
 }
-"""The components only: what usec_per_read_op holds depends on the release (see release.py)."""
+"""Only the components of the latency: the meaning of usec_per_read_op depends on the release (see release.py)."""
 
 SPACE_METRICS = ("data_reduction_ratio", "used_bytes")
 
@@ -50,7 +50,7 @@ ETH_FIELDS = _PORT_FIELDS | {
     "pause_frames_per_second_rx": "flow_control_received_pause_frames_per_sec",
     "pause_frames_per_second_tx": "flow_control_transmitted_pause_frames_per_sec",
 }
-"""Discards and pause frames from REST 2.36 on."""
+"""Discards and pause frames since REST 2.36."""
 
 BALANCE_FIELDS: Mapping[str, str] = {
     "ops_count": "op_count",
@@ -58,9 +58,9 @@ BALANCE_FIELDS: Mapping[str, str] = {
 }
 
 
-def performance_table(kind: str, *further: str) -> Table:
-    """Throughput and the components of the latency, in microseconds, and `further` gauges."""
-    metrics = (*PERFORMANCE_FIELDS, *further)
+def performance_table(kind: str, *gauges: str) -> Table:
+    """A table with throughput, the components of the latency (microseconds), and additional gauges."""
+    metrics = (*PERFORMANCE_FIELDS, *gauges)
     scaled = (Column(metric, scale=_MICROSECONDS if "_seconds_" in metric else 1.0) for metric in metrics)
     return Table(kind, tuple(scaled), rollup="average", plane="array")
 

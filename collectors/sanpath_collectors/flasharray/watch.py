@@ -1,4 +1,4 @@
-"""What an array says of its own state → events, each change once."""
+"""Turns the state that an array reports about itself into events, each change once."""
 
 from __future__ import annotations
 
@@ -7,54 +7,57 @@ from collections.abc import Iterable, Iterator
 from sanpath.plugin import Event, warning
 from sanpath_collectors.flasharray.parse import Entry, name, number, text
 
-_WORKING = frozenset({"ok", "healthy", "identifying", "ready"})
-_UNTOLD = frozenset({"", "unknown", "unused", "not_installed", "device_off"})
-"""States that say nothing of a fault."""
+_WORKING_STATES = frozenset({"ok", "healthy", "identifying", "ready"})
+_IGNORED_STATES = frozenset({"", "unknown", "unused", "not_installed", "device_off"})
+"""States that do not indicate a fault."""
 
 
 class Watch:
-    """Remembers what was told before. It outlives sessions: a failover ends the one it happens in."""
+    """Remembers the last state of controllers, components and alerts.
+
+    It is used across sessions, as a failover ends the session in which it happens.
+    """
 
     def __init__(self) -> None:
         self._primary = ""
         self._states: dict[tuple[str, str], str] = {}
         self._alerts: set[str] = set()
 
-    def controllers(self, items: Iterable[Entry], seen: int) -> Iterator[Event]:
+    def controllers(self, items: Iterable[Entry], seen_us: int) -> Iterator[Event]:
         """`controller-failover` when another controller is primary, `hardware-state` for one that is not ready."""
         for item in items:
             shelf = text(item, "type") == "shelf_controller"
             if not shelf and text(item, "mode") == "primary" and name(item):
-                primary, before, self._primary = name(item), self._primary, name(item)
-                if before and before != primary:
-                    yield Event(seen, "controller-failover", {"primary": primary, "before": before})
-                    said = f"controller failover: {primary} is primary now, {before} was"
-                    yield warning(seen, "controller-failover", said)
-            yield from self._state("controllers", item, seen)
+                primary, previous, self._primary = name(item), self._primary, name(item)
+                if previous and previous != primary:
+                    yield Event(seen_us, "controller-failover", {"primary": primary, "before": previous})
+                    message = f"controller failover: {primary} is primary now, {previous} was"
+                    yield warning(seen_us, "controller-failover", message)
+            yield from self._state("controllers", item, seen_us)
 
-    def hardware(self, items: Iterable[Entry], seen: int) -> Iterator[Event]:
-        """`hardware-state` for what does not work, and for what works again."""
+    def hardware(self, items: Iterable[Entry], seen_us: int) -> Iterator[Event]:
+        """`hardware-state` for a component that fails, and for one that works again."""
         for item in items:
-            yield from self._state("hardware", item, seen)
+            yield from self._state("hardware", item, seen_us)
 
-    def _state(self, told_by: str, item: Entry, seen: int) -> Iterator[Event]:
+    def _state(self, endpoint: str, item: Entry, seen_us: int) -> Iterator[Event]:
         component, state = name(item), text(item, "status").lower()
-        if not component or state in _UNTOLD:
+        if not component or state in _IGNORED_STATES:
             return
-        before = self._states.get((told_by, component), "ok")
-        self._states[told_by, component] = state
-        if state != before and {state, before} - _WORKING:
+        previous = self._states.get((endpoint, component), "ok")
+        self._states[endpoint, component] = state
+        if state != previous and {state, previous} - _WORKING_STATES:
             detail = {"component": component, "state": state, "details": text(item, "details") or None}
-            yield Event(seen, "hardware-state", detail)
+            yield Event(seen_us, "hardware-state", detail)
 
-    def alerts(self, items: Iterable[Entry], seen: int) -> Iterator[Event]:
-        """`alert` for every open one, once. `device_time`: when it was raised, microseconds on the array's clock."""
+    def alerts(self, items: Iterable[Entry], seen_us: int) -> Iterator[Event]:
+        """`alert` for every open alert, once. `device_time`: its creation, microseconds on the array's clock."""
         for item in items:
-            known_as = text(item, "id") or name(item)
+            alert_id = text(item, "id") or name(item)
             severity = text(item, "severity")
-            if text(item, "state") != "open" or severity == "hidden" or known_as in self._alerts:
+            if text(item, "state") != "open" or severity == "hidden" or alert_id in self._alerts:
                 continue
-            self._alerts.add(known_as)
+            self._alerts.add(alert_id)
             created = number(item.get("created"))
             detail = {
                 "severity": severity,
@@ -64,4 +67,4 @@ class Watch:
                 "device_time": None if created is None else int(created) * 1000,
                 "reference": text(item, "knowledge_base_url") or None,
             }
-            yield Event(seen, "alert", detail)
+            yield Event(seen_us, "alert", detail)

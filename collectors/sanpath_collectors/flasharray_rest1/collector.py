@@ -1,4 +1,4 @@
-"""Asks a FlashArray over REST 1: the most recent sample of everything, as far as its version tells it."""
+"""Polls a FlashArray over REST 1: the most recent sample of everything that its version reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sanpath_collectors.flasharray_rest1.tables import (
 
 
 class FlashArrayRest1(FlashArray):
-    """A FlashArray through the vendor's SDK, which blocks."""
+    """A FlashArray over the vendor's SDK, whose calls block."""
 
     runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
     volume_table: ClassVar[Table] = VOLUME
@@ -44,26 +44,26 @@ class FlashArrayRest1(FlashArray):
         return fields_of(self._version)
 
     def _unreadable(self, answers: Mapping[str, list[parse.Entry]]) -> tuple[str, ...]:  # noqa: ARG002
-        return untold(self._version)
+        return unreported(self._version)
 
     async def _array_samples(self, ctx: Context) -> AsyncIterator[Item]:
-        """The most recent sample, once."""
+        """Yields the most recent sample, once."""
         if not self._warned:
             self._warned = True
-            self._pending += [warning(ctx.clock.now_us(), "not-told", said) for said in untold(self._version)]
+            self._pending += [warning(ctx.clock.now_us(), "not-told", reason) for reason in unreported(self._version)]
         items = [{**item, "name": self._array} for item in await self._items(ctx, "arrays/performance")][-1:]
-        seen = ctx.clock.now_us()
-        rows = parse.performance(ARRAY, items, {self._array}, seen, self._holds_queue, self._fields())
-        newest = parse.milliseconds(items[-1]) if items else None
-        if rows is None or (newest is not None and newest == self._newest):
+        seen_us = ctx.clock.now_us()
+        rows = parse.performance(ARRAY, items, {self._array}, seen_us, self._total_includes_queue, self._fields())
+        newest_ms = parse.milliseconds(items[-1]) if items else None
+        if rows is None or (newest_ms is not None and newest_ms == self._newest_ms):
             return
-        self._newest = newest
+        self._newest_ms = newest_ms
         rows.values["queued"] = [parse.number(item.get("queue_depth")) for item in items]
         yield self._with_space(rows)
 
 
-def untold(version: Version) -> tuple[str, ...]:
-    """What this version of REST 1 does not tell, with the consequence."""
+def unreported(version: Version) -> tuple[str, ...]:
+    """What this version of REST 1 does not report, with the consequence."""
     number = ".".join(map(str, version))
     reasons = ["one-second samples: REST 1 gives the most recent one: what happened between two polls is unknown"]
     if version < SAN_TIME_SINCE:

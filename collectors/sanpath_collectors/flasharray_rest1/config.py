@@ -1,4 +1,4 @@
-"""What the user says about a FlashArray that offers REST 1 only."""
+"""The configuration of a FlashArray that offers only REST 1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""REST 1 answers → entries in the words of REST 2, so that both are read by the same code. No I/O.
+"""Converts REST 1 answers to entries with the field names of REST 2, for the same code to read. No I/O.
 
-A monitor entry (virtual array, Purity 5.0.0, REST 1.15; `input` is what hosts write, `output` what they read):
+A monitor entry (virtual array, Purity 5.0.0, REST 1.15; `input` are writes of hosts, `output` reads):
 
     {"input_per_sec": 0, "output_per_sec": 0, "queue_depth": 0, "reads_per_sec": 0, "san_usec_per_read_op": 0,
      "san_usec_per_write_op": 0, "time": "2017-12-16T05:12:47Z", "usec_per_read_op": 0, "usec_per_write_op": 0,
@@ -16,76 +16,79 @@ from typing import Any
 from sanpath.plugin import CollectorError, Failure, read_json
 from sanpath_collectors.flasharray.parse import Entry, excerpt, name, text
 
-_MONITOR_WORDS = {
+_REST2_NAMES = {
     "output_per_sec": "read_bytes_per_sec",
     "input_per_sec": "write_bytes_per_sec",
     "mirrored_input_per_sec": "mirrored_write_bytes_per_sec",
 }
 
 
-def answer(body: bytes, what: str) -> Any:
-    """A JSON object or list. Raises UNREADABLE with an excerpt."""
+def answer(body: bytes, call: str) -> Any:
+    """Parses a JSON object or list. Raises UNREADABLE with an excerpt of the body."""
     try:
-        told = read_json(body)
+        parsed = read_json(body)
     except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"{what}: not JSON", excerpt(body)) from error
-    if not isinstance(told, dict | list):
-        raise CollectorError(Failure.UNREADABLE, f"{what}: neither object nor list", excerpt(body))
-    return told
+        raise CollectorError(Failure.UNREADABLE, f"{call}: not JSON", excerpt(body)) from error
+    if not isinstance(parsed, dict | list):
+        raise CollectorError(Failure.UNREADABLE, f"{call}: neither object nor list", excerpt(body))
+    return parsed
 
 
-def entries(told: object) -> list[Entry]:
-    """The objects of a list; an object alone is a list of one."""
-    listed = told if isinstance(told, list) else [told]
-    return [entry for entry in listed if isinstance(entry, dict)]
+def entries(answer: object) -> list[Entry]:
+    """The objects of a list; a single object is a list of one."""
+    items = answer if isinstance(answer, list) else [answer]
+    return [entry for entry in items if isinstance(entry, dict)]
 
 
 def by_name(*answers: object) -> list[Entry]:
-    """Answers on the same things, such as size and space, as one entry a thing; the first says which there are."""
-    first, *others = ([(name(entry), entry) for entry in entries(told)] for told in answers)
-    merged = {known_as: dict(entry) for known_as, entry in first}
-    for other in others:
-        for known_as, entry in other:
-            if known_as in merged:
-                merged[known_as] |= entry
+    """Merges answers about the same objects, such as size and space, by name.
+
+    Only names in the first answer are used.
+    """
+    first, *additional = ([(name(entry), entry) for entry in entries(answer)] for answer in answers)
+    merged = {entry_name: dict(entry) for entry_name, entry in first}
+    for answer_entries in additional:
+        for entry_name, entry in answer_entries:
+            if entry_name in merged:
+                merged[entry_name] |= entry
     return list(merged.values())
 
 
-def milliseconds(written: str) -> int | None:
-    """A time of REST 1; None when it is none.
+def milliseconds(time_text: str) -> int | None:
+    """A time of REST 1 in milliseconds since the epoch; None: not a time.
 
     >>> milliseconds("2017-12-16T05:12:47Z")
     1513401167000
     """
     try:
-        time = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(time_text)
     except ValueError:
         return None
     return None if time.tzinfo is None else round(time.timestamp() * 1000)
 
 
-def monitored(items: Iterable[Entry]) -> list[Entry]:
+def performance(items: Iterable[Entry]) -> list[Entry]:
     """Performance items."""
     return [
-        {_MONITOR_WORDS.get(key, key): value for key, value in item.items()}
+        {_REST2_NAMES.get(key, key): value for key, value in item.items()}
         | {"time": milliseconds(text(item, "time"))}
         for item in items
     ]
 
 
-def array(about: Entry, space: Iterable[Entry]) -> Entry:
-    """The array itself: its name, and what it tells of its space."""
-    told = next(iter(space), {})
+def array(general: Entry, space: Iterable[Entry]) -> Entry:
+    """The array: its name and its space."""
+    space_entry = next(iter(space), {})
     return {
-        **about,
-        "name": text(about, "array_name"),
+        **general,
+        "name": text(general, "array_name"),
         "os": "Purity",
-        "space": {"data_reduction": told.get("data_reduction"), "total_physical": told.get("total")},
+        "space": {"data_reduction": space_entry.get("data_reduction"), "total_physical": space_entry.get("total")},
     }
 
 
 def volumes(items: Iterable[Entry]) -> list[Entry]:
-    """Volumes, with their QoS limits and their space where these were asked for."""
+    """Volumes, with their QoS limits and space where these were requested."""
     return [
         {
             "name": name(item),
@@ -104,14 +107,14 @@ def hosts(items: Iterable[Entry]) -> list[Entry]:
 
 
 def connections(items: Iterable[Entry]) -> list[Entry]:
-    """Volumes with the hosts that they are presented to, alone or by their group."""
+    """Volumes with the hosts that they are presented to, directly or by a host group."""
     return [
         {"volume": {"name": name(item)}, "host": {"name": item.get("host")}, "lun": item.get("lun")} for item in items
     ]
 
 
 def interfaces(network: Iterable[Entry], hardware: Iterable[Entry]) -> list[Entry]:
-    """Ethernet interfaces, and Fibre Channel ports, whose speed only the hardware tells."""
+    """Ethernet interfaces, and Fibre Channel ports, whose speed is only in the hardware list."""
     ethernet = [
         {
             "name": name(item),
@@ -130,7 +133,7 @@ def interfaces(network: Iterable[Entry], hardware: Iterable[Entry]) -> list[Entr
 
 
 def interface_traffic(items: Iterable[Entry]) -> list[Entry]:
-    """Traffic of Ethernet interfaces; there is none of Fibre Channel ports."""
+    """Traffic of Ethernet interfaces; REST 1 has none for Fibre Channel ports."""
     return [
         {"name": name(item), "interface_type": "eth", "eth": item, "time": milliseconds(text(item, "time"))}
         for item in items

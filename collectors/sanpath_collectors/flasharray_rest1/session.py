@@ -1,4 +1,4 @@
-"""A REST 1 session that answers for the endpoints of REST 2, as far as there is the like."""
+"""A REST 1 session that offers the endpoints of REST 2, as far as REST 1 has an equivalent."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Rest1:
         self._array: Array | None = None
         self._endpoints: Mapping[str, Callable[[], Awaitable[list[Entry]]]] = {
             "arrays": self._arrays,
-            "arrays/performance": lambda: self._monitored("get"),
+            "arrays/performance": lambda: self._performance("get"),
             "controllers": lambda: self._entries("get", controllers=True),
             "hardware": lambda: self._entries("list_hardware"),
             "ports": lambda: self._entries("list_ports"),
             "network-interfaces": self._interfaces,
             "network-interfaces/performance": self._interface_traffic,
             "hosts": self._hosts,
-            "hosts/performance": lambda: self._monitored("list_hosts"),
+            "hosts/performance": lambda: self._performance("list_hosts"),
             "volumes": self._volumes,
-            "volumes/performance": lambda: self._monitored("list_volumes"),
+            "volumes/performance": lambda: self._performance("list_volumes"),
             "connections": self._connections,
             "alerts": self._alerts,
         }
@@ -50,11 +50,11 @@ class Rest1:
         self._array = await Array.login(self._http, self._host, self._api_token)
 
     async def items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[Entry]:  # noqa: ARG002
-        """See flasharray.rest.Session. `params` are REST 2's: the most recent sample is all there is here."""
-        asked = self._endpoints.get(endpoint)
-        if asked is None:
+        """See flasharray.rest.Session. `params` of REST 2 are ignored: REST 1 has only the most recent sample."""
+        request = self._endpoints.get(endpoint)
+        if request is None:
             raise EndpointClosedError(Failure.REFUSED, f"{endpoint}: REST 1 does not tell it")
-        return await asked()
+        return await request()
 
     async def logout(self) -> None:
         """See flasharray.rest.Session."""
@@ -68,32 +68,32 @@ class Rest1:
     async def _entries(self, call: str, **parameters: object) -> list[Entry]:
         return parse.entries(await self._logged_in.ask(call, **parameters))
 
-    async def _further(self, call: str, **parameters: object) -> list[Entry]:
-        """What completes another answer; where it may not be read, that stands alone."""
+    async def _optional_entries(self, call: str, **parameters: object) -> list[Entry]:
+        """Entries that complete another answer; none where they may not be read."""
         try:
             return await self._entries(call, **parameters)
         except EndpointClosedError:
             return []
 
-    async def _monitored(self, call: str) -> list[Entry]:
-        """Performance; from 1.16 on the parts of the latency are a second answer."""
+    async def _performance(self, call: str) -> list[Entry]:
+        """Performance items; since 1.16 the components of the latency are in a second answer."""
         answers = [await self._entries(call, action="monitor")]
         if self.version >= QUEUE_TIME_SINCE:
-            answers.append(await self._further(call, action="monitor", latency=True))
-        return parse.monitored(parse.by_name(*answers))
+            answers.append(await self._optional_entries(call, action="monitor", latency=True))
+        return parse.performance(parse.by_name(*answers))
 
     async def _arrays(self) -> list[Entry]:
         about = await self._entries("get")
-        space = await self._further("get", space=True)
-        return [parse.array(each, space) for each in about]
+        space = await self._optional_entries("get", space=True)
+        return [parse.array(item, space) for item in about]
 
     async def _hosts(self) -> list[Entry]:
         return parse.hosts(await self._entries("list_hosts"))
 
     async def _volumes(self) -> list[Entry]:
-        answers = [await self._entries("list_volumes"), await self._further("list_volumes", space=True)]
+        answers = [await self._entries("list_volumes"), await self._optional_entries("list_volumes", space=True)]
         if self.version >= QOS_LIMIT_SINCE:
-            answers.append(await self._further("list_volumes", qos=True))
+            answers.append(await self._optional_entries("list_volumes", qos=True))
         return parse.volumes(parse.by_name(*answers))
 
     async def _connections(self) -> list[Entry]:
@@ -101,12 +101,12 @@ class Rest1:
 
     async def _interfaces(self) -> list[Entry]:
         network = await self._entries("list_network_interfaces")
-        return parse.interfaces(network, await self._further("list_hardware"))
+        return parse.interfaces(network, await self._optional_entries("list_hardware"))
 
     async def _interface_traffic(self) -> list[Entry]:
         if self.version < PORTS_SINCE:
-            said = "network-interfaces/performance: REST 1 counts no bytes at ports before 1.17"
-            raise EndpointClosedError(Failure.REFUSED, said)
+            reason = "network-interfaces/performance: REST 1 counts no bytes at ports before 1.17"
+            raise EndpointClosedError(Failure.REFUSED, reason)
         return parse.interface_traffic(await self._entries("list_network_interfaces", action="monitor"))
 
     async def _alerts(self) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""What a poll of a FlashArray over REST 1 yields, and what each of its versions tells."""
+"""Tables of a poll of a FlashArray over REST 1, and the fields that each version reports."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from sanpath_collectors.flasharray.tables import PERFORMANCE_FIELDS, SPACE_METRI
 Version = tuple[int, int]
 
 SAN_TIME_SINCE, QOS_LIMIT_SINCE, QUEUE_TIME_SINCE, PORTS_SINCE = (1, 11), (1, 14), (1, 16), (1, 17)
-"""First versions of REST 1 that tell these (vendor's OpenAPI 1.7 to 1.19; QoS as in the vendor's Ansible modules)."""
+"""First REST 1 versions that report these (vendor's OpenAPI 1.7 to 1.19; QoS as in the vendor's Ansible modules)."""
 
 _RESPONSE_FIELDS: Mapping[str, str] = {
     "response_seconds_read": "usec_per_read_op",
     "response_seconds_write": "usec_per_write_op",
 }
-"""Before 1.11 the total is "arrival-to-completion time for a host operation": the transfer is in it."""
+"""Before 1.11 the total is "arrival-to-completion time for a host operation": it includes the transfer."""
 
 _THROUGHPUT = tuple(metric for metric in PERFORMANCE_FIELDS if "_per_second_" in metric)
 _ARRAY_TIMES = ("service_seconds_read", "service_seconds_write", "san_seconds_read", "san_seconds_write")
 
 
 def fields_of(version: Version) -> Mapping[str, str]:
-    """Metric → field, in REST 2's words, of what this version tells of throughput and latency.
+    """Metric → REST 2 name of the field, for the throughput and latency that this version reports.
 
     >>> "service_seconds_read" in fields_of((1, 9)), "queue_seconds_read" in fields_of((1, 15))
     (False, False)
     """
     if version >= QUEUE_TIME_SINCE:
         return PERFORMANCE_FIELDS
-    told = (*_THROUGHPUT, *(_ARRAY_TIMES if version >= SAN_TIME_SINCE else ()))
-    fields = {metric: PERFORMANCE_FIELDS[metric] for metric in told}
+    metrics = (*_THROUGHPUT, *(_ARRAY_TIMES if version >= SAN_TIME_SINCE else ()))
+    fields = {metric: PERFORMANCE_FIELDS[metric] for metric in metrics}
     return fields if version >= SAN_TIME_SINCE else {**fields, **_RESPONSE_FIELDS}
 
 
-def _table(kind: str, *further: str) -> Table:
-    return performance_table(kind, *_RESPONSE_FIELDS, *further)
+def _table(kind: str, *gauges: str) -> Table:
+    return performance_table(kind, *_RESPONSE_FIELDS, *gauges)
 
 
 ARRAY = _table("array", "queued", *SPACE_METRICS)
 VOLUME = _table("volume", *SPACE_METRICS)
 HOST = _table("host")
-_COUNTED = ("bytes_per_second_rx", "bytes_per_second_tx", "errors_per_second")
-_FRAMES = ("frames_per_second_rx", "frames_per_second_tx")
-ARRAY_PORT = Table("array_port", tuple(map(Column, (*_COUNTED, *_FRAMES))), rollup="average")
+_PORT_METRICS = ("bytes_per_second_rx", "bytes_per_second_tx", "errors_per_second")
+_FRAME_METRICS = ("frames_per_second_rx", "frames_per_second_tx")
+ARRAY_PORT = Table("array_port", tuple(map(Column, (*_PORT_METRICS, *_FRAME_METRICS))), rollup="average")

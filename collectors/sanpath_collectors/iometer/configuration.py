@@ -1,6 +1,6 @@
-"""Configuration files (.icf), line by line → what was to be done. Pure.
+"""Parses configuration files (.icf) line by line. Pure.
 
-Values stand below their label, with a tabulator before them; any section may be missing:
+Values follow their label, after a tabulator; any section may be missing:
 
     Version 1.1.0
     'TEST SETUP ====================================================================
@@ -43,15 +43,15 @@ from sanpath.errors import CollectorError, Failure
 from sanpath_collectors.iometer.numbers import count
 from sanpath_collectors.iometer.specification import Specification, access_line
 
-_MOST_LINES = 1_000_000
-_MOST_ACCESS_LINES = 100
+_MAX_LINES = 1_000_000
+_MAX_ACCESS_LINES = 100
 _FILL: dict[str, Literal["repeating", "random"]] = {"0": "repeating", "1": "repeating", "2": "random"}
-"""Data pattern: one byte again and again; one random buffer again and again; random (IOGrunt.cpp of 1.1.0)."""
+"""Data pattern: a repeated byte; a repeated random buffer; random (IOGrunt.cpp of 1.1.0)."""
 
 
 @dataclass(slots=True)
 class Worker:
-    """A worker with what is assigned to it. `queue_depth`: 1 unless it is told. `sectors`: None: not told."""
+    """A worker and its assignments. `queue_depth`: 1 by default. `sectors`: size of the area, None: unknown."""
 
     manager: str
     name: str
@@ -65,10 +65,14 @@ class Worker:
 
 @dataclass(slots=True)
 class Configuration:
-    """A file, taken in line by line. `test_type`: "NORMAL", or what changes from test to test."""
+    """The content of a file, parsed line by line.
+
+    `complete`: the file has its last line. `seconds`, `ramp_seconds` None: missing. `test_type`: "NORMAL", or the
+    settings that change from test to test.
+    """
 
     version: str = ""
-    closed: bool = False
+    complete: bool = False
     seconds: int | None = None
     ramp_seconds: int | None = None
     test_type: str = "NORMAL"
@@ -79,13 +83,13 @@ class Configuration:
     _specification: str = ""
     _lines: int = 0
 
-    def line(self, line: str) -> None:
-        """Take in one line. Raises CollectorError: there are too many."""
+    def read_line(self, line: str) -> None:
+        """Parses the next line. Raises CollectorError when there are too many."""
         self._lines += 1
-        if self._lines > _MOST_LINES:
+        if self._lines > _MAX_LINES:
             raise CollectorError(Failure.UNREADABLE, "more lines than any configuration of Iometer : check the file")
         if line.startswith("Version "):
-            self.closed = bool(self.version)
+            self.complete = bool(self.version)
             self.version = line.removeprefix("Version ").strip()
         elif line.startswith("'\t"):
             return  # the names of the columns below a label
@@ -96,10 +100,10 @@ class Configuration:
 
     def _value(self, value: str) -> None:
         first = value.split(",")[0].strip()
-        words = [count(word) for word in value.split()]
+        numbers = [count(word) for word in value.split()]
         match self._label:
-            case "run time" if len(words) >= 3:
-                hours, minutes, seconds = (word or 0 for word in words[:3])
+            case "run time" if len(numbers) >= 3:
+                hours, minutes, seconds = (word or 0 for word in numbers[:3])
                 self.seconds = (hours * 60 + minutes) * 60 + seconds
             case "test type":
                 self.test_type = value
@@ -111,16 +115,18 @@ class Configuration:
             case "worker":
                 self.workers.append(Worker(self._manager, value))
             case label if label.startswith("ramp up time"):
-                self.ramp_seconds = words[0]
+                self.ramp_seconds = numbers[0]
             case label if label.startswith("size,"):
                 self._access(value)
             case label if self.workers:
                 _assign(self.workers[-1], label, value, first)
 
     def _access(self, value: str) -> None:
-        before, read = self.specifications.get(self._specification), access_line(value.split(","))
-        if before is not None and read is not None and len(before.lines) < _MOST_ACCESS_LINES:
-            self.specifications[self._specification] = Specification(before.name, (*before.lines, read))
+        specification, access = self.specifications.get(self._specification), access_line(value.split(","))
+        if specification is not None and access is not None and len(specification.lines) < _MAX_ACCESS_LINES:
+            self.specifications[self._specification] = Specification(
+                specification.name, (*specification.lines, access)
+            )
 
 
 def _assign(worker: Worker, label: str, value: str, first: str) -> None:
@@ -134,6 +140,6 @@ def _assign(worker: Worker, label: str, value: str, first: str) -> None:
         case _ if label.startswith("number of outstanding ios"):
             worker.queue_depth = count(first)
         case _ if label.startswith("disk maximum size"):
-            told = value.split(",")
+            fields = value.split(",")
             worker.sectors = count(first)
-            worker.fill = _FILL.get(told[2].strip()) if len(told) > 2 else None
+            worker.fill = _FILL.get(fields[2].strip()) if len(fields) > 2 else None

@@ -1,4 +1,4 @@
-"""The loads of an Iometer file as things, each told once and again when it has changed."""
+"""The loads of an Iometer file as entities, each yielded once and after every change."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from sanpath_collectors.iometer.specification import Specification
 
 ENGINE = "iometer"
 SECTOR_BYTES = 512
-"""Iometer counts the area in sectors of the disk; those of a file, and of nearly all disks, have this size."""
+"""Iometer counts the area in sectors of the disk. Sectors of files and of nearly all disks have this size."""
 
 
 def local_id(load: str, *path: str) -> str:
-    """Id of the load of a manager, a worker or a target. Ids are listed with commas, which a name may hold."""
+    """Id of the load of a manager, a worker or a target. Commas are replaced, as they separate ids in a list."""
     return "/".join((load, *path)).replace(",", " ")
 
 
 def area_bytes(sectors: Iterable[int | None]) -> int | None:
-    """Size of all targets. `sectors`: of each, 0: all of the disk, None: not told; either makes the sum unknown."""
-    told = list(sectors)
-    known = [count for count in told if count]
-    return sum(known) * SECTOR_BYTES if known and len(known) == len(told) else None
+    """Size of all targets in bytes; None: unknown.
+
+    `sectors`: of each target; 0 (the complete disk) and None (missing) make the sum unknown.
+    """
+    values = list(sectors)
+    not_none = [count for count in values if count]
+    return sum(not_none) * SECTOR_BYTES if not_none and len(not_none) == len(values) else None
 
 
 def profile(
@@ -34,45 +37,48 @@ def profile(
     files: int | None,
     working_set_bytes: int | None = None,
 ) -> dict[str, Scalar]:
-    """Attributes of a load."""
-    told = specification or Specification("")
+    """Attributes of a load; None: unknown."""
+    spec = specification or Specification("")
     return {
         **LoadProfile(
             engine=ENGINE,
             engine_version=version,
             in_flight=in_flight,
-            block_bytes=told.block_bytes,
-            read_ratio=told.read_ratio,
-            random_ratio=told.random_ratio,
+            block_bytes=spec.block_bytes,
+            read_ratio=spec.read_ratio,
+            random_ratio=spec.random_ratio,
             threads=threads,
             files=files,
             working_set_bytes=working_set_bytes,
-            rate_limited=told.is_limited,
+            rate_limited=spec.is_limited,
         ).attributes,
-        **told.extras,
+        **spec.attributes,
     }
 
 
 class Inventory:
-    """What has been told of the loads. A load that ran in several tests has the attributes they had in common."""
+    """The loads yielded so far. A load that ran in several tests has the attributes that are equal in all of them."""
 
     def __init__(self, load: str) -> None:
         self._load = load
-        self._known: dict[str, Mapping[str, Scalar]] = {}
+        self._attributes: dict[str, Mapping[str, Scalar]] = {}
 
-    def tell(self, load: str, attributes: Mapping[str, Scalar]) -> Iterator[SourceEntity | SourceLink]:
-        """The load, unless what is known of it stays the same; before its first target the whole it is a part of."""
-        if not self._known and load != self._load:
-            yield _thing(self._load, {})
-        before = self._known.get(load)
-        now = attributes if before is None else {k: v for k, v in before.items() if attributes.get(k) == v}
-        if now == before:
+    def update(self, load: str, attributes: Mapping[str, Scalar]) -> Iterator[SourceEntity | SourceLink]:
+        """Yields the load if its attributes have changed.
+
+        Before the first target it also yields the load that contains all targets.
+        """
+        if not self._attributes and load != self._load:
+            yield _entity(self._load, {})
+        previous = self._attributes.get(load)
+        current = attributes if previous is None else {k: v for k, v in previous.items() if attributes.get(k) == v}
+        if current == previous:
             return
-        self._known[load] = now
-        yield _thing(load, now)
-        if before is None and load != self._load:
+        self._attributes[load] = current
+        yield _entity(load, current)
+        if previous is None and load != self._load:
             yield SourceLink("member_of", ("load", load), ("load", self._load), "Iometer target")
 
 
-def _thing(load: str, attributes: Mapping[str, Scalar]) -> SourceEntity:
+def _entity(load: str, attributes: Mapping[str, Scalar]) -> SourceEntity:
     return SourceEntity("load", load, load, {"name": (load,)}, attributes)

@@ -1,4 +1,4 @@
-"""Follows the updates of a running test, which Iometer 1.1.0 writes beside its results."""
+"""Follows the updates of a running test, which Iometer 1.1.0 writes next to its results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from sanpath_collectors.iometer.reader import IometerReader
 
 
 class UpdatesReader(IometerReader):
-    """Only the file of updates can be followed: a test stands in the results when it is over."""
+    """Recognises only the file of updates, as the results contain a test only after its end."""
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """By its name, while no test has begun, or by its header line."""
+        """Whether a file contains updates: by its name before the first test, later by its header line."""
         return super().recognises(head, name) and (name.startswith("inst") or b"\nTimeStamp," in head)
 
 

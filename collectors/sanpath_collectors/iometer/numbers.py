@@ -1,4 +1,4 @@
-"""Numbers and times as Iometer writes them, and as a spreadsheet writes them again."""
+"""Numbers and times as written by Iometer, or by a spreadsheet that saved its file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 import re
 from datetime import UTC, datetime
 
-COUNTER_END = 1 << 63
+COUNTER_LIMIT = 1 << 63
 
 _YEARS = ("1990", "2100")
-"""Iometer is of 1998; a host whose clock is farther off tells no time."""
+"""Iometer dates from 1998; times outside these years are ignored."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[:.,](\d{1,3}))?", re.ASCII)
 
 
@@ -27,7 +27,7 @@ def number(text: str) -> float | None:
 
 
 def count(text: str) -> int | None:
-    """A whole number that fits a counter; None for anything else, -1 (Iometer: "they differ") included.
+    """An integer that fits a counter; None for anything else, including -1 (Iometer: "they differ").
 
     >>> count("140006556466"), count("1,40007E+11"), count("-1")
     (140006556466, 140007000000, None)
@@ -39,20 +39,20 @@ def count(text: str) -> int | None:
         if rounded is None:
             return None
         value = round(rounded)
-    return value if 0 <= value < COUNTER_END else None
+    return value if 0 <= value < COUNTER_LIMIT else None
 
 
 def local_us(text: str) -> int | None:
-    """A time stamp, milliseconds after a colon, in microseconds of its own local time; None for anything else.
+    """A time stamp, with milliseconds after a colon, as microseconds of its local time; None for anything else.
 
     >>> local_us("2000-01-01 00:00:01:211")
     946684801211000
     """
-    found = _STAMP.fullmatch(text.strip())
-    if found is None or not _YEARS[0] <= found[1][:4] < _YEARS[1]:
+    match = _STAMP.fullmatch(text.strip())
+    if match is None or not _YEARS[0] <= match[1][:4] < _YEARS[1]:
         return None
     try:
-        moment = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
+        time = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
     except ValueError:
         return None
-    return round(moment.timestamp()) * 1_000_000 + int((found[2] or "0").ljust(3, "0")) * 1000
+    return round(time.timestamp()) * 1_000_000 + int((match[2] or "0").ljust(3, "0")) * 1000

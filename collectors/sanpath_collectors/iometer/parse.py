@@ -1,6 +1,6 @@
-"""Results and updates of Iometer, line by line → tests and updates. Pure.
+"""Parses results and updates of Iometer line by line into tests and updates. Pure.
 
-Lines that begin with `'` are labels of those that follow. Every run is appended to the file, in it every test:
+Lines that begin with `'` are labels of the following lines. Every run and each of its tests is appended to the file:
 
     'Test Type,Test Description
     0,random read over eight LUNs
@@ -24,8 +24,9 @@ Lines that begin with `'` are labels of those that follow. Every run is appended
     'Time Stamp
     2026-03-02 09:29:14:871                                  (the test has ended)
 
-The file of updates (1.1.0, `inst` before the name of the results) has the same frame, with a time stamp before each
-row: one row a target and update, called WORKER after its worker, and at the end the means of the whole test.
+The file of updates (1.1.0, `inst` before the name of the results) has the same structure, with a time stamp before
+each row. It has one row a target and update, of the kind WORKER with the worker's name, and at the end the means of
+the complete test.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ from sanpath_collectors.iometer.numbers import local_us
 from sanpath_collectors.iometer.rows import Columns, Row, cells_of, unquoted
 from sanpath_collectors.iometer.specification import AccessLine, Specification, access_line
 
-_MOST_LINES = 100
-"""Of a specification (Iometer's own limit)."""
-_MOST_ROWS = 100_000
-"""Of one test: 128 workers with 512 targets each are fewer."""
+_MAX_LINES = 100
+"""Of a specification (a limit of Iometer)."""
+_MAX_ROWS = 100_000
+"""Of one test: 128 workers with 512 targets each have fewer."""
 
 Specifications = Mapping[str, Specification]
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test that has ended, with its rows in the order they were written."""
+    """A test that has ended, with its rows in the order of the file."""
 
-    __test__ = False  # what pytest would take for one of its own
+    __test__ = False  # pytest would collect it as a test
 
     version: str | None
     specifications: Specifications
@@ -60,7 +61,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What one target did since the update before."""
+    """The figures of one target since the previous update."""
 
     version: str | None
     specifications: Specifications
@@ -69,23 +70,23 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class UpdatesEnded:
-    """The test has ended that the updates were of."""
+    """The end of the test to which the updates belong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
-    """Something a person should know of the file."""
+class Remark:
+    """A remark about the file for the user. `code`: kebab-case."""
 
     code: str
     text: str
 
 
-Record = Test | Update | UpdatesEnded | Oddity
+Record = Test | Update | UpdatesEnded | Remark
 
 
 @dataclass(slots=True)
 class ResultText:
-    """Takes in a text line by line. `time_us`: the latest time stamp of a run or a test, 0 before the first."""
+    """Parses a text line by line. `time_us`: the latest time stamp of a run or a test, 0 before the first."""
 
     time_us: int = 0
     _label: str = ""
@@ -93,24 +94,24 @@ class ResultText:
     _version: str | None = None
     _columns: Columns | None = None
     _access: dict[str, list[AccessLine]] = field(default_factory=dict)
-    _accessed: str = ""
+    _specification_name: str = ""
     _specifications: Specifications = field(default_factory=dict)
     _rows: list[Row] | None = None
     _updating: bool = False
-    _told: set[str] = field(default_factory=set)
+    _reported_codes: set[str] = field(default_factory=set)
 
-    def line(self, line: str) -> Iterator[Record]:
-        """What this line completes. Raises CollectorError: the text is no result of Iometer."""
+    def read_line(self, line: str) -> Iterator[Record]:
+        """Yields what this line completes. Raises CollectorError when the text is not a result of Iometer."""
         line = line.strip(" \t\0")
         if line.startswith(("'", "TimeStamp")):
             yield from self._begin(line)
         elif line.startswith("Aborted test"):
-            yield Oddity("aborted", "a test was stopped by hand before its time: its figures are of a shorter run")
+            yield Remark("aborted", "a test was stopped by hand before its time: its figures are of a shorter run")
         elif line:
             yield from self._value(line)
 
     def end(self) -> Iterator[Record]:
-        """The text has ended."""
+        """Yields the remaining records at the end of the text."""
         yield from self._drop("the file ends before the test does")
 
     def _begin(self, line: str) -> Iterator[Record]:
@@ -119,7 +120,7 @@ class ResultText:
         self._label = header[0].lstrip("'").strip().casefold()
         match self._label:
             case "version" if self._rows is not None:
-                # The label before it is lost in the row that was cut.
+                # The label before it was lost with the truncated row.
                 yield from self._drop("another run begins before the test ends")
                 self._columns, self._access = None, {}
             case "test type":
@@ -134,11 +135,11 @@ class ResultText:
             case "target type" | "timestamp":
                 yield from self._header(header)
 
-    def _dialect(self, line: str) -> Iterator[Oddity]:
-        # No label of Iometer's own holds a semicolon.
+    def _dialect(self, line: str) -> Iterator[Remark]:
+        # No label of Iometer contains a semicolon.
         if ";" in line and "," not in line and self._delimiter != ";":
             self._delimiter = ";"
-            yield Oddity(
+            yield Remark(
                 "localised-file",
                 "a spreadsheet has saved the file again, with ';' between the cells: it may have shortened numbers",
             )
@@ -147,10 +148,10 @@ class ResultText:
 
     def _header(self, header: list[str]) -> Iterator[Record]:
         columns = Columns(header, self._delimiter)
-        self._columns = columns if columns.are_results else None
-        self._updating = columns.are_updates
+        self._columns = columns if columns.is_complete else None
+        self._updating = columns.has_time_stamps
         if self._columns is None:
-            yield Oddity("header-unreadable", "a header line lacks columns that are needed: its rows are left out")
+            yield Remark("header-unreadable", "a header line lacks columns that are needed: its rows are left out")
 
     def _value(self, line: str) -> Iterator[Record]:
         match self._label:
@@ -161,22 +162,22 @@ class ResultText:
             case "time stamp":
                 yield from self._stamp(cells_of(line, self._delimiter)[0])
             case "access specification name":
-                # A name may hold commas; the assignment behind it does not, and a spreadsheet adds empty cells.
+                # A name may contain commas; the assignment after it does not, and a spreadsheet adds empty cells.
                 name, _, assigned = line.rstrip(self._delimiter).rpartition(self._delimiter)
-                self._accessed = unquoted(name or assigned)
-                self._access[self._accessed] = []
-            case "size" if self._accessed in self._access:
-                read = access_line(cells_of(line, self._delimiter))
-                if read is not None and len(self._access[self._accessed]) < _MOST_LINES:
-                    self._access[self._accessed].append(read)
+                self._specification_name = unquoted(name or assigned)
+                self._access[self._specification_name] = []
+            case "size" if self._specification_name in self._access:
+                access = access_line(cells_of(line, self._delimiter))
+                if access is not None and len(self._access[self._specification_name]) < _MAX_LINES:
+                    self._access[self._specification_name].append(access)
 
     def _row(self, line: str) -> Iterator[Record]:
         try:
-            row = self._columns.row(line) if self._columns is not None else None
+            row = self._columns.parse_row(line) if self._columns is not None else None
         except ValueError:
-            if "row" not in self._told:
-                self._told.add("row")
-                yield Oddity("row-unreadable", f"rows are cut or damaged and left out, the first: {line[:60]!r}")
+            if "row" not in self._reported_codes:
+                self._reported_codes.add("row")
+                yield Remark("row-unreadable", f"rows are cut or damaged and left out, the first: {line[:60]!r}")
             return
         if row is None:
             return
@@ -185,27 +186,27 @@ class ResultText:
                 self.time_us = row.stamp_us
                 yield Update(self._version, self._specifications, row)
         elif self._rows is not None:
-            if len(self._rows) >= _MOST_ROWS:
-                text = f"more than {_MOST_ROWS:,} rows without an end of the test : give the file as Iometer wrote it"
+            if len(self._rows) >= _MAX_ROWS:
+                text = f"more than {_MAX_ROWS:,} rows without an end of the test : give the file as Iometer wrote it"
                 raise CollectorError(Failure.UNREADABLE, text)
             self._rows.append(row)
 
     def _stamp(self, text: str) -> Iterator[Record]:
-        moment = local_us(text)
+        time_us = local_us(text)
         self._label = ""
-        if moment is None:
+        if time_us is None:
             yield from self._drop(f"the time at its end cannot be read: {text[:40]!r}")
             return
-        self.time_us = moment
+        self.time_us = time_us
         if self._updating and self._rows is not None:
             yield UpdatesEnded()
         elif self._rows:
-            yield Test(self._version, self._specifications, tuple(self._rows), moment)
+            yield Test(self._version, self._specifications, tuple(self._rows), time_us)
         self._rows = None
 
-    def _drop(self, why: str) -> Iterator[Record]:
+    def _drop(self, reason: str) -> Iterator[Record]:
         if self._updating and self._rows is not None:
             yield UpdatesEnded()
         if self._rows is not None:
-            yield Oddity("not-finished", f"a test is not whole: {why}")
+            yield Remark("not-finished", f"a test is not whole: {reason}")
         self._rows, self._updating = None, False

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import Item, Lines, ResultClock, ResultReader, text_of, warning
+from sanpath_collectors.iometer.configured_loads import ConfigurationFile
 from sanpath_collectors.iometer.numbers import local_us
-from sanpath_collectors.iometer.parse import Oddity, Record, ResultText, Test, Update, UpdatesEnded
-from sanpath_collectors.iometer.planned import ConfigurationFile
+from sanpath_collectors.iometer.parse import Record, Remark, ResultText, Test, Update, UpdatesEnded
 from sanpath_collectors.iometer.results import Tests
 from sanpath_collectors.iometer.updates import Updates
 
@@ -20,28 +20,28 @@ _RESULTS = re.compile(
 )
 _SECTIONS = re.compile(r"^'(?:TEST SETUP|RESULTS DISPLAY|ACCESS SPECIFICATIONS|MANAGER LIST) =", re.MULTILINE)
 
-_MOST_EARLY = 100
+_MAX_REMARKS = 100
 
 
 class _Document(Protocol):
-    """What a file of Iometer may be, taken in line by line."""
+    """A kind of Iometer file, parsed line by line."""
 
     @property
     def time_us(self) -> int:
-        """The latest time it has told of."""
+        """The latest time in the file so far."""
         ...
 
-    def line(self, line: str) -> Iterable[Item]:
-        """What this line completes."""
+    def read_line(self, line: str) -> Iterable[Item]:
+        """Yields what this line completes."""
         ...
 
-    def end(self, cut_line: str) -> Iterable[Item]:
-        """The file has ended; its last line had no end. Raises CollectorError: it held nothing."""
+    def end(self, last_line: str) -> Iterable[Item]:
+        """Yields the remaining items. `last_line`: has no line end. Raises CollectorError: nothing to read."""
         ...
 
 
 class IometerReader(ResultReader):
-    """Results and updates (.csv) or a configuration (.icf): the first line tells which."""
+    """Reads results and updates (.csv) or a configuration (.icf), according to the first line."""
 
     clock: ResultClock = "local"
 
@@ -52,27 +52,27 @@ class IometerReader(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """By the labels of its lines, which no other program writes."""
+        """Whether a file is one of Iometer, by the labels of its lines, which no other program writes."""
         text = text_of(head)[0].replace("\r\n", "\n")
         return _RESULTS.search(text) is not None or (
             text.startswith("Version ") and _SECTIONS.search(text) is not None
         )
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Items of what is complete now: a test, or an update."""
+        """Yields the items of tests or updates that are complete now."""
         for line in self._lines.feed(added):
-            yield from self._kind(line).line(line)
+            yield from self._document_of(line).read_line(line)
 
     def finish(self) -> Iterable[Item]:
-        """What has not ended. Raises CollectorError(UNREADABLE): there was nothing to read."""
-        cut_line = self._lines.rest()
-        document = self._kind(cut_line)
-        yield from document.end(cut_line)
+        """Yields the remaining items. Raises CollectorError(UNREADABLE) when there was nothing to read."""
+        last_line = self._lines.rest()
+        document = self._document_of(last_line)
+        yield from document.end(last_line)
         if self._lines.guessed:
             text = "the text is in the code page of a machine, read as cp1252: names may be off"
             yield warning(document.time_us, "code-page", text)
 
-    def _kind(self, line: str) -> _Document:
+    def _document_of(self, line: str) -> _Document:
         if self._document is None:
             if line.startswith("Version "):
                 self.clock = "none"
@@ -83,26 +83,26 @@ class IometerReader(ResultReader):
 
 
 class _Csv:
-    """Results, or updates: they share their frame."""
+    """Results or updates, which have the same structure."""
 
     def __init__(self, load: str) -> None:
         self._text = ResultText()
         self._tests = Tests(load)
         self._updates = Updates(load)
-        self._early: list[Oddity] = []
+        self._pending_remarks: list[Remark] = []
 
     @property
     def time_us(self) -> int:
         return self._text.time_us
 
-    def line(self, line: str) -> Iterator[Item]:
-        for record in self._text.line(line):
+    def read_line(self, line: str) -> Iterator[Item]:
+        for record in self._text.read_line(line):
             yield from self._items(record)
 
-    def end(self, cut_line: str) -> Iterator[Item]:
-        # Of a line that is cut only the time stamp of a test can be trusted.
-        if local_us(cut_line) is not None:
-            yield from self.line(cut_line)
+    def end(self, last_line: str) -> Iterator[Item]:
+        # In a truncated last line only the time stamp of a test is reliable.
+        if local_us(last_line) is not None:
+            yield from self.read_line(last_line)
         for record in self._text.end():
             yield from self._items(record)
         if not (self._tests.count or self._updates.count):
@@ -118,9 +118,9 @@ class _Csv:
                 yield from self._updates.items(record)
             case UpdatesEnded():
                 yield from self._updates.end()
-            case Oddity() if len(self._early) < _MOST_EARLY:
-                self._early.append(record)
-        # What is odd before the first time stamp waits for it.
+            case Remark() if len(self._pending_remarks) < _MAX_REMARKS:
+                self._pending_remarks.append(record)
+        # Remarks before the first time stamp are yielded with that time.
         if self.time_us:
-            yield from (warning(self.time_us, oddity.code, oddity.text) for oddity in self._early)
-            self._early.clear()
+            yield from (warning(self.time_us, remark.code, remark.text) for remark in self._pending_remarks)
+            self._pending_remarks.clear()

@@ -1,4 +1,4 @@
-"""Tests of Iometer → things, samples and steps: one figure a target for the whole of a test."""
+"""Turns tests of Iometer into entities, samples and steps: one figure a target for a complete test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sanpath.model import DIRECTIONS, Scalar
 from sanpath.plugin import Item, LoadStep, Rows, histogram, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 from sanpath_collectors.iometer.leaves import Leaf, leaves_of
-from sanpath_collectors.iometer.numbers import COUNTER_END
+from sanpath_collectors.iometer.numbers import COUNTER_LIMIT
 from sanpath_collectors.iometer.parse import Test
 from sanpath_collectors.iometer.tables import LOAD
 
@@ -17,9 +17,9 @@ _NS_PER_MS = 1_000_000
 
 
 class Tests:
-    """Turns one test after the other into items."""
+    """Turns tests into items, one after the other."""
 
-    __test__ = False  # what pytest would take for one of its own
+    __test__ = False  # pytest would collect it as a test
 
     def __init__(self, load: str) -> None:
         self._load = load
@@ -27,7 +27,7 @@ class Tests:
         self.count = 0
 
     def items(self, test: Test) -> Iterator[Item]:
-        """What one test yields."""
+        """Yields the items of one test."""
         self.count += 1
         leaves = [leaf for leaf in leaves_of(test.rows, test.specifications) if leaf.seconds]
         seconds = max((leaf.seconds for leaf in leaves), default=0.0)
@@ -36,26 +36,26 @@ class Tests:
             return
         ids = [local_id(self._load, *leaf.path) for leaf in leaves]
         step = self._step(leaves, ids)
-        for name, leaf in zip(ids, leaves, strict=True):
-            yield from self._inventory.tell(name, _attributes(leaf, test))
+        for load, leaf in zip(ids, leaves, strict=True):
+            yield from self._inventory.update(load, _attributes(leaf, test))
         if ids != [self._load]:
-            yield from self._inventory.tell(self._load, _whole(leaves, step, test))
+            yield from self._inventory.update(self._load, _combined(leaves, step, test))
         yield step.event("step-begin", test.end_us - round(seconds * 1e6))
         yield _rows(ids, leaves, test.end_us, at_end=False)
         yield _rows(ids, leaves, test.end_us, at_end=True)
         yield from self._histogram(test)
-        yield from self._doubts(test, leaves)
+        yield from self._warnings(test, leaves)
         yield step.event("step-end", test.end_us)
 
     def _step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
         depths = [leaf.in_flight for leaf in leaves]
-        told = [depth for depth in depths if depth is not None]
-        offered = sum(told) if len(told) == len(depths) else None
+        known_depths = [depth for depth in depths if depth is not None]
+        offered = sum(known_depths) if len(known_depths) == len(depths) else None
         specifications = {leaf.specification for leaf in leaves if leaf.specification is not None}
         sizes = {leaf.specification.block_bytes if leaf.specification else None for leaf in leaves}
-        what = " + ".join(sorted(s.name for s in specifications)) or "test"
+        name = " + ".join(sorted(s.name for s in specifications)) or "test"
         return LoadStep(
-            name=what if offered is None else f"{what}, {offered} in flight",
+            name=name if offered is None else f"{name}, {offered} in flight",
             loads=tuple(ids),
             offered=offered,
             block_bytes=sizes.pop() if len(sizes) == 1 else None,
@@ -65,29 +65,32 @@ class Tests:
         )
 
     def _histogram(self, test: Test) -> Iterator[Item]:
-        """Of all targets together: the bins of their own rows are their worker's (ManagerList.cpp, Worker.cpp)."""
-        whole = next((row for row in test.rows if row.kind == "ALL"), None)
-        if whole is None:
+        """The histogram of all targets together.
+
+        Bins in the row of a target are those of its worker (ManagerList.cpp, Worker.cpp).
+        """
+        total_row = next((row for row in test.rows if row.kind == "ALL"), None)
+        if total_row is None:
             return
-        busy = [direction for direction in DIRECTIONS if whole.figures[direction].ops]
-        total = sum(number for _, number in whole.bins)
+        busy = [direction for direction in DIRECTIONS if total_row.figures[direction].ops]
+        total = sum(number for _, number in total_row.bins)
         if len(busy) == 1 and total:
-            buckets = [(upper, number / total) for upper, number in whole.bins]
+            buckets = [(upper, number / total) for upper, number in total_row.bins]
             yield histogram(test.end_us, self._load, busy[0], buckets)
 
-    def _doubts(self, test: Test, leaves: Sequence[Leaf]) -> Iterator[Item]:
-        whole = next((row for row in test.rows if row.kind == "ALL"), leaves[0].row)
+    def _warnings(self, test: Test, leaves: Sequence[Leaf]) -> Iterator[Item]:
+        total_row = next((row for row in test.rows if row.kind == "ALL"), leaves[0].row)
         errors = sum(leaf.row.errors for leaf in leaves)
         if errors:
-            worst = max(leaves, key=lambda leaf: leaf.row.errors)
-            where = f", {worst.row.errors:,} of them at {'/'.join(worst.path) or 'all'}"
-            yield self._warning(test, "errors-counted", f"Iometer counted {errors:,} I/Os that failed{where}")
+            worst_leaf = max(leaves, key=lambda leaf: leaf.row.errors)
+            location = f", {worst_leaf.row.errors:,} of them at {'/'.join(worst_leaf.path) or 'all'}"
+            yield self._warning(test, "errors-counted", f"Iometer counted {errors:,} I/Os that failed{location}")
         if any(leaf.in_flight is None for leaf in leaves):
             text = "the queue depth is -1 (it differs below a row, or is not told): I/Os in flight are not known"
             yield self._warning(test, "queue-depth-unknown", text)
         total = sum(leaf.row.ops_per_second for leaf in leaves)
-        if whole.kind == "ALL" and abs(total - whole.ops_per_second) > _TOLERANCE * whole.ops_per_second:
-            text = f"its rows add up to {total:.6g} I/Os a second, the row ALL says {whole.ops_per_second:.6g}"
+        if total_row.kind == "ALL" and abs(total - total_row.ops_per_second) > _TOLERANCE * total_row.ops_per_second:
+            text = f"its rows add up to {total:.6g} I/Os a second, the row ALL says {total_row.ops_per_second:.6g}"
             yield self._warning(test, "sums-differ", text)
         if any(row.kind == "NETWORK" for row in test.rows):
             yield self._warning(test, "network-left-out", "its network targets are left out: they are no storage")
@@ -109,7 +112,7 @@ def _attributes(leaf: Leaf, test: Test) -> dict[str, Scalar]:
     )
 
 
-def _whole(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
+def _combined(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
     specifications = {leaf.specification for leaf in leaves}
     workers = {leaf.path[:2] for leaf in leaves}
     # Workers of one manager may share a target.
@@ -125,7 +128,7 @@ def _whole(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scal
 
 
 def _rows(ids: Sequence[str], leaves: Sequence[Leaf], end_us: int, *, at_end: bool) -> Rows:
-    """Zeros when each leaf began to count, or its totals when the test ended."""
+    """Zeros at the begin of each leaf, or its totals at the end of the test."""
     samples = [_totals(leaf) if at_end else _zeros() for leaf in leaves]
     for leaf, sample in zip(leaves, samples, strict=True):
         sample["in_flight_configured"] = leaf.in_flight
@@ -144,17 +147,17 @@ def _zeros() -> dict[str, int | None]:
 def _totals(leaf: Leaf) -> dict[str, int | None]:
     values: dict[str, int | None] = {}
     for direction in DIRECTIONS:
-        told = leaf.row.figures[direction]
-        values[f"ops_{direction}_total"] = told.ops
-        values[f"bytes_{direction}_total"] = told.bytes
-        # Mean x count, not Total Raw Response Time: in the row of a target that is the sum of its worker's targets.
-        values[f"latency_seconds_{direction}_total"] = _ns(told.mean_ms, told.ops) if told.ops else 0
-        values[f"latency_seconds_max_{direction}"] = _ns(told.max_ms, 1)
+        figures = leaf.row.figures[direction]
+        values[f"ops_{direction}_total"] = figures.ops
+        values[f"bytes_{direction}_total"] = figures.bytes
+        # Mean x count, not Total Raw Response Time, which in a target's row is the sum over its worker's targets.
+        values[f"latency_seconds_{direction}_total"] = _ns(figures.mean_ms, figures.ops) if figures.ops else 0
+        values[f"latency_seconds_max_{direction}"] = _ns(figures.max_ms, 1)
     return values
 
 
-def _ns(milliseconds: float | None, times: int) -> int | None:
+def _ns(milliseconds: float | None, count: int) -> int | None:
     if milliseconds is None:
         return None
-    total = milliseconds * times * _NS_PER_MS
-    return round(total) if total < COUNTER_END else None
+    total = milliseconds * count * _NS_PER_MS
+    return round(total) if total < COUNTER_LIMIT else None

@@ -1,4 +1,4 @@
-"""A row of results, addressed by the text of the header line: 56 columns until 2008, 80 in 1.1.0."""
+"""Parses a row of results by the names in the header line: 56 columns until 2008, 80 in 1.1.0."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.iometer.numbers import count, local_us, number
 
 KINDS = ("ALL", "MANAGER", "WORKER", "DISK", "NETWORK")
-"""Rows that are read. PROCESSOR rows tell of the host's processors; versions until 1.0 wrote them without commas."""
+"""Rows that are read. Rows of processors are not: versions until 1.0 wrote them without commas."""
 
-_FARTHEST = 16
-"""Commas within names that are looked for."""
-_LONGEST_MS = 86_400_000.0
+_MAX_COMMAS = 16
+"""Maximum number of commas within names."""
+_MAX_LATENCY_MS = 86_400_000.0
 _BIN = re.compile(r"(?:>= ?[0-9.]+|[0-9.]+ to ([0-9]{1,15}(?:[.][0-9]{0,15})?)) (us|ms|s)")
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One direction. Latencies in milliseconds, None: no I/O, or not told."""
+    """Figures of one direction. Latencies None: no I/O, or missing."""
 
     ops: int
     bytes: int
@@ -33,9 +33,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one row tells. `disks`: targets below it. `run_seconds`: how long it recorded, None: not told.
-    `queue_depth`: I/Os in flight a target, None: they differ below it. `sectors`: size of the area, 0: all of the
-    disk. `bins`: (upper bound in seconds, I/Os) of an ALL row, reads and writes together. `stamp_us`: of an update.
+    """The figures of one row.
+
+    `disks`: number of targets below it. `run_seconds`: duration of the recording, None: missing. `queue_depth`: I/Os
+    in flight a target, None: the targets differ. `sectors`: size of the area, 0: the complete disk. `bins`: (upper
+    bound in seconds, I/Os) of an ALL row, for reads and writes together. `stamp_us`: time of an update, None: not an
+    update.
     """
 
     kind: str
@@ -53,23 +56,23 @@ class Row:
 
     @property
     def ops(self) -> int:
-        """I/Os completed."""
+        """Completed I/Os."""
         return sum(figures.ops for figures in self.figures.values())
 
     @property
     def seconds(self) -> float | None:
-        """The time in which its I/Os were counted; Iometer divides them by it. None: there were none."""
+        """Duration in which its I/Os were counted, from I/Os and I/Os a second. None: no I/O."""
         return self.ops / self.ops_per_second if self.ops_per_second > 0 and self.ops else None
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """The cells of a line. A name may hold bare quotes; a spreadsheet quotes cells that hold a delimiter.
+    """The cells of a line. Names may contain bare quotes; a spreadsheet quotes cells that contain a delimiter.
 
     >>> cells_of('DISK,8: "LS300S P10",,', ","), cells_of('WORKER;"4K; read";1,5', ";")
     (['DISK', '8: "LS300S P10"', '', ''], ['WORKER', '4K; read', '1,5'])
     """
     if f'{delimiter}"' in line or line.startswith('"'):
-        with contextlib.suppress(csv.Error, StopIteration):  # damaged: the quotes are none
+        with contextlib.suppress(csv.Error, StopIteration):  # malformed: they are not quotes of a spreadsheet
             return next(csv.reader((line,), delimiter=delimiter))
     return line.split(delimiter)
 
@@ -85,50 +88,50 @@ def unquoted(cell: str) -> str:
 
 
 class Columns:
-    """Where a header line says the figures stand."""
+    """The columns of a header line."""
 
     def __init__(self, header: Sequence[str], delimiter: str) -> None:
         self._delimiter = delimiter
         names = [name.strip().lstrip("'").casefold() for name in header]
-        self._at = {name: place for place, name in reversed(list(enumerate(names)))}
+        self._index = {name: index for index, name in reversed(list(enumerate(names)))}
         self._bins = [
-            (float(found[1]) * _UNIT[found[2]] if found[1] else None, place)
-            for place, name in enumerate(names)
-            if (found := _BIN.fullmatch(name)) is not None
+            (float(match[1]) * _UNIT[match[2]] if match[1] else None, index)
+            for index, name in enumerate(names)
+            if (match := _BIN.fullmatch(name)) is not None
         ]
 
     @property
     def bins(self) -> Sequence[float | None]:
-        """Upper limits of the bins of latency, seconds; None: it has none."""
+        """Upper bounds of the latency bins in seconds; None: no bound."""
         return tuple(upper for upper, _ in self._bins)
 
     @property
-    def are_updates(self) -> bool:
-        """Whether each row has a time stamp of its own."""
-        return "timestamp" in self._at
+    def has_time_stamps(self) -> bool:
+        """Whether each row has a time stamp, as in updates."""
+        return "timestamp" in self._index
 
     @property
-    def are_results(self) -> bool:
-        """Whether all that is needed stands in them."""
+    def is_complete(self) -> bool:
+        """Whether all required columns exist."""
         needed = ("target type", "iops", "read iops", "write iops", "read i/os", "write i/os", "queue depth")
-        return all(name in self._at for name in needed)
+        return all(name in self._index for name in needed)
 
-    def row(self, line: str) -> Row | None:
-        """A row; None: of another kind. Raises ValueError: cut or damaged."""
+    def parse_row(self, line: str) -> Row | None:
+        """Parses a row; None: another kind of row. Raises ValueError when it is truncated or damaged."""
         cells = cells_of(line, self._delimiter)
-        first = self._at["target type"]
+        first = self._index["target type"]
         if len(cells) <= first or cells[first] not in KINDS:
             return None
         shift = self._shift(cells)
         if shift is None:
             raise ValueError(line)
         names = cells[first + 1 : first + 3 + shift]
-        # A comma belongs to the name of a target, which tells no specification, else to that of the specification.
+        # Commas belong to the name of a target, which has no specification, otherwise to that of the specification.
         split = 1 + shift if cells[first] in ("DISK", "NETWORK") else 1
 
         def cell(name: str) -> str:
-            place = self._at.get(name)
-            return cells[place + shift] if place is not None and place + shift < len(cells) else ""
+            index = self._index.get(name)
+            return cells[index + shift] if index is not None and index + shift < len(cells) else ""
 
         speed, ticks = number(cell("processor speed")), number(cell("total raw run time"))
         return Row(
@@ -142,20 +145,23 @@ class Columns:
             ticks / speed if speed and ticks and speed > 0 and ticks > 0 else None,
             count(cell("queue depth")),
             count(cell("maximum size")),
-            self._told_bins(cells, shift) if cells[first] == "ALL" else (),
-            local_us(cells[0]) if self.are_updates else None,
+            self._bin_counts(cells, shift) if cells[first] == "ALL" else (),
+            local_us(cells[0]) if self.has_time_stamps else None,
         )
 
-    def _told_bins(self, cells: Sequence[str], shift: int) -> tuple[tuple[float | None, int], ...]:
+    def _bin_counts(self, cells: Sequence[str], shift: int) -> tuple[tuple[float | None, int], ...]:
         if not self._bins or self._bins[-1][1] + shift >= len(cells):
             return ()
-        return tuple((upper, count(cells[place + shift]) or 0) for upper, place in self._bins)
+        return tuple((upper, count(cells[index + shift]) or 0) for upper, index in self._bins)
 
     def _shift(self, cells: Sequence[str]) -> int | None:
-        """By how many cells commas within names have moved the figures: IOps are the sum of read and write IOps."""
-        places = [self._at[name] for name in ("iops", "read iops", "write iops")]
-        for shift in range(min(_FARTHEST, len(cells) - max(places))):
-            total, read, write = (number(cells[place + shift]) for place in places)
+        """Number of cells that commas within names add before the figures; None: malformed.
+
+        It is found where IOps are the sum of read and write IOps.
+        """
+        indices = [self._index[name] for name in ("iops", "read iops", "write iops")]
+        for shift in range(min(_MAX_COMMAS, len(cells) - max(indices))):
+            total, read, write = (number(cells[index + shift]) for index in indices)
             if total is None or read is None or write is None:
                 continue
             if total >= 0 and abs(total - read - write) <= 0.02 + 0.001 * total:
@@ -164,13 +170,13 @@ class Columns:
 
 
 def _figures(cell: Callable[[str], str], direction: Direction) -> Figures:
-    done = "read" if direction == "read" else "written"
-    ops, moved = count(cell(f"{direction} i/os")), count(cell(f"bytes {done}"))
-    if ops is None or moved is None:
+    verb = "read" if direction == "read" else "written"
+    ops, bytes_moved = count(cell(f"{direction} i/os")), count(cell(f"bytes {verb}"))
+    if ops is None or bytes_moved is None:
         raise ValueError(direction)
     return Figures(
         ops,
-        moved,
+        bytes_moved,
         _latency_ms(cell(f"average {direction} response time")) if ops else None,
         _latency_ms(cell(f"maximum {direction} response time")) if ops else None,
     )
@@ -178,4 +184,4 @@ def _figures(cell: Callable[[str], str], direction: Direction) -> Figures:
 
 def _latency_ms(text: str) -> float | None:
     value = number(text)
-    return value if value is not None and 0 <= value < _LONGEST_MS else None
+    return value if value is not None and 0 <= value < _MAX_LATENCY_MS else None

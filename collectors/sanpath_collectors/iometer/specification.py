@@ -1,4 +1,4 @@
-"""An access specification: what kind of I/O a worker does."""
+"""An access specification: the kinds of I/O of a worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = 8
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """One kind of I/O within a specification. `share`: of the I/Os. `delay_ms`: wait between bursts of I/Os."""
+    """One kind of I/O of a specification. `share`: ratio of the I/Os; `delay_ms`: delay between bursts of I/Os."""
 
     block_bytes: int
     share: float
@@ -24,13 +24,13 @@ class AccessLine:
 
 
 def access_line(cells: Sequence[str]) -> AccessLine | None:
-    """`size,% of size,% reads,% random,delay,burst,align,reply` as numbers; None: it is none.
+    """`size,% of size,% reads,% random,delay,burst,align,reply` as numbers; None: malformed.
 
     >>> access_line("65536,100,67,100,0,1,4096,0".split(","))
     AccessLine(block_bytes=65536, share=1.0, read_ratio=0.67, random_ratio=1.0, delay_ms=0.0, align_bytes=4096)
     """
-    told = [number(cell) for cell in cells[:_COLUMNS]]
-    numbers = [value for value in told if value is not None]
+    values = [number(cell) for cell in cells[:_COLUMNS]]
+    numbers = [value for value in values if value is not None]
     if len(numbers) < _COLUMNS or not 0 < numbers[0] < 1 << 40 or not all(0 <= n <= 100 for n in numbers[1:4]):
         return None
     size, share, reads, random, delay, _, align, _ = numbers
@@ -39,37 +39,37 @@ def access_line(cells: Sequence[str]) -> AccessLine | None:
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """All of a specification's lines; the mix of them is what a worker does."""
+    """A specification with its lines. A worker does the mix of them."""
 
     name: str
     lines: tuple[AccessLine, ...] = ()
 
     @property
     def block_bytes(self) -> int | None:
-        """Size of an I/O; None: there are several, or none is told."""
+        """Size of an I/O; None: several sizes, or unknown."""
         sizes = {line.block_bytes for line in self.lines if line.share}
         return sizes.pop() if len(sizes) == 1 else None
 
     @property
     def read_ratio(self) -> float | None:
-        """Share of reads."""
+        """Ratio of reads; None: unknown."""
         return self._mean([line.read_ratio for line in self.lines])
 
     @property
     def random_ratio(self) -> float | None:
-        """Share of random accesses."""
+        """Ratio of random accesses; None: unknown."""
         return self._mean([line.random_ratio for line in self.lines])
 
     @property
     def is_limited(self) -> bool:
-        """Whether it waits between bursts."""
+        """Whether it has a delay between bursts."""
         return any(line.delay_ms > 0 for line in self.lines if line.share)
 
     @property
-    def extras(self) -> Mapping[str, Scalar]:
-        """What a person would look for that no other generator has a word for."""
-        aligned = {line.align_bytes for line in self.lines if line.share}
-        align = {"align_bytes": aligned.pop()} if len(aligned) == 1 and aligned != {0} else {}
+    def attributes(self) -> Mapping[str, Scalar]:
+        """Attributes of a load that exist only for Iometer."""
+        alignments = {line.align_bytes for line in self.lines if line.share}
+        align = {"align_bytes": alignments.pop()} if len(alignments) == 1 and alignments != {0} else {}
         return {"access_specification": self.name, **align} if self.name else align
 
     def _mean(self, values: Sequence[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""What a test of Iometer yields."""
+"""The table of Iometer's tests and updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates of a running test → things, samples and steps: one figure a target and update."""
+"""Turns updates of a running test into entities, samples and steps: one figure a target and update."""
 
 from __future__ import annotations
 
@@ -9,45 +9,49 @@ from dataclasses import dataclass, field
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, LoadStep, Rows, Totals, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
-from sanpath_collectors.iometer.numbers import COUNTER_END
+from sanpath_collectors.iometer.numbers import COUNTER_LIMIT
 from sanpath_collectors.iometer.parse import Update
 from sanpath_collectors.iometer.rows import Row
 from sanpath_collectors.iometer.specification import Specification
 from sanpath_collectors.iometer.tables import LOAD
 
-_APART_US = 500_000
-"""Rows of one update are written right after another; updates are at least a second apart."""
+_UPDATE_GAP_US = 500_000
+"""Rows of one update are written within this time; updates are at least a second apart."""
 _NS_PER_MS = 1_000_000
 
 
 @dataclass(slots=True)
 class _Target:
-    """What one target has done since the test began. `in_flight`: its queue depth, None: not told."""
+    """The totals of one target since the begin of the test. `in_flight`: its queue depth, None: unknown."""
 
     in_flight: int | None
     totals: Totals = field(default_factory=Totals)
     max_ns: dict[str, int | None] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
-        """One update."""
+        """Adds the figures of one update."""
         for direction in DIRECTIONS:
-            told = row.figures[direction]
-            seconds = None if told.mean_ms is None else told.mean_ms / 1000
-            self.totals.add(direction, told.ops, told.bytes, seconds)
-            if told.max_ms is not None:
+            figures = row.figures[direction]
+            seconds = None if figures.mean_ms is None else figures.mean_ms / 1000
+            self.totals.add(direction, figures.ops, figures.bytes, seconds)
+            if figures.max_ms is not None:
                 metric = f"latency_seconds_max_{direction}"
-                self.max_ns[metric] = max(self.max_ns.get(metric) or 0, round(told.max_ms * _NS_PER_MS))
+                self.max_ns[metric] = max(self.max_ns.get(metric) or 0, round(figures.max_ms * _NS_PER_MS))
 
-    def sample(self, load: str, seen: int) -> Rows:
-        """What counters in it would read now; None: more than a counter holds, of a damaged row."""
+    def sample(self, load: str, seen_us: int) -> Rows:
+        """The current values of the target's counters; None: too large for a counter, from a damaged row."""
         values = {**self.totals.values, **self.max_ns, "in_flight_configured": self.in_flight}
-        fits = {metric: value for metric, value in values.items() if value is not None and value < COUNTER_END}
-        return Rows(LOAD, [load], [seen], {column.metric: [fits.get(column.metric)] for column in LOAD.columns})
+        fits = {metric: value for metric, value in values.items() if value is not None and value < COUNTER_LIMIT}
+        return Rows(LOAD, [load], [seen_us], {column.metric: [fits.get(column.metric)] for column in LOAD.columns})
 
 
 @dataclass(slots=True)
 class _Running:
-    """The test that the updates are of. `updates`: how many there were; `named`: rows in the latest one."""
+    """The running test of the updates.
+
+    `updates`: number of updates; `name_counts`: rows a name in the latest one; `begin_emitted`: whether the
+    step-begin event was yielded.
+    """
 
     number: int
     version: str | None
@@ -56,19 +60,19 @@ class _Running:
     last_us: int
     errors: int = 0
     updates: int = 0
-    announced: bool = False
-    named: Counter[str] = field(default_factory=Counter)
+    begin_emitted: bool = False
+    name_counts: Counter[str] = field(default_factory=Counter)
     targets: dict[str, _Target] = field(default_factory=dict)
 
     @property
     def step(self) -> LoadStep:
-        """The step it is, as far as its targets are known: all of them report in the first update."""
+        """The load step of the test; complete after the first update, in which all targets report."""
         depths = [target.in_flight for target in self.targets.values()]
-        told = [depth for depth in depths if depth is not None]
-        offered = sum(told) if len(told) == len(depths) else None
-        what = self.specification.name if self.specification else "test"
+        known_depths = [depth for depth in depths if depth is not None]
+        offered = sum(known_depths) if len(known_depths) == len(depths) else None
+        name = self.specification.name if self.specification else "test"
         return LoadStep(
-            name=what if offered is None else f"{what}, {offered} in flight",
+            name=name if offered is None else f"{name}, {offered} in flight",
             loads=tuple(self.targets),
             offered=offered,
             block_bytes=self.specification.block_bytes if self.specification else None,
@@ -78,10 +82,10 @@ class _Running:
 
 
 class Updates:
-    """Turns one update after the other into items.
+    """Turns updates into items, one after the other.
 
-    A row names neither its target nor its manager. Rows of one name within one update are told apart by their order,
-    which stays the same: "Worker 1", "Worker 1#2".
+    A row has neither the name of its target nor of its manager. Rows with the same name in one update are numbered by
+    their order, which does not change: "Worker 1", "Worker 1#2".
     """
 
     def __init__(self, load: str) -> None:
@@ -91,45 +95,45 @@ class Updates:
         self.count = 0
 
     def items(self, update: Update) -> Iterator[Item]:
-        """What one row yields."""
-        row, seen = update.row, update.row.stamp_us
-        # At the end of a test come the means of all of it; only they tell an access specification.
-        if row.kind != "WORKER" or row.specification or seen is None:
+        """Yields the items of one row."""
+        row, seen_us = update.row, update.row.stamp_us
+        # The end of a test has its means, which are the only rows with an access specification.
+        if row.kind != "WORKER" or row.specification or seen_us is None:
             return
         interval_us = round(min(row.seconds or row.run_seconds or 0.0, 86_400.0) * 1e6)
         test = self._running
         if test is None:
             self.count += 1
-            only = next(iter(update.specifications.values())) if len(update.specifications) == 1 else None
-            test = self._running = _Running(self.count, update.version, only, seen - interval_us, seen)
-        if not test.updates or seen - test.last_us > _APART_US:
+            specification = next(iter(update.specifications.values())) if len(update.specifications) == 1 else None
+            test = self._running = _Running(self.count, update.version, specification, seen_us - interval_us, seen_us)
+        if not test.updates or seen_us - test.last_us > _UPDATE_GAP_US:
             test.updates += 1
-            test.named.clear()
+            test.name_counts.clear()
             if test.updates > 1:
-                yield from self._announce(test)
-        test.last_us = max(test.last_us, seen)
+                yield from self._begin_step(test)
+        test.last_us = max(test.last_us, seen_us)
         test.errors += row.errors
-        yield from self._target(test, row, seen, interval_us)
+        yield from self._target(test, row, seen_us, interval_us)
 
     def end(self) -> Iterator[Item]:
-        """The test has ended, or nothing more is known of it."""
+        """Yields the items that end the running test."""
         test, self._running = self._running, None
         if test is None:
             return
-        yield from self._announce(test)
+        yield from self._begin_step(test)
         if test.errors:
             text = f"test {test.number}: Iometer counted {test.errors:,} I/Os that failed"
             yield warning(test.last_us, "errors-counted", text)
         yield test.step.event("step-end", test.last_us)
 
-    def _target(self, test: _Running, row: Row, seen: int, interval_us: int) -> Iterator[Item]:
+    def _target(self, test: _Running, row: Row, seen_us: int, interval_us: int) -> Iterator[Item]:
         name = row.name or "worker"
-        test.named[name] += 1
-        load = local_id(self._load, name if test.named[name] == 1 else f"{name}#{test.named[name]}")
+        test.name_counts[name] += 1
+        load = local_id(self._load, name if test.name_counts[name] == 1 else f"{name}#{test.name_counts[name]}")
         target = test.targets.get(load)
         if target is None:
             target = test.targets[load] = _Target(row.queue_depth)
-            told = profile(
+            attributes = profile(
                 test.specification,
                 version=test.version,
                 in_flight=row.queue_depth,
@@ -137,18 +141,18 @@ class Updates:
                 files=1,
                 working_set_bytes=area_bytes([row.sectors]),
             )
-            yield from self._inventory.tell(load, told)
-            yield target.sample(load, max(test.begin_us, seen - interval_us))
+            yield from self._inventory.update(load, attributes)
+            yield target.sample(load, max(test.begin_us, seen_us - interval_us))
         target.add(row)
-        yield target.sample(load, seen)
+        yield target.sample(load, seen_us)
 
-    def _announce(self, test: _Running) -> Iterator[Item]:
-        if test.announced:
+    def _begin_step(self, test: _Running) -> Iterator[Item]:
+        if test.begin_emitted:
             return
-        test.announced = True
+        test.begin_emitted = True
         step = test.step
-        whole = profile(
+        attributes = profile(
             test.specification, version=test.version, in_flight=step.offered, threads=None, files=len(test.targets)
         )
-        yield from self._inventory.tell(self._load, whole)
+        yield from self._inventory.update(self._load, attributes)
         yield step.event("step-begin", test.begin_us)

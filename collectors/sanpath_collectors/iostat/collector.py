@@ -1,4 +1,4 @@
-"""Follows the file that a running iostat writes."""
+"""Follows the file of a running iostat."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from sanpath_collectors.iostat.reader import IostatResult
 
 
 class Iostat(FollowedFile):
-    """The block devices of the host that iostat runs on."""
+    """Reads the block devices of the host on which iostat runs."""
 
     reader = IostatResult

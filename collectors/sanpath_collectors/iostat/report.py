@@ -1,4 +1,4 @@
-"""One report of iostat: what it says of each device in one interval."""
+"""One report of iostat: the values of each device in one interval."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from sanpath_collectors.iostat.times import Stamp
 
 Values = dict[str, float]
-"""Column → value, where it is a number."""
-MOST = 1e15
-"""A value from there on is damage."""
+"""Column → value; columns without a number are missing."""
+VALUE_LIMIT = 1e15
+"""Larger values mean that the file is damaged."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
 _PARTITION = re.compile(r"(.*\d)p\d+|(.*\D)\d+")
@@ -19,9 +19,12 @@ _PARTITION = re.compile(r"(.*\d)p\d+|(.*\D)\d+")
 
 @dataclass(slots=True)
 class Report:
-    """`stamp`: when its interval ended, None without -t. `node`: the host it is from, "": not told.
-    `first`: it is the first that an iostat wrote, of the time since the host was booted unless -y was given.
-    `columns`: what it tells of each device; of one that is no number in a row, the row has no value."""
+    """One report.
+
+    `stamp`: end of its interval, None: iostat ran without -t. `node`: its host, "": unknown. `first`: it is the first
+    report of an iostat, over the time since boot unless iostat ran with -y. `columns`: columns of each device; a
+    device has no value in a column without a number.
+    """
 
     first: bool
     node: str = ""
@@ -30,15 +33,15 @@ class Report:
     devices: dict[str, Values] = field(default_factory=dict)
 
     @property
-    def whole_devices(self) -> dict[str, Values]:
-        """Devices that are neither a part of another one nor loop, RAM, CD or floppy."""
+    def storage_devices(self) -> dict[str, Values]:
+        """Devices that are not partitions, and not loop, RAM, CD or floppy devices."""
         return {
-            name: told
-            for name, told in self.devices.items()
-            if not _VIRTUAL.fullmatch(name) and not _is_part(name, self.devices)
+            name: values
+            for name, values in self.devices.items()
+            if not _VIRTUAL.fullmatch(name) and not _is_partition(name, self.devices)
         }
 
 
-def _is_part(name: str, names: Collection[str]) -> bool:
+def _is_partition(name: str, names: Collection[str]) -> bool:
     match = _PARTITION.fullmatch(name)
     return match is not None and (match[1] or match[2]) in names

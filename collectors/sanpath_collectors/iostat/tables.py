@@ -1,4 +1,4 @@
-"""What an interval of iostat yields, summed up, and which of its columns it comes from."""
+"""The table of iostat, with counters summed up over intervals, and the columns of iostat they are derived from."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ LUN = Table(
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A column as what a counter grows by in a second: value x `factor`, x that of the column `times`, if any."""
+    """A column as the increase of a counter a second: value x `factor`, x the column `multiplier` if there is one."""
 
     column: str
     factor: float = 1.0
-    times: str | None = None
+    multiplier: str | None = None
 
 
 SOURCES: Mapping[str, tuple[Rate, ...]] = {
@@ -67,6 +67,7 @@ SOURCES: Mapping[str, tuple[Rate, ...]] = {
     "ops_flush_total": (Rate("f/s"),),
     "latency_seconds_flush_total": (Rate("f_await", _MS_NS, "f/s"),),
 }
-"""Metric → the columns it may come from; the first that is there. What a column is called depends on the version and
-on -k and -m: kB and MB are powers of 1024, a sector and a block are 512 bytes (man iostat), JSON drops the % of
-%util."""
+"""Metric → the possible columns, of which the first existing one is used.
+
+The names depend on the version and on -k and -m: kB and MB are powers of 1024, a sector and a block are 512 bytes
+(man iostat), and JSON omits the % of %util."""

@@ -1,4 +1,4 @@
-"""The time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, else as the locale writes date and time."""
+"""Parses time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, otherwise in the format of the locale."""
 
 from __future__ import annotations
 
@@ -15,52 +15,54 @@ _LOCAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time, microseconds since the epoch: of UTC when it tells its zone, else counted in local time.
-    `ambiguous`: day and month may be the other way round."""
+    """A time. `us`: microseconds since the epoch, in local time unless it `has_zone`.
+
+    `ambiguous`: day and month may be swapped.
+    """
 
     us: int
-    zoned: bool
+    has_zone: bool
     ambiguous: bool = False
 
 
 def stamp(line: str) -> Stamp | None:
-    """A line that is a time stamp; None for any other.
+    """Parses a time stamp; None: the line is no time stamp.
 
     >>> stamp("2026-11-20T02:55:15+0000")
-    Stamp(us=1795143315000000, zoned=True, ambiguous=False)
+    Stamp(us=1795143315000000, has_zone=True, ambiguous=False)
     >>> stamp("20.11.2026 02:55:15") == stamp("11/20/2026 02:55:15 AM") == stamp("11/20/26 02:55:15")
     True
     """
     line = line.strip()
     try:
         if iso := _ISO.fullmatch(line):
-            found = Stamp(_us(datetime.fromisoformat(line)), iso[2] is not None)
+            parsed = Stamp(_us(datetime.fromisoformat(line)), iso[2] is not None)
         elif local := _LOCAL.fullmatch(line):
-            found = _of_locale(local)
+            parsed = _parse_locale(local)
         else:
             return None
     except ValueError:
         return None
-    return found if found.us >= 0 else None
+    return parsed if parsed.us >= 0 else None
 
 
-def _of_locale(found: re.Match[str]) -> Stamp:
-    a, b, c = int(found["a"]), int(found["b"]), int(found["c"])
+def _parse_locale(match: re.Match[str]) -> Stamp:
+    first, middle, third = int(match["a"]), int(match["b"]), int(match["c"])
     ambiguous = False
-    if len(found["a"]) == 4:
-        year, month, day = a, b, c
-    elif found["separator"].strip() == "/" and a <= 12:
-        # American, and of the C locale; British and French write the day first, and only a day past 12 shows it.
-        year, month, day = c, a, b
-        ambiguous = b <= 12 and a != b and found["half"] is None
+    if len(match["a"]) == 4:
+        year, month, day = first, middle, third
+    elif match["separator"].strip() == "/" and first <= 12:
+        # American and C locale. British and French formats have the day first, which only a day above 12 reveals.
+        year, month, day = third, first, middle
+        ambiguous = middle <= 12 and first != middle and match["half"] is None
     else:
-        year, month, day = c, b, a
-    hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"])
-    if half := found["half"]:
+        year, month, day = third, middle, first
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"])
+    if half := match["half"]:
         hour = hour % 12 + (12 if half[0] in "Pp" else 0)
-    moment = datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second)
-    return Stamp(_us(moment), zoned=False, ambiguous=ambiguous)
+    time = datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second)
+    return Stamp(_us(time), has_zone=False, ambiguous=ambiguous)
 
 
-def _us(moment: datetime) -> int:
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()) * 1_000_000
+def _us(time: datetime) -> int:
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()) * 1_000_000

@@ -1,4 +1,4 @@
-"""What the user says about a Linux machine, and about one that is a host."""
+"""The configuration of a Linux machine, and of a Linux host."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class MachineConfig(SourceConfig):
 
     @model_validator(mode="after")
     def _ssh_needs_an_address(self) -> MachineConfig:
-        given = [key for key in _SSH_KEYS if getattr(self, key) is not None]
-        if given and self.address is None:
+        given_keys = [key for key in _SSH_KEYS if getattr(self, key) is not None]
+        if given_keys and self.address is None:
             raise PydanticCustomError(
-                "ssh_address", "{keys} is for SSH: give address as well", {"keys": ", ".join(given)}
+                "ssh_address", "{keys} is for SSH: give address as well", {"keys": ", ".join(given_keys)}
             )
         return self
 

@@ -1,4 +1,4 @@
-"""The block devices of a host: identifiers, settings, and how their paths are used. No I/O."""
+"""The block devices of a host: identifiers, settings, and the use of their paths. No I/O."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from collections.abc import Collection, Mapping, Sequence
 from sanpath.plugin import SourceEntity
 from sanpath_collectors.linux_host import multipath, parse
 from sanpath_collectors.linux_host.multipath import Group
-from sanpath_collectors.linux_host.paths import HIDDEN_NVME, HostPath, is_map, lun_of, usable
+from sanpath_collectors.linux_host.paths import NVME_PATH, HostPath, is_map, lun_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 
 def wwid(host: Snapshot, device: str) -> str:
-    """The device's own identifier, "" where it has none."""
-    places = (f"/sys/block/{device}/{place}" for place in ("dm/uuid", "device/wwid", "wwid"))
-    return next((found for place in places if (found := host.text(place))), "")
+    """The identifier of a device; "": it has none."""
+    files = (f"/sys/block/{device}/{file}" for file in ("dm/uuid", "device/wwid", "wwid"))
+    return next((value for file in files if (value := host.text(file))), "")
 
 
-def below(host: Snapshot, device: str, known: Collection[str]) -> list[str]:
-    """Devices that a map lies on, the disk in place of its partition."""
-    disks = [parse.disk_of(slave, known) for slave in host.children(f"/sys/block/{device}/slaves")]
-    return [disk for disk in dict.fromkeys(disks) if disk in known]
+def lower_devices(host: Snapshot, device: str, candidates: Collection[str]) -> list[str]:
+    """The devices below a map, with the disk instead of a partition. Only `candidates` are returned."""
+    disks = [parse.disk_of(slave, candidates) for slave in host.children(f"/sys/block/{device}/slaves")]
+    return [disk for disk in dict.fromkeys(disks) if disk in candidates]
 
 
 def lun(
-    host: Snapshot, owner: str, name: str, states: Mapping[HostPath, str], groups: Sequence[Group]
+    host: Snapshot, host_name: str, name: str, states: Mapping[HostPath, str], groups: Sequence[Group]
 ) -> SourceEntity:
-    """A block device. `states`: its paths; `groups`: those of a multipath map, none where they are not known."""
-    place = f"/sys/block/{name}"
-    map_name, identifier = host.text(f"{place}/dm/name"), wwid(host, name)
-    sectors, rotational = host.number(f"{place}/size"), host.number(f"{place}/queue/rotational")
-    # A path has the identifier of the LUN that it leads to: as a join key it would make the two one.
+    """A block device. `states`: its paths and their states; `groups`: those of its multipath map, empty: unknown."""
+    folder = f"/sys/block/{name}"
+    map_name, identifier = host.text(f"{folder}/dm/name"), wwid(host, name)
+    sectors, rotational = host.number(f"{folder}/size"), host.number(f"{folder}/queue/rotational")
+    # A path has the identifier of its LUN: as a join key it would merge the two.
     ids = {} if lun_of(host, name) != name else parse.identifiers(identifier)
     return SourceEntity(
         "lun",
         name,
-        label=f"{owner}/{name}",
+        label=f"{host_name}/{name}",
         ids={"device": tuple(dict.fromkeys(filter(None, (name, map_name)))), **ids},
         attributes={
             "kind": _kind(host, name),
             "map": map_name or None,
             "wwid": identifier or None,
-            "serial": host.text(f"{place}/serial") or None,
-            "vendor": host.text(f"{place}/device/vendor") or None,
-            "model": host.text(f"{place}/device/model") or None,
+            "serial": host.text(f"{folder}/serial") or None,
+            "vendor": host.text(f"{folder}/device/vendor") or None,
+            "model": host.text(f"{folder}/device/model") or None,
             "size_bytes": None if sectors is None else sectors * 512,
             "rotational": None if rotational is None else rotational == 1,
-            "scheduler": parse.scheduler(host.text(f"{place}/queue/scheduler")) or None,
+            "scheduler": parse.scheduler(host.text(f"{folder}/queue/scheduler")) or None,
             "queue_depth": _queue_depth(host, name, states, groups),
-            "nr_requests": host.number(f"{place}/queue/nr_requests"),
-            "max_sectors_kb": host.number(f"{place}/queue/max_sectors_kb"),
-            **_use_of_paths(host, states, groups),
+            "nr_requests": host.number(f"{folder}/queue/nr_requests"),
+            "max_sectors_kb": host.number(f"{folder}/queue/max_sectors_kb"),
+            **_path_attributes(host, states, groups),
         },
     )
 
@@ -61,37 +61,42 @@ def _kind(host: Snapshot, name: str) -> str:
     return "nvme" if name.startswith("nvme") else "disk"
 
 
-def _use_of_paths(
+def _path_attributes(
     host: Snapshot, states: Mapping[HostPath, str], groups: Sequence[Group]
 ) -> dict[str, str | int | None]:
     if not states:
         return {}
-    native, policy = multipath.policy_native(groups), multipath.policy(groups)
+    native, policy = multipath.native_policy(groups), multipath.policy(groups)
     if iopolicy := _iopolicy(host, states.keys()):
-        native, policy = iopolicy, multipath.policy_named(iopolicy)
-    working = [usable(state) for state in states.values()]
+        native, policy = iopolicy, multipath.policy_of_selector(iopolicy)
+    usable_paths = [usable(state) for state in states.values()]
     return {
         "path_policy": policy,
         "path_policy_native": native,
         "path_switch_operations": groups[0].repeat if groups else None,
         "paths": len(states),
-        "paths_active": None if None in working else working.count(True),
+        "paths_active": None if None in usable_paths else usable_paths.count(True),
     }
 
 
 def _iopolicy(host: Snapshot, paths: Collection[HostPath]) -> str:
-    """How native NVMe multipath chooses, a setting of the subsystem; "" for everything else."""
-    instances = [match[2] for path in paths if (match := HIDDEN_NVME.fullmatch(path.device))]
-    places = [f"/sys/class/nvme-subsystem/nvme-subsys{instance}/iopolicy" for instance in instances[:1]]
-    return next((found for place in places if (found := host.text(place))), "")
+    """The path policy of native NVMe multipath, a setting of the subsystem; "" for other devices."""
+    instances = [match[2] for path in paths if (match := NVME_PATH.fullmatch(path.device))]
+    files = [f"/sys/class/nvme-subsystem/nvme-subsys{instance}/iopolicy" for instance in instances[:1]]
+    return next((value for file in files if (value := host.text(file))), "")
 
 
 def _queue_depth(host: Snapshot, name: str, states: Mapping[HostPath, str], groups: Sequence[Group]) -> int | None:
-    """I/Os that the device lets go at once: a map what the paths of the group in use do together."""
+    """Maximum outstanding I/Os of the device; for a map, the sum of the usable paths in its active groups.
+
+    None: unknown.
+    """
     if not is_map(host, name):
         return host.number(f"/sys/block/{name}/device/queue_depth")
-    used = [number for group in groups if group.state == "active" for number in group.paths]
-    carrying = [path.device for path, state in states.items() if path.number in used and usable(state)]
-    depths = [host.number(f"/sys/block/{path}/device/queue_depth") for path in carrying]
-    known = [depth for depth in depths if depth is not None]
-    return sum(known) if known and len(known) == len(depths) else None
+    active_numbers = [number for group in groups if group.state == "active" for number in group.paths]
+    active_devices = [
+        path.device for path, state in states.items() if path.number in active_numbers and usable(state)
+    ]
+    depths = [host.number(f"/sys/block/{path}/device/queue_depth") for path in active_devices]
+    known_depths = [depth for depth in depths if depth is not None]
+    return sum(known_depths) if known_depths and len(known_depths) == len(depths) else None

@@ -1,4 +1,4 @@
-"""A host that answers: its files as snapshots, and the programs that know its clock, its addresses and its maps."""
+"""A connected host: its files as snapshots, and the programs that report its clock, addresses and multipath maps."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _DATE = ("date", "+%s.%N")
 _ADDRESSES = ("ip", "-o", "address")
-_TABLE = ("dmsetup", "table", "--target", "multipath")
-_STATUS = ("dmsetup", "status", "--noflush", "--target", "multipath")
-_MAPS = ("multipathd", "show", "maps", "json")
+_DMSETUP_TABLE = ("dmsetup", "table", "--target", "multipath")
+_DMSETUP_STATUS = ("dmsetup", "status", "--noflush", "--target", "multipath")
+_MULTIPATHD_MAPS = ("multipathd", "show", "maps", "json")
 
 
 class Host:
-    """One host while it is logged in to. `sudo`: how dmsetup and multipathd are to be run.
+    """A connection to one host. `sudo`: dmsetup and multipathd are run with sudo.
 
-    `refused`: why neither of them has told of the maps, a program each.
+    `refused`: reasons why no program could report the maps, one a program.
     """
 
     def __init__(self, machine: Machine, sudo: bool) -> None:
         self._machine, self._sudo = machine, sudo
-        self._mapped_by: Sequence[str] | None = None
+        self._maps_command: Sequence[str] | None = None
         self.refused: tuple[str, ...] = ()
 
     async def snapshot(self, patterns: Sequence[str], names: Sequence[str] = ()) -> Snapshot:
-        """Files by their content, and `names` of which it is enough that they are there."""
+        """Reads files that match `patterns`, and the existence of paths that match `names`."""
         return Snapshot(await self._machine.read(patterns), await self._machine.names(names) if names else ())
 
     async def date_us(self) -> int | None:
-        """Its clock, microseconds since the epoch; None without a `date`."""
+        """The host's clock, microseconds since the epoch; None without a `date` command."""
         return parse.date_us((await self._machine.run(_DATE)).output)
 
     async def addresses(self) -> dict[str, list[str]]:
-        """Network interface → IP addresses; {} without an `ip`."""
+        """Network interface → IP addresses; {} without an `ip` command."""
         return parse.addresses((await self._machine.run(_ADDRESSES)).output)
 
     async def maps(self) -> Maps:
-        """The multipath maps, by the first program that this account may run; {} when it may run none."""
-        self._mapped_by, self.refused = None, ()
-        table = await self._run(_TABLE)
-        status = await self._run(_STATUS) if table.exit_code == 0 else table
-        if status.exit_code == 0 and (maps := multipath.of_dmsetup(_text(table), _text(status))):
-            self._mapped_by = _STATUS
+        """The multipath maps, from the first program that this account may run; {} when it may run none."""
+        self._maps_command, self.refused = None, ()
+        table = await self._run(_DMSETUP_TABLE)
+        status = await self._run(_DMSETUP_STATUS) if table.exit_code == 0 else table
+        if status.exit_code == 0 and (maps := multipath.parse_dmsetup(_text(table), _text(status))):
+            self._maps_command = _DMSETUP_STATUS
             return maps
-        daemon = await self._run(_MAPS)
-        if daemon.exit_code == 0 and (told := multipath.of_multipathd(_text(daemon))):
-            self._mapped_by = _MAPS
-            return told
-        self.refused = (f"dmsetup: {_complaint(status)}", f"multipathd: {_complaint(daemon)}")
+        daemon = await self._run(_MULTIPATHD_MAPS)
+        if daemon.exit_code == 0 and (daemon_maps := multipath.parse_multipathd(_text(daemon))):
+            self._maps_command = _MULTIPATHD_MAPS
+            return daemon_maps
+        self.refused = (f"dmsetup: {_error_line(status)}", f"multipathd: {_error_line(daemon)}")
         return {}
 
     async def path_states(self) -> Mapping[str, str]:
-        """Device number → what its multipath map thinks of the path; {} when nobody told of the maps."""
-        if self._mapped_by is None:
+        """Device number → state of the path in its multipath map; {} when the maps could not be read."""
+        if self._maps_command is None:
             return {}
-        written = _text(await self._run(self._mapped_by))
-        if self._mapped_by is _STATUS:
-            return multipath.states_of_dmsetup(written)
-        return multipath.path_states(multipath.of_multipathd(written) or {})
+        output = _text(await self._run(self._maps_command))
+        if self._maps_command is _DMSETUP_STATUS:
+            return multipath.parse_dmsetup_states(output)
+        return multipath.path_states(multipath.parse_multipathd(output) or {})
 
     async def close(self) -> None:
-        """Log out."""
+        """Logs out."""
         await self._machine.close()
 
     async def _run(self, command: Sequence[str]) -> CommandReply:
@@ -75,8 +75,8 @@ def _text(reply: CommandReply) -> str:
     return reply.output.decode("utf-8", "replace")
 
 
-def _complaint(reply: CommandReply) -> str:
-    """The first line that a program wrote when it failed."""
-    written = (reply.errors or reply.output).decode("utf-8", "replace")
-    lines = [line.strip() for line in written.splitlines() if line.strip()]
+def _error_line(reply: CommandReply) -> str:
+    """The first line of a failed program's output."""
+    output = (reply.errors or reply.output).decode("utf-8", "replace")
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[0] if lines else f"exit code {reply.exit_code}"

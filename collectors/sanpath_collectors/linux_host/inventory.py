@@ -1,4 +1,4 @@
-"""What is asked of a host for its inventory, and the things and links that come of it."""
+"""The files of a host that its inventory needs, and the entities and links from them."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ NAMES = (
 
 @dataclass(slots=True)
 class Inventory:
-    """What there is.
+    """The entities of a host.
 
-    `owner`: what the host is called; `read`: the block devices that are read; `addresses`: network interface → IP
-    addresses; `maps`: what is known of multipath maps, {} when nothing is. `devices`: all block devices;
-    `interfaces`: the network interfaces that are read.
+    `host_name`: its name; `selected`: the block devices that are polled; `addresses`: network interface → IP
+    addresses; `maps`: the multipath maps, {}: unknown. `devices`: all block devices; `interfaces`: the network
+    interfaces that are polled.
     """
 
     host: Snapshot
-    owner: str
-    read: Sequence[str]
+    host_name: str
+    selected: Sequence[str]
     addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
     maps: Maps = field(default_factory=dict)
     devices: list[str] = field(init=False)
@@ -67,41 +67,45 @@ class Inventory:
     interfaces: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        numbers = parse.device_numbers(self.host.content("/proc/diskstats"))
-        self.devices = parse.whole_devices(numbers)
-        by_address = {address: name for name, own in self.addresses.items() for address in own}
-        self.paths = list(paths_of(self.host, numbers, self.read, by_address))
+        device_numbers = parse.device_numbers(self.host.content("/proc/diskstats"))
+        self.devices = parse.storage_devices(device_numbers)
+        by_address = {address: name for name, ip_addresses in self.addresses.items() for address in ip_addresses}
+        self.paths = list(paths_of(self.host, device_numbers, self.selected, by_address))
         self.interfaces = ports.interfaces(self.host, {path.hba for path in self.paths if path.hba})
 
     @property
     def fc_hosts(self) -> list[str]:
-        """Fibre Channel ports."""
+        """The Fibre Channel ports (fc_host)."""
         return self.host.children("/sys/class/fc_host")
 
     @property
     def multipath_maps(self) -> list[str]:
-        """What the multipath maps among the devices that are read are called."""
-        return [self.host.text(f"/sys/block/{name}/dm/name") or name for name in self.read if is_map(self.host, name)]
+        """Names of the multipath maps among the selected devices."""
+        return [
+            self.host.text(f"/sys/block/{name}/dm/name") or name for name in self.selected if is_map(self.host, name)
+        ]
 
     def states(self) -> dict[HostPath, str]:
-        """What each path is called."""
-        mapped = multipath.path_states(self.maps)
-        return {path: path.state(self.host, self.devices, mapped) for path in self.paths}
+        """The state of each path."""
+        state_in_map = multipath.path_states(self.maps)
+        return {path: path.state(self.host, self.devices, state_in_map) for path in self.paths}
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Ports, the host with the names that arrays know it by, devices, paths, and what lies on what."""
-        found: list[SourceEntity | SourceLink] = [*ports.fibre_channel(self.host, self.owner)]
-        found += ports.network(self.host, self.owner, self.interfaces, self.addresses)
+        """Yields ports, the host with its names at arrays, devices, paths, and the links between them."""
+        port_items: list[SourceEntity | SourceLink] = [*ports.fibre_channel(self.host, self.host_name)]
+        port_items += ports.network(self.host, self.host_name, self.interfaces, self.addresses)
         yield self._host(
-            [wwpn for item in found if isinstance(item, SourceEntity) for wwpn in item.ids.get("wwpn", ())]
+            [wwpn for item in port_items if isinstance(item, SourceEntity) for wwpn in item.ids.get("wwpn", ())]
         )
-        for item in found:
+        for item in port_items:
             yield item
             if isinstance(item, SourceEntity):
-                place = "fc_host" if item.local_id in self.fc_hosts else "net"
-                yield SourceLink("attached_to", ("hba", item.local_id), ("host", self.owner), f"/sys/class/{place}")
+                class_name = "fc_host" if item.local_id in self.fc_hosts else "net"
+                yield SourceLink(
+                    "attached_to", ("hba", item.local_id), ("host", self.host_name), f"/sys/class/{class_name}"
+                )
         states = self.states()
-        for device in self.read:
+        for device in self.selected:
             yield from self._device(device, {path: state for path, state in states.items() if path.lun == device})
         for path, state in states.items():
             yield from self._path(path, state)
@@ -111,18 +115,18 @@ class Inventory:
         sessions = self.host.children("/sys/class/iscsi_session")
         initiators = [text(f"/sys/class/iscsi_session/{session}/initiatorname") for session in sessions]
         ids = {
-            "name": (self.owner,),
+            "name": (self.host_name,),
             "wwpn": tuple(wwpns),
             "iqn": (parse.setting(text("/etc/iscsi/initiatorname.iscsi"), "InitiatorName"), *initiators),
             "nqn": (text("/etc/nvme/hostnqn"),),
         }
-        said = {key: tuple(dict.fromkeys(filter(None, values))) for key, values in ids.items()}
+        unique_ids = {key: tuple(dict.fromkeys(filter(None, values))) for key, values in ids.items()}
         release = text("/proc/sys/kernel/osrelease")
         return SourceEntity(
             "host",
-            self.owner,
-            self.owner,
-            {key: values for key, values in said.items() if values},
+            self.host_name,
+            self.host_name,
+            {key: values for key, values in unique_ids.items() if values},
             {
                 "os": f"Linux {release}".strip(),
                 "cores": parse.cores(self.host.content("/proc/stat")),
@@ -133,15 +137,15 @@ class Inventory:
 
     def _device(self, name: str, states: Mapping[HostPath, str]) -> Iterator[SourceEntity | SourceLink]:
         groups = self.maps.get(self.host.text(f"/sys/block/{name}/dm/name"), ())
-        yield devices.lun(self.host, self.owner, name, states, groups)
-        yield SourceLink("attached_to", ("lun", name), ("host", self.owner), "/proc/diskstats")
-        for lower in devices.below(self.host, name, self.read):
+        yield devices.lun(self.host, self.host_name, name, states, groups)
+        yield SourceLink("attached_to", ("lun", name), ("host", self.host_name), "/proc/diskstats")
+        for lower in devices.lower_devices(self.host, name, self.selected):
             yield SourceLink("member_of", ("lun", lower), ("lun", name), "slaves")
-        if (upper := lun_of(self.host, name)) in self.read and upper.startswith("nvme") and upper != name:
+        if (upper := lun_of(self.host, name)) in self.selected and upper.startswith("nvme") and upper != name:
             yield SourceLink("member_of", ("lun", name), ("lun", upper), f"name {name}")
 
     def _path(self, path: HostPath, state: str) -> Iterator[SourceEntity | SourceLink]:
-        yield path_thing(path, state)
+        yield path_entity(path, state)
         evidence = f"/sys/block/{path.device}"
         yield SourceLink("member_of", ("path", path.id), ("lun", path.lun), evidence)
         if path.hba is not None and (path.hba in self.fc_hosts or path.hba in self.interfaces):
@@ -150,8 +154,8 @@ class Inventory:
             yield SourceLink("targets", ("path", path.id), path.target_end, f"{path.protocol} path")
 
 
-def path_thing(path: HostPath, state: str) -> SourceEntity:
-    """A path in a state."""
+def path_entity(path: HostPath, state: str) -> SourceEntity:
+    """The entity of a path in a state."""
     return SourceEntity(
         "path",
         path.id,

@@ -1,4 +1,4 @@
-"""Multipath maps as dmsetup and multipathd tell of them: policy, path groups and the state of each path. No I/O.
+"""Parses multipath maps from dmsetup and multipathd: policy, path groups and the state of each path. No I/O.
 
 A line of `dmsetup table` and of `dmsetup status` (drivers/md/dm-mpath.c, multipath_status):
 
@@ -16,7 +16,7 @@ from sanpath.plugin import read_json
 
 _GROUP_STATES = {"A": "active", "E": "enabled", "D": "disabled"}
 _PATH_STATES = {"A": "active", "F": "failed"}
-_POLICIES = {
+_POLICY_OF_SELECTOR = {
     "round-robin": "round_robin",
     "queue-length": "queue_length",
     "queue-depth": "queue_length",
@@ -24,16 +24,16 @@ _POLICIES = {
     "historical-service-time": "service_time",
     "numa": "numa",
 }
-"""What dm-multipath and NVMe (iopolicy) call it → what sanpath calls it on every platform."""
+"""Path selector of dm-multipath, or iopolicy of NVMe → sanpath's policy name, which is the same on every platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Paths that are used together. Of several groups one is in use, the others are for when it fails.
+    """A group of paths that are used together. Only one of several groups is in use; the others are for failover.
 
-    `selector`: which path of the group takes the next I/O, "service-time 0"; `state`: "active", "enabled" or
-    "disabled"; `paths`: device number, "8:16" → "active", "failed" or what else it is called. "": not known.
-    `repeat`: I/Os that one path takes in a row.
+    `selector`: how the path of the next I/O is selected, "service-time 0"; `state`: "active", "enabled" or
+    "disabled"; `paths`: device number, "8:16" → "active", "failed" or another state. "": unknown. `repeat`: number
+    of consecutive I/Os on one path; None: unknown.
     """
 
     selector: str = ""
@@ -43,61 +43,68 @@ class Group:
 
 
 Maps = Mapping[str, Sequence[Group]]
-"""Map → its groups, in the order in which they are preferred."""
+"""Map → its groups, in order of preference."""
 
-ReadGroup = Callable[[Iterator[str]], Group]
-
-
-def of_dmsetup(table: str, status: str) -> Maps:
-    """Maps as `dmsetup table` and `dmsetup status` tell of them. A line that makes no sense is left out."""
-    states = dict(_maps(status, _status_group))
-    found = {}
-    for name, groups in _maps(table, _table_group):
-        now = states.get(name, [])
-        if [list(group.paths) for group in now] == [list(group.paths) for group in groups]:
-            groups = [replace(group, state=n.state, paths=n.paths) for group, n in zip(groups, now, strict=True)]
-        found[name] = groups
-    return found
+GroupParser = Callable[[Iterator[str]], Group]
 
 
-def of_multipathd(output: str) -> Maps | None:
-    """Maps as `multipathd show maps json` tells of them; None when it does not."""
+def parse_dmsetup(table: str, status: str) -> Maps:
+    """Parses the output of `dmsetup table` and `dmsetup status`. Malformed lines are left out."""
+    states = dict(_parse_maps(status, _parse_status_group))
+    maps = {}
+    for name, groups in _parse_maps(table, _parse_table_group):
+        status_groups = states.get(name, [])
+        if [list(group.paths) for group in status_groups] == [list(group.paths) for group in groups]:
+            groups = [
+                replace(group, state=n.state, paths=n.paths) for group, n in zip(groups, status_groups, strict=True)
+            ]
+        maps[name] = groups
+    return maps
+
+
+def parse_multipathd(output: str) -> Maps | None:
+    """Parses the output of `multipathd show maps json`; None: not in this format."""
     try:
-        return {said["name"]: [_said_group(group) for group in said["path_groups"]] for said in _json_maps(output)}
+        return {entry["name"]: [_json_group(group) for group in entry["path_groups"]] for entry in _json_maps(output)}
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def path_states(maps: Maps) -> dict[str, str]:
     """Device number → state of the path."""
-    return {number: state for groups in maps.values() for group in groups for number, state in group.paths.items()}
+    return {
+        device_number: state
+        for groups in maps.values()
+        for group in groups
+        for device_number, state in group.paths.items()
+    }
 
 
-def states_of_dmsetup(status: str) -> dict[str, str]:
-    """Device number → state of the path, of `dmsetup status` alone."""
-    return path_states(dict(_maps(status, _status_group)))
+def parse_dmsetup_states(status: str) -> dict[str, str]:
+    """Device number → state of the path, from `dmsetup status` alone."""
+    return path_states(dict(_parse_maps(status, _parse_status_group)))
 
 
 def policy(groups: Sequence[Group]) -> str | None:
-    """Which paths carry I/O, in the words that all platforms share; None: not known, or none of them."""
+    """The multipath policy by its platform-independent name; None: unknown, or it has no such name."""
     if len(groups) > 1 and all(len(group.paths) == 1 for group in groups):
         return "failover_only"
-    return next((policy_named(group.selector) for group in groups), None)
+    return next((policy_of_selector(group.selector) for group in groups), None)
 
 
-def policy_named(native: str) -> str | None:
-    """The shared word for a path selector or an NVMe iopolicy.
+def policy_of_selector(selector: str) -> str | None:
+    """The platform-independent name of a path selector or an NVMe iopolicy; None: it has none.
 
-    >>> policy_named("service-time 0"), policy_named("io-affinity 0")
+    >>> policy_of_selector("service-time 0"), policy_of_selector("io-affinity 0")
     ('service_time', None)
     """
-    return _POLICIES.get(native.partition(" ")[0])
+    return _POLICY_OF_SELECTOR.get(selector.partition(" ")[0])
 
 
-def policy_native(groups: Sequence[Group]) -> str | None:
-    """The same in Linux's own words.
+def native_policy(groups: Sequence[Group]) -> str | None:
+    """The multipath policy in Linux's terms; None: unknown.
 
-    >>> policy_native([Group("service-time 0", paths={"8:0": "", "8:16": ""}), Group(paths={"8:32": ""})])
+    >>> native_policy([Group("service-time 0", paths={"8:0": "", "8:16": ""}), Group(paths={"8:32": ""})])
     'service-time 0, groups of 2 and 1 paths'
     """
     if not groups:
@@ -106,63 +113,63 @@ def policy_native(groups: Sequence[Group]) -> str | None:
     return f"{groups[0].selector}, group{'s' * (len(sizes) > 1)} of {' and '.join(sizes)} paths"
 
 
-def _maps(output: str, group: ReadGroup) -> Iterator[tuple[str, list[Group]]]:
+def _parse_maps(output: str, parse_group: GroupParser) -> Iterator[tuple[str, list[Group]]]:
     for line in output.splitlines():
-        name, _, rest = line.partition(": ")
-        words = iter(rest.split()[2:])
+        name, _, text = line.partition(": ")
+        fields = iter(text.split()[2:])
         try:
-            if next(words) == "multipath":
-                yield name, _groups(words, group)
+            if next(fields) == "multipath":
+                yield name, _parse_groups(fields, parse_group)
         except (StopIteration, ValueError):
             continue
 
 
-def _groups(words: Iterator[str], group: ReadGroup) -> list[Group]:
+def _parse_groups(fields: Iterator[str], parse_group: GroupParser) -> list[Group]:
     for _ in range(2):  # features and hardware handler
-        _some(words, int(next(words)))
-    number = int(next(words))
-    next(words)  # the group to begin with
-    return [group(words) for _ in range(number)]
+        _take(fields, int(next(fields)))
+    group_count = int(next(fields))
+    next(fields)  # the initial group
+    return [parse_group(fields) for _ in range(group_count)]
 
 
-def _table_group(words: Iterator[str]) -> Group:
-    name = next(words)
-    arguments = int(next(words))
-    selector = " ".join([name, str(arguments), *_some(words, arguments)])
-    paths, each = int(next(words)), int(next(words))
-    found, repeat = {}, None
+def _parse_table_group(fields: Iterator[str]) -> Group:
+    name = next(fields)
+    arguments = int(next(fields))
+    selector = " ".join([name, str(arguments), *_take(fields, arguments)])
+    paths, fields_per_path = int(next(fields)), int(next(fields))
+    states, repeat = {}, None
     for _ in range(paths):
-        found[next(words)] = ""
-        given = _some(words, each)
-        repeat = int(given[0]) if given else None
-    return Group(selector, "", found, repeat)
+        states[next(fields)] = ""
+        arguments_of_path = _take(fields, fields_per_path)
+        repeat = int(arguments_of_path[0]) if arguments_of_path else None
+    return Group(selector, "", states, repeat)
 
 
-def _status_group(words: Iterator[str]) -> Group:
-    state = _GROUP_STATES.get(next(words), "")
-    _some(words, int(next(words)))
-    paths, each = int(next(words)), int(next(words))
-    found = {}
+def _parse_status_group(fields: Iterator[str]) -> Group:
+    state = _GROUP_STATES.get(next(fields), "")
+    _take(fields, int(next(fields)))
+    paths, fields_per_path = int(next(fields)), int(next(fields))
+    states = {}
     for _ in range(paths):
-        number = next(words)
-        found[number] = _PATH_STATES.get(next(words), "")
-        _some(words, 1 + each)  # how often it has failed, and the selector's own figures
-    return Group("", state, found)
+        device_number = next(fields)
+        states[device_number] = _PATH_STATES.get(next(fields), "")
+        _take(fields, 1 + fields_per_path)  # number of failures, and the selector's values
+    return Group("", state, states)
 
 
-def _some(words: Iterator[str], number: int) -> list[str]:
-    return [next(words) for _ in range(number)]
+def _take(fields: Iterator[str], count: int) -> list[str]:
+    return [next(fields) for _ in range(count)]
 
 
 def _json_maps(output: str) -> list[Any]:
     return list(read_json(output)["maps"])
 
 
-def _said_group(said: Mapping[str, Any]) -> Group:
-    paths = {path["dev_t"]: _said_state(path) for path in said.get("paths", ())}
-    return Group(str(said["selector"]), str(said.get("dm_st", "")), paths)
+def _json_group(entry: Mapping[str, Any]) -> Group:
+    paths = {path["dev_t"]: _json_state(path) for path in entry.get("paths", ())}
+    return Group(str(entry["selector"]), str(entry.get("dm_st", "")), paths)
 
 
-def _said_state(path: Mapping[str, Any]) -> str:
-    """A ghost is a path of a passive controller: it is not failed, and carries nothing."""
+def _json_state(path: Mapping[str, Any]) -> str:
+    """State of a path. A ghost is a path to a passive controller: it has not failed, but carries no I/O."""
     return "ghost" if path.get("chk_st") == "ghost" else str(path.get("dm_st", ""))

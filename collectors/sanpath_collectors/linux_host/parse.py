@@ -1,4 +1,4 @@
-"""Files of /proc and /sys, and what commands write → values. No I/O.
+"""Parses files of /proc and /sys, and outputs of commands. No I/O.
 
 A line of /proc/diskstats, major, minor, name and 17 fields, of a virtual disk on Linux 6.18:
 
@@ -12,51 +12,54 @@ from collections.abc import Collection
 
 from sanpath.plugin import CollectorError, Failure
 
-_FEWEST_FIELDS = 11  # Linux 2.6
+_MIN_FIELDS = 11  # Linux 2.6
 _TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
-# Possessive: what follows a long word is looked for once, not once for each of its characters.
+# Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once a character.
 _ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
-_MOST_DIGITS = 20
-"""Of the largest counter of 64 bits. Python refuses to read a number of some thousand digits."""
+_MAX_DIGITS = 20
+"""Digits of the largest 64-bit counter. Python refuses to parse a number with thousands of digits."""
 
 
 def diskstats(content: bytes) -> dict[str, list[int]]:
-    """Device name → its fields, the first one at 0. Raises UNREADABLE with the line.
+    """Device name → its fields, with index 0 for the first. Raises UNREADABLE with the line.
 
     >>> diskstats(b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11")["sda"][8]
     9
     """
-    found = {}
+    fields_by_device = {}
     for line in content.decode("utf-8", "replace").splitlines():
         words = line.split()
-        if len(words) < 3 + _FEWEST_FIELDS or None in (fields := [number(word) for word in words[3:]]):
+        if len(words) < 3 + _MIN_FIELDS or None in (fields := [number(word) for word in words[3:]]):
             raise CollectorError(Failure.UNREADABLE, "/proc/diskstats: not a name with 11 or more numbers", line)
-        found[words[2]] = [field for field in fields if field is not None]
-    return found
+        fields_by_device[words[2]] = [field for field in fields if field is not None]
+    return fields_by_device
 
 
-def whole_devices(names: Collection[str]) -> list[str]:
-    """Devices that are neither a part of another one nor loop, RAM or CD.
+def storage_devices(names: Collection[str]) -> list[str]:
+    """Devices that are not partitions, and not loop, RAM, floppy or CD devices.
 
-    >>> whole_devices(["sda", "sda1", "sdaa", "nvme0n1", "nvme0n1p2", "dm-1", "dm-10", "loop0", "xvda1"])
+    >>> storage_devices(["sda", "sda1", "sdaa", "nvme0n1", "nvme0n1p2", "dm-1", "dm-10", "loop0", "xvda1"])
     ['sda', 'sdaa', 'nvme0n1', 'dm-1', 'dm-10', 'xvda1']
     """
     return [name for name in names if not _VIRTUAL.match(name) and disk_of(name, names) == name]
 
 
 def disk_of(name: str, names: Collection[str]) -> str:
-    """The disk of a partition; the device itself where it is none: a disk of a name with a digit at its end has
-    partitions with a "p"."""
+    """The disk of a partition; the device itself if it is not a partition.
+
+    Names of partitions have a "p" before their number if the name of the disk ends with a digit.
+    """
     match = re.fullmatch(r"(.*\d)p\d+|(.*\D)\d+", name)
     disk = (match[1] or match[2]) if match else name
     return disk if disk in names else name
 
 
 def processor_times(content: bytes) -> dict[str, int | None] | None:
-    """Columns of the host from /proc/stat, None where it was not read. Waiting for I/O is idleness of a core; time
-    that a hypervisor took away is not.
+    """Columns of tables.HOST from /proc/stat; None if it was not read.
+
+    Time in which a core waits for I/O is idle time; time stolen by a hypervisor is not.
 
     >>> list(processor_times(b"cpu  60 2 13 150 7 0 4 1 9 0\\nintr 506 0 3\\nctxt 99\\n").values())
     [80, 237, 506, 99]
@@ -66,7 +69,7 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
     }
     if "cpu" not in lines:
         return None
-    # user, nice, system, idle, iowait, irq, softirq, steal; time of guests is in user already
+    # user, nice, system, idle, iowait, irq, softirq, steal; user includes the time of guests
     ticks = [number(word) or 0 for word in lines["cpu"][:8]]
     return {
         "cpu_busy_seconds_total": sum(ticks) - sum(ticks[3:5]),
@@ -77,18 +80,18 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
 
 
 def tcp_segments(content: bytes) -> dict[str, int | None]:
-    """What /proc/net/snmp tells of TCP, of all connections; None where it does not.
+    """TCP segments of all connections from /proc/net/snmp; values are None where it has none.
 
     >>> list(tcp_segments(b"Ip: Forwarding\\nIp: 1\\nTcp: InSegs OutSegs RetransSegs\\nTcp: 90 80 3\\n").values())
     [80, 3]
     """
     lines = [line.split()[1:] for line in content.decode("ascii", "replace").splitlines() if line.startswith("Tcp:")]
-    told = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
-    return {metric: number(told.get(name, "")) for metric, name in _TCP.items()}
+    values = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
+    return {metric: number(values.get(name, "")) for metric, name in _TCP.items()}
 
 
 def memory_bytes(meminfo: bytes) -> int | None:
-    """MemTotal of /proc/meminfo; None where it does not say.
+    """MemTotal of /proc/meminfo; None if it is missing.
 
     >>> memory_bytes(b"MemTotal:       16384256 kB\\nMemFree:         1021132 kB\\n")
     16777478144
@@ -98,18 +101,18 @@ def memory_bytes(meminfo: bytes) -> int | None:
 
 
 def cores(content: bytes) -> int | None:
-    """How many processors /proc/stat tells of; None where it was not read."""
+    """Number of processors in /proc/stat; None if it was not read."""
     return len(re.findall(rb"^cpu\d+ ", content, re.MULTILINE)) or None
 
 
 def boot_us(content: bytes) -> int | None:
-    """When the host was booted, of /proc/stat, microseconds since the epoch: cut to a whole second."""
+    """Boot time from /proc/stat, microseconds since the epoch, truncated to a second; None: missing."""
     match = re.search(rb"^btime (\d{1,11})$", content, re.MULTILINE)
     return int(match[1]) * 1_000_000 if match else None
 
 
 def uptime_us(content: bytes) -> int | None:
-    """Time since the host was booted, microseconds; it tells hundredths of a second.
+    """Time since boot from /proc/uptime in microseconds, with a resolution of 10 ms; None: malformed.
 
     >>> uptime_us(b"15324.07 20480.11\\n")
     15324070000
@@ -119,7 +122,9 @@ def uptime_us(content: bytes) -> int | None:
 
 
 def date_us(output: bytes) -> int | None:
-    """What `date +%s.%N` says, microseconds since the epoch; a date that knows no %N says whole seconds.
+    """Output of `date +%s.%N` in microseconds since the epoch; None: malformed.
+
+    A `date` without support of %N reports full seconds.
 
     >>> date_us(b"1700000000.123456789\\n"), date_us(b"1700000000.%N\\n")
     (1700000000123456, 1700000000000000)
@@ -129,32 +134,32 @@ def date_us(output: bytes) -> int | None:
 
 
 def net_dev(content: bytes) -> dict[str, list[int]]:
-    """Network interface → its fields in /proc/net/dev, the first one at 0.
+    """Network interface → its fields in /proc/net/dev, with index 0 for the first.
 
     >>> net_dev(b"Inter-|   Receive\\n face |bytes\\n  eth0:12 3 0 1 0 0 0 0 45 6 0 0 0 0 0 0\\n")["eth0"][8]
     45
     """
-    found = {}
+    fields_by_interface = {}
     for line in content.decode("utf-8", "replace").splitlines():
-        name, colon, rest = line.rpartition(":")
-        words = rest.split()
+        name, colon, counters = line.rpartition(":")
+        words = counters.split()
         if colon and len(words) >= 16 and None not in (fields := [number(word) for word in words]):
-            found[name.strip()] = [field for field in fields if field is not None]
-    return found
+            fields_by_interface[name.strip()] = [field for field in fields if field is not None]
+    return fields_by_interface
 
 
 def addresses(output: bytes) -> dict[str, list[str]]:
-    """Network interface → its IP addresses but for those of the link alone, of what `ip -o address` writes.
+    """Network interface → its IP addresses, except link-local ones, from the output of `ip -o address`.
 
     >>> addresses(b"2: eth1    inet 192.0.2.5/24 brd 192.0.2.255 scope global eth1\\\\       valid_lft forever\\n")
     {'eth1': ['192.0.2.5']}
     """
-    found: dict[str, list[str]] = {}
+    addresses_by_interface: dict[str, list[str]] = {}
     for line in output.decode("utf-8", "replace").splitlines():
         match = _ADDRESS.match(line)
         if match:
-            found.setdefault(match[1], []).append(match[2])
-    return found
+            addresses_by_interface.setdefault(match[1], []).append(match[2])
+    return addresses_by_interface
 
 
 def transport_address(content: str) -> dict[str, str]:
@@ -167,7 +172,7 @@ def transport_address(content: str) -> dict[str, str]:
 
 
 def wwpn(content: str) -> str:
-    """The port name at the end of a Fibre Channel address, "" where there is none.
+    """The port name at the end of a Fibre Channel address; "": there is none.
 
     >>> wwpn("0x21000024ff000001"), wwpn("nn-0x524a937000000000:pn-0x524a937000000001"), wwpn("192.0.2.9")
     ('21000024ff000001', '524a937000000001', '')
@@ -177,7 +182,7 @@ def wwpn(content: str) -> str:
 
 
 def statistic(content: str) -> int | None:
-    """A counter of a Fibre Channel port; all bits set: the adapter does not count it.
+    """A counter of a Fibre Channel port; None: malformed, or all bits set, as the adapter does not count it.
 
     >>> statistic("0x1f"), statistic("0xffffffffffffffff"), statistic("")
     (31, None, None)
@@ -188,7 +193,7 @@ def statistic(content: str) -> int | None:
 
 
 def identifiers(wwid: str) -> dict[str, tuple[str, ...]]:
-    """Join keys of a device identifier, of SCSI and NVMe devices or of a multipath map; none where it has none.
+    """Join keys from the identifier of a SCSI or NVMe device or a multipath map; empty if it has none.
 
     >>> identifiers("naa.624a93706c1b16ce1c034d1c00013918")
     {'naa': ('naa.624a93706c1b16ce1c034d1c00013918',)}
@@ -199,15 +204,15 @@ def identifiers(wwid: str) -> dict[str, tuple[str, ...]]:
     >>> identifiers("t10.ATA     QEMU HARDDISK")
     {}
     """
-    # A SCSI identifier of udev begins with its type: 2 is an EUI-64, 3 an NAA name (SPC-4, 7.8.6).
-    written = re.sub(r"^3(?=[0-9a-f]+$)", "naa.", wwid.lower().removeprefix("mpath-"))
-    written = re.sub(r"^2(?=[0-9a-f]+$)", "eui.", written)
-    match = re.fullmatch(r"(naa|eui)\.(?:[0-9a-f]{16}|[0-9a-f]{32})", written)
-    return {match[1]: (written,)} if match else {}
+    # SCSI identifiers of udev begin with their type: 2 is an EUI-64, 3 an NAA name (SPC-4, 7.8.6).
+    identifier = re.sub(r"^3(?=[0-9a-f]+$)", "naa.", wwid.lower().removeprefix("mpath-"))
+    identifier = re.sub(r"^2(?=[0-9a-f]+$)", "eui.", identifier)
+    match = re.fullmatch(r"(naa|eui)\.(?:[0-9a-f]{16}|[0-9a-f]{32})", identifier)
+    return {match[1]: (identifier,)} if match else {}
 
 
 def scheduler(content: str) -> str:
-    """The one in use.
+    """The I/O scheduler in use, which is in brackets.
 
     >>> scheduler("none [mq-deadline] kyber bfq")
     'mq-deadline'
@@ -226,12 +231,12 @@ def speeds(content: str) -> list[int]:
 
 
 def number(content: str) -> int | None:
-    """A whole number of at most 20 digits, None for everything else."""
-    return int(content) if content.isdecimal() and len(content) <= _MOST_DIGITS else None
+    """An integer of at most 20 digits; None for anything else."""
+    return int(content) if content.isdecimal() and len(content) <= _MAX_DIGITS else None
 
 
 def setting(content: str, key: str) -> str:
-    """The value of a `key=value` line, "" where there is none.
+    """The value of a `key=value` line; "": there is none.
 
     >>> setting("## comment\\nInitiatorName=iqn.1993-08.org.debian:01:ab", "InitiatorName")
     'iqn.1993-08.org.debian:01:ab'
@@ -241,7 +246,7 @@ def setting(content: str, key: str) -> str:
 
 
 def device_numbers(content: bytes) -> dict[str, str]:
-    """Device name → number, of /proc/diskstats.
+    """Device name → device number, from /proc/diskstats.
 
     >>> device_numbers(b"8 16 sdb 1 2 3 4 5 6 7 8 9 10 11")
     {'sdb': '8:16'}

@@ -1,4 +1,6 @@
-"""What one poll has read → rows. No I/O."""
+"""Turns the files of one poll into rows. No I/O.
+
+`seen_us`: time of the poll on the recorder's clock; `device_time_us`: on the host's clock, None: the same clock."""
 
 from __future__ import annotations
 
@@ -14,66 +16,80 @@ _WORD_BYTES = 4
 Row = Mapping[str, int | None]
 
 
-def luns(stats: Mapping[str, Sequence[int]], devices: Sequence[str], seen: int, device_time: int | None) -> Rows:
-    """One row a block device. Fields that this kernel has not are not in the rows."""
+def luns(
+    stats: Mapping[str, Sequence[int]], devices: Sequence[str], seen_us: int, device_time_us: int | None
+) -> Rows:
+    """One row a block device. Fields that this kernel does not have are left out."""
     fields = min((len(stats[device]) for device in devices), default=0)
-    counted = {metric: field for metric, field in DISKSTATS.items() if field <= fields}
-    rows = {device: {metric: stats[device][field - 1] for metric, field in counted.items()} for device in devices}
-    return _rows(LUN, rows, seen, device_time)
+    available = {metric: field for metric, field in DISKSTATS.items() if field <= fields}
+    rows = {device: {metric: stats[device][field - 1] for metric, field in available.items()} for device in devices}
+    return _rows(LUN, rows, seen_us, device_time_us)
 
 
-def host(now: Snapshot, name: str, seen: int, device_time: int | None) -> Rows | None:
-    """The processors, all together; None where /proc/stat cannot be read."""
-    times = parse.processor_times(now.content("/proc/stat"))
+def host(snapshot: Snapshot, name: str, seen_us: int, device_time_us: int | None) -> Rows | None:
+    """One row for all processors together; None: /proc/stat cannot be read."""
+    times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
-    return _rows(HOST, {name: {**times, **parse.tcp_segments(now.content("/proc/net/snmp"))}}, seen, device_time)
+    return _rows(
+        HOST, {name: {**times, **parse.tcp_segments(snapshot.content("/proc/net/snmp"))}}, seen_us, device_time_us
+    )
 
 
-def fibre_channel(now: Snapshot, ports: Collection[str], seen: int, device_time: int | None) -> Rows | None:
-    """Fibre Channel ports that are there; None where there are none."""
-    rows = {
-        port: _fc_port(now, f"/sys/class/fc_host/{port}") for port in ports if now.has(f"/sys/class/fc_host/{port}")
-    }
-    return _rows(HBA, rows, seen, device_time) if rows else None
+def fibre_channel(
+    snapshot: Snapshot, ports: Collection[str], seen_us: int, device_time_us: int | None
+) -> Rows | None:
+    """One row a Fibre Channel port that exists; None: there is none."""
+    rows = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
+    return _rows(HBA, rows, seen_us, device_time_us) if rows else None
 
 
-def _fc_port(now: Snapshot, place: str) -> Row:
-    row = {metric: parse.statistic(now.text(f"{place}/statistics/{file}")) for metric, file in FC_STATISTICS.items()}
+def fc_counters(snapshot: Snapshot, fc_host: str, files: Mapping[str, str]) -> dict[str, int | None]:
+    """Counters of a Fibre Channel port. `files`: metric → file below `statistics`. Words become bytes."""
+    folder = f"/sys/class/fc_host/{fc_host}/statistics"
+    counters = {metric: parse.statistic(snapshot.text(f"{folder}/{file}")) for metric, file in files.items()}
     for metric in ("bytes_rx_total", "bytes_tx_total"):
-        words = row[metric]
-        row[metric] = None if words is None else words * _WORD_BYTES
-    speeds = parse.speeds(now.text(f"{place}/speed"))
-    up = now.text(f"{place}/port_state") == "Online"
-    return row | {"link_up": int(up), "link_speed_bits_per_second": speeds[0] if up and len(speeds) == 1 else None}
+        words = counters[metric]
+        counters[metric] = None if words is None else words * _WORD_BYTES
+    return counters
 
 
-def network(now: Snapshot, interfaces: Collection[str], seen: int, device_time: int | None) -> Rows | None:
-    """Network interfaces that are there; None where there are none."""
-    counted = parse.net_dev(now.content("/proc/net/dev"))
-    rows = {
-        name: {metric: counted[name][field] for metric, field in NET_DEV.items()}
-        | {"link_up": int(now.text(f"/sys/class/net/{name}/carrier") == "1")}
-        for name in interfaces
-        if name in counted
+def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
+    folder = f"/sys/class/fc_host/{fc_host}"
+    speeds = parse.speeds(snapshot.text(f"{folder}/speed"))
+    link_up = snapshot.text(f"{folder}/port_state") == "Online"
+    return fc_counters(snapshot, fc_host, FC_STATISTICS) | {
+        "link_up": int(link_up),
+        "link_speed_bits_per_second": speeds[0] if link_up and len(speeds) == 1 else None,
     }
-    return _rows(HBA, rows, seen, device_time) if rows else None
 
 
-def paths(states: Mapping[HostPath, str], seen: int, device_time: int | None) -> Rows:
-    """Paths, those that are gone too."""
-    works = {path.id: usable(state) for path, state in states.items()}
-    rows = {path: {"path_usable": None if up is None else int(up)} for path, up in works.items()}
-    return _rows(PATH, rows, seen, device_time)
+def network(snapshot: Snapshot, interfaces: Collection[str], seen_us: int, device_time_us: int | None) -> Rows | None:
+    """One row a network interface that exists; None: there is none."""
+    values = parse.net_dev(snapshot.content("/proc/net/dev"))
+    rows = {
+        name: {metric: values[name][field] for metric, field in NET_DEV.items()}
+        | {"link_up": int(snapshot.text(f"/sys/class/net/{name}/carrier") == "1")}
+        for name in interfaces
+        if name in values
+    }
+    return _rows(HBA, rows, seen_us, device_time_us) if rows else None
 
 
-def _rows(table: Table, rows: Mapping[str, Row], seen: int, device_time: int | None) -> Rows:
-    """Columns in the order of the table; those that no row has were never asked."""
-    asked: list[Column] = [column for column in table.columns if any(column.metric in row for row in rows.values())]
+def paths(states: Mapping[HostPath, str], seen_us: int, device_time_us: int | None) -> Rows:
+    """One row a path, including paths that no longer exist."""
+    is_usable = {path.id: usable(state) for path, state in states.items()}
+    rows = {path: {"path_usable": None if flag is None else int(flag)} for path, flag in is_usable.items()}
+    return _rows(PATH, rows, seen_us, device_time_us)
+
+
+def _rows(table: Table, rows: Mapping[str, Row], seen_us: int, device_time_us: int | None) -> Rows:
+    """Rows with the columns in the order of the table, without columns that no row has."""
+    columns: list[Column] = [column for column in table.columns if any(column.metric in row for row in rows.values())]
     return Rows(
         table,
         entity=list(rows),
-        seen=[seen] * len(rows),
-        values={column.metric: [row.get(column.metric) for row in rows.values()] for column in asked},
-        device_time=None if device_time is None else [device_time] * len(rows),
+        seen=[seen_us] * len(rows),
+        values={column.metric: [row.get(column.metric) for row in rows.values()] for column in columns},
+        device_time=None if device_time_us is None else [device_time_us] * len(rows),
     )

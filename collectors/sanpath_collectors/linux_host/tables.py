@@ -1,4 +1,4 @@
-"""What a poll of a host yields, and which field of which file each column is."""
+"""Tables of a poll of a host, and the file and field of each column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.plugin import Column, Table
 
 _MILLISECONDS = 1e-3
-_SECTOR_BYTES = 512  # whatever the device's own sectors are (Documentation/admin-guide/iostats.rst)
+_SECTOR_BYTES = 512  # independent of the device's sector size (Documentation/admin-guide/iostats.rst)
 _TICK_SECONDS = 1e-2  # USER_HZ is 100 on every architecture in use (man 5 proc)
 
 DISKSTATS: Mapping[str, int] = {
@@ -27,7 +27,7 @@ DISKSTATS: Mapping[str, int] = {
     "ops_flush_total": 16,
     "latency_seconds_flush_total": 17,
 }
-"""Metric → field, counted from 1 after the name. Linux 4.18 brought fields 12 to 15, Linux 5.5 the last two."""
+"""Metric → field, counted from 1 after the name. Fields 12 to 15 exist since Linux 4.18, the last two since 5.5."""
 
 FC_STATISTICS: Mapping[str, str] = {
     "bytes_rx_total": "rx_words",

@@ -1,4 +1,4 @@
-"""Asks a storage server: one request a poll, a few for an inventory."""
+"""Polls a storage server: one request a poll, a few for an inventory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, Item, Machine, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target import inventory, samples, targets
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
@@ -14,8 +15,6 @@ from sanpath_collectors.linux_target.inventory import Inventory
 from sanpath_collectors.linux_target.tables import FC_STATISTICS
 
 _DISKSTATS, _NET_DEV, _STAT = "/proc/diskstats", "/proc/net/dev", "/proc/stat"
-_NAMED = 8
-"""How many names a message has."""
 
 
 class LinuxTarget(Collector[LinuxTargetConfig]):
@@ -26,65 +25,71 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
     def __init__(self, config: LinuxTargetConfig) -> None:
         super().__init__(config)
         self._machine: Machine | None = None
-        self._found: Inventory | None = None
+        self._inventory: Inventory | None = None
 
     async def open(self, ctx: Context) -> None:
-        """Log in. Raises MISCONFIGURED for a machine that is no Linux."""
+        """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
         await self.close()
         self._machine = ctx.machine(self.config.ssh())
         try:
             if not (await self._machine.read([_DISKSTATS])).get(_DISKSTATS):
-                where = self.config.address or "this machine"
-                raise CollectorError(Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {where} is no Linux host")
+                machine = self.config.address or "this machine"
+                raise CollectorError(
+                    Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is no Linux host"
+                )
         except BaseException:
             await self.close()
             raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """The server and what it presents; which volumes nothing is counted of."""
-        found = await self._look()
-        server, unreadable = found.server, []
-        if not found.targets.listeners:
+        """Returns the server, its numbers of volumes and protocols, and the volumes without counters."""
+        current = await self._read_inventory()
+        server, unreadable = current.server, []
+        if not current.targets.listeners:
             unreadable.append("no target of LIO, nvmet or nbdkit: nothing that it presents is known")
-        if found.targets.asleep:
-            unreadable.append(f"{_some(found.targets.asleep)}: not enabled, and left out")
-        if silent := [v.label for v in found.targets.volumes.values() if v.local_id not in found.devices]:
-            unreadable.append(f"{_some(silent)}: no block device behind it is counted, their latency is unknown")
-        protocols = dict.fromkeys(listener.protocol for listener in found.targets.listeners)
+        if current.targets.disabled:
+            unreadable.append(f"{name_list(current.targets.disabled)}: not enabled, and left out")
+        if without_counters := [
+            v.label for v in current.targets.volumes.values() if v.local_id not in current.devices
+        ]:
+            unreadable.append(
+                f"{name_list(without_counters)}: no block device behind it is counted, their latency is unknown"
+            )
+        protocols = dict.fromkeys(listener.protocol for listener in current.targets.listeners)
         system = f"Linux {server.text('/proc/sys/kernel/osrelease')}".strip()
-        counts = f"{len(found.targets.volumes)} volumes over {', '.join(protocols) or 'nothing'}"
-        called = server.text("/proc/sys/kernel/hostname") or self.config.name
-        return Check(f"{called}: {system}, {counts}", None, tuple(unreadable))
+        counts = f"{len(current.targets.volumes)} volumes over {', '.join(protocols) or 'nothing'}"
+        host_name = server.text("/proc/sys/kernel/hostname") or self.config.name
+        return Check(f"{host_name}: {system}, {counts}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """The array, its target ports, its volumes, and who may use them."""
-        self._found = await self._look()
-        for item in self._found.items():
+        """Yields the array, its target ports, its volumes, and the hosts with access to them."""
+        self._inventory = await self._read_inventory()
+        for item in self._inventory.items():
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Counters of the backing devices and of the target ports, as they were at one moment."""
-        if self._found is None:
+        """Yields the counters of the backing devices and of the target ports at one moment."""
+        if self._inventory is None:
             return
-        fc_hosts = {wwpn: host for wwpn, host in self._found.fc_hosts.items() if wwpn in self._found.ports}
+        fc_hosts = {wwpn: host for wwpn, host in self._inventory.fc_hosts.items() if wwpn in self._inventory.ports}
         files = [
             f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in FC_STATISTICS.values()
         ]
-        now = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
-        seen = ctx.clock.now_us()
-        stats = host_parse.diskstats(now.content(_DISKSTATS))
-        devices = self._found.devices
+        snapshot = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
+        seen_us = ctx.clock.now_us()
+        stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
+        devices = self._inventory.devices
         for rows in (
-            samples.volumes(stats, devices, seen),
-            samples.array(stats, self.config.name, devices.values(), seen),
-            samples.controller(now, self.config.name, seen),
-            *samples.ports(now, self._found.ports, fc_hosts, seen),
+            samples.volumes(stats, devices, seen_us),
+            samples.array(stats, self.config.name, devices.values(), seen_us),
+            samples.controller(snapshot, self.config.name, seen_us),
+            *samples.ports(snapshot, self._inventory.ports, fc_hosts, seen_us),
         ):
             if rows is not None:
                 yield rows
 
     async def close(self) -> None:
-        """Log out."""
+        """Logs out."""
         machine, self._machine = self._machine, None
         if machine is not None:
             await machine.close()
@@ -95,29 +100,33 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
         return self._machine
 
-    async def _look(self) -> Inventory:
-        """Everything there is now."""
-        wanted = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
-        server = Snapshot(await self._server.read(wanted), await self._server.names(targets.NAMES))
-        found = targets.targets(server, await self._nbdkits(server))
-        paths = [volume.path for volume in found.volumes.values() if volume.path]
+    async def _read_inventory(self) -> Inventory:
+        """Reads the current inventory."""
+        files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
+        server = Snapshot(await self._server.read(files), await self._server.names(targets.NAMES))
+        presented = targets.targets(server, await self._nbdkits(server))
+        paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self._server.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
-        return Inventory(server, self.config.name, found, await self._resolved(paths), addresses)
+        return Inventory(server, self.config.name, presented, await self._resolved(paths), addresses)
 
     async def _nbdkits(self, server: Snapshot) -> list[bytes]:
-        """Command lines, of these processes only: others may hold secrets."""
-        numbers = [number for number in server.children("/proc") if server.text(f"/proc/{number}/comm") == "nbdkit"]
-        return list((await self._server.read([f"/proc/{n}/cmdline" for n in numbers])).values()) if numbers else []
+        """Command lines of nbdkit processes. No others are read, as they may contain secrets."""
+        process_ids = [
+            process_id
+            for process_id in server.children("/proc")
+            if server.text(f"/proc/{process_id}/comm") == "nbdkit"
+        ]
+        return (
+            list((await self._server.read([f"/proc/{n}/cmdline" for n in process_ids])).values())
+            if process_ids
+            else []
+        )
 
     async def _resolved(self, paths: Iterable[str]) -> dict[str, str]:
-        """Path → where it leads to."""
-        asked = list(dict.fromkeys(paths))
-        if not asked:
+        """Path → the path without symbolic links."""
+        unique_paths = list(dict.fromkeys(paths))
+        if not unique_paths:
             return {}
-        output = (await self._server.run(("readlink", "-m", "--", *asked))).output
-        return dict(zip(asked, output.decode("utf-8", "replace").splitlines(), strict=False))
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
+        output = (await self._server.run(("readlink", "-m", "--", *unique_paths))).output
+        return dict(zip(unique_paths, output.decode("utf-8", "replace").splitlines(), strict=False))

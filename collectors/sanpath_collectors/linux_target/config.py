@@ -1,4 +1,4 @@
-"""What the user says about a Linux storage server."""
+"""The configuration of a Linux storage server."""
 
 from __future__ import annotations
 

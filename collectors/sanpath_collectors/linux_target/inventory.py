@@ -1,4 +1,4 @@
-"""The things and links of a storage server. No I/O."""
+"""The entities and links of a storage server. No I/O."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ FILES = (
 
 @dataclass(slots=True)
 class Inventory:
-    """What there is.
+    """The entities of a storage server.
 
-    `paths`: path of a volume → where it leads to; `addresses`: interface → its own. `ports`: target port → the
-    listeners on it; `fc_hosts`: WWPN → fc_host; `devices`: volume → the block device behind it that the kernel
-    counts; files and memory have none.
+    `paths`: path of a volume → its resolved path; `addresses`: interface → its addresses. `ports`: target port → its
+    listeners; `fc_hosts`: WWPN → fc_host; `devices`: volume → its backing block device with kernel counters; files
+    and memory have none.
     """
 
     server: Snapshot
@@ -56,14 +56,14 @@ class Inventory:
         for listener in self.targets.listeners:
             for port in [listener.wwpn] if listener.wwpn else self._interfaces(listener.address):
                 self.ports.setdefault(port, []).append(listener)
-        counted = host_parse.diskstats(self.server.content("/proc/diskstats"))
-        leads_to = {
+        statistics = host_parse.diskstats(self.server.content("/proc/diskstats"))
+        device_names = {
             v.local_id: self.paths.get(v.path, "").removeprefix("/dev/") for v in self.targets.volumes.values()
         }
-        self.devices = {volume: device for volume, device in leads_to.items() if device in counted}
+        self.devices = {volume: device for volume, device in device_names.items() if device in statistics}
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """The array, its target ports, its volumes, and who may use them."""
+        """Yields the array, its target ports, its volumes, and the hosts with access to them."""
         memory = host_parse.memory_bytes(self.server.content("/proc/meminfo"))
         release = self.server.text("/proc/sys/kernel/osrelease")
         attributes = {"os": f"Linux {release}".strip(), "memory_bytes": memory}
@@ -84,15 +84,15 @@ class Inventory:
         yield from self._clients()
 
     def _interfaces(self, address: str) -> list[str]:
-        """The interfaces that have an address; all that have one, for every address."""
+        """The interfaces with this address; "": all interfaces with any address."""
         if not address:
-            return [name for name, own in self.addresses.items() if own] or ["lo"]
+            return [name for name, local_addresses in self.addresses.items() if local_addresses] or ["lo"]
         if address.startswith("127.") or address == "::1":
             return ["lo"]
-        return [name for name, own in self.addresses.items() if address in own]
+        return [name for name, local_addresses in self.addresses.items() if address in local_addresses]
 
     def _port(self, port: str, listeners: Sequence[Listener]) -> SourceEntity:
-        shared = {
+        common = {
             "services": ",".join(dict.fromkeys(listener.protocol for listener in listeners)),
             "targets": ",".join(dict.fromkeys(listener.target for listener in listeners)),
         }
@@ -104,11 +104,11 @@ class Inventory:
                 port,
                 port,
                 {"wwpn": (port,)},
-                {"technology": "fibre_channel", "speed_bits_per_second": speed, **shared},
+                {"technology": "fibre_channel", "speed_bits_per_second": speed, **common},
             )
-        place = f"{_NET}/{port}"
-        megabits = self.server.number(f"{place}/speed")
-        mac = self.server.text(f"{place}/address") if port != "lo" else ""
+        folder = f"{_NET}/{port}"
+        megabits = self.server.number(f"{folder}/speed")
+        mac = self.server.text(f"{folder}/address") if port != "lo" else ""
         ids = {"mac": (mac,) if mac else (), "ip": tuple(self.addresses.get(port, ()))}
         speed = megabits * 1_000_000 if megabits else None
         return SourceEntity(
@@ -116,7 +116,7 @@ class Inventory:
             port,
             port,
             {key: values for key, values in ids.items() if values},
-            {"technology": "ethernet", "speed_bits_per_second": speed, **shared},
+            {"technology": "ethernet", "speed_bits_per_second": speed, **common},
         )
 
     def _volume(self, volume: Volume) -> SourceEntity:
@@ -129,7 +129,7 @@ class Inventory:
             "zvol": parse.zvol(volume.path) or None,
             "size_bytes": sectors * _SECTOR_BYTES if sectors is not None else None,
         }
-        ids = {key: found for key, values in volume.ids.items() if (found := tuple(filter(None, values)))}
+        ids = {key: non_empty for key, values in volume.ids.items() if (non_empty := tuple(filter(None, values)))}
         return SourceEntity("volume", volume.local_id, volume.label, ids, attributes)
 
     def _clients(self) -> Iterator[SourceEntity | SourceLink]:

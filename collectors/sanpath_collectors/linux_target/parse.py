@@ -1,6 +1,6 @@
-"""Files of configfs, and what processes and commands say → values. No I/O.
+"""Parses files of configfs, and outputs of processes and commands. No I/O.
 
-LIO tells of a backstore (/sys/kernel/config/target/core/iblock_0/vol1, Linux 6.1):
+Files of a LIO backstore (/sys/kernel/config/target/core/iblock_0/vol1, Linux 6.1):
 
     udev_path             /dev/vg0/vol1, as targetcli sets it; "" where it was not set
     wwn/vpd_unit_serial   T10 VPD Unit Serial Number: 0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11
@@ -13,7 +13,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-_COMPANY_ID = "001405"  # of LIO itself, where the kernel does not let it be changed (Linux before 5.9)
+_COMPANY_ID = "001405"  # LIO's default, which kernels before 5.9 cannot change
 _NBD_PORT = 10809  # IANA
 
 _SHORT_WITH_VALUE = re.compile("[DegiPptUu]")
@@ -21,11 +21,11 @@ _LONG_WITH_VALUE = re.compile(
     "debug|export(name)?|filter|group|ip-?addr|log|mask-handshake|pid-?file|port|run|selinux-label|threads"
     "|tls(-certificates|-psk)?|unix|user"
 )
-"""Options of nbdkit(1) that are followed by their value."""
+"""Options of nbdkit(1) that have a value."""
 
 
 def unit_serial(content: str) -> str:
-    """The serial of a LIO backstore, "" where it has none.
+    """The serial of a LIO backstore; "": it has none.
 
     >>> unit_serial("T10 VPD Unit Serial Number: 0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11")
     '0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11'
@@ -33,14 +33,15 @@ def unit_serial(content: str) -> str:
     return content.rpartition(":")[2].strip()
 
 
-def behind(info: str) -> str:
-    """The device or file behind a LIO backstore that was made without its `udev_path`, by its `info`; "" where that
-    names none (drivers/target/target_core_iblock.c and target_core_file.c).
+def backing_path(info: str) -> str:
+    """The backing device or file of a LIO backstore without `udev_path`, from its `info`; "": `info` has none.
 
-    >>> behind("Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 384\\n"
+    Source: drivers/target/target_core_iblock.c and target_core_file.c.
+
+    >>> backing_path("Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 384\\n"
     ...        "        iBlock device: nullb0  readonly: 0\\n        Major: 253 Minor: 0  CLAIMED: IBLOCK")
     '/dev/nullb0'
-    >>> behind("        TCM FILEIO ID: 0        File: /srv/image.raw  Size: 1073741824  Mode: O_DSYNC Async: 0")
+    >>> backing_path("        TCM FILEIO ID: 0        File: /srv/image.raw  Size: 1073741824  Mode: O_DSYNC Async: 0")
     '/srv/image.raw'
     """
     device = re.search(r"\biBlock device: (\S+)", info)
@@ -49,8 +50,9 @@ def behind(info: str) -> str:
 
 
 def lio_naa(serial: str, company_id: str) -> str:
-    """The identifier that hosts see of a LIO backstore: NAA 6, company, and the first 25 hex digits of the serial
-    (drivers/target/target_core_spc.c). "" without a serial.
+    """The NAA identifier of a LIO backstore at hosts; "": it has no serial.
+
+    It is NAA 6, the company id, and the first 25 hex digits of the serial (drivers/target/target_core_spc.c).
 
     >>> lio_naa("0e5f6a1e-77c4-4b8a-9d61-0a3f6f3f2a11", "0x001405")
     'naa.60014050e5f6a1e77c44b8a9d610a3f6'
@@ -61,7 +63,7 @@ def lio_naa(serial: str, company_id: str) -> str:
 
 
 def wwpn(target: str) -> str:
-    """The port name that a Fibre Channel target is called by, "" for other names.
+    """The port name in the name of a Fibre Channel target; "" for other names.
 
     >>> wwpn("21:00:00:24:ff:00:00:01"), wwpn("naa.6001405aabbccddee"), wwpn("iqn.2003-01.org.linux-iscsi.stor1")
     ('21000024ff000001', '', '')
@@ -71,7 +73,7 @@ def wwpn(target: str) -> str:
 
 
 def portal(name: str) -> tuple[str, int] | None:
-    """Address and port of a portal; None for what is none.
+    """Address and port of a portal; None: not a portal.
 
     >>> portal("192.0.2.9:3260"), portal("[2001:db8::9]:3260"), portal("+iser")
     (('192.0.2.9', 3260), ('2001:db8::9', 3260), None)
@@ -81,7 +83,7 @@ def portal(name: str) -> tuple[str, int] | None:
 
 
 def nguid(content: str) -> str:
-    """The eui identifier that hosts see of a namespace, "" where it has none (all zeros).
+    """The EUI identifier of a namespace at hosts; "": it has none (all zeros).
 
     >>> nguid("ef90689c-6c46-d44c-89c1-4067801309a8"), nguid("00000000-0000-0000-0000-000000000000")
     ('eui.ef90689c6c46d44c89c14067801309a8', '')
@@ -92,8 +94,11 @@ def nguid(content: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Nbdkit:
-    """A server process. `address` "": every address; `port` None: a socket of this machine. `path`: what its plugin
-    `file` serves, "" for other plugins."""
+    """A server process of nbdkit.
+
+    `address` "": all addresses; `port` None: a local socket. `path`: the file or device that the plugin `file`
+    exports, "" for other plugins.
+    """
 
     plugin: str
     address: str
@@ -103,7 +108,7 @@ class Nbdkit:
 
 
 def nbdkit(command: bytes) -> Nbdkit | None:
-    """A command line of /proc; None when it is not nbdkit serving something.
+    """Parses a command line of /proc; None: not an nbdkit with an export.
 
     >>> nbdkit(b"nbdkit -f -i 127.0.0.1 --port=10810 --filter=log file /dev/sdb cache=none".replace(b" ", b"\\x00"))
     Nbdkit(plugin='file', address='127.0.0.1', port=10810, path='/dev/sdb', export='')
@@ -112,39 +117,39 @@ def nbdkit(command: bytes) -> Nbdkit | None:
     if words[0].rpartition("/")[2] != "nbdkit":
         return None
     options: dict[str, str] = {}
-    rest = words[1:]
-    while rest and rest[0].startswith("-"):
-        option, equals, value = rest.pop(0).partition("=")
+    arguments = words[1:]
+    while arguments and arguments[0].startswith("-"):
+        option, equals, value = arguments.pop(0).partition("=")
         name = option.lstrip("-")
         takes_value = (_LONG_WITH_VALUE if option.startswith("--") else _SHORT_WITH_VALUE).fullmatch(name)
-        options[name] = rest.pop(0) if takes_value and not equals and rest else value
-    if not rest:
+        options[name] = arguments.pop(0) if takes_value and not equals and arguments else value
+    if not arguments:
         return None
 
-    def told(*names: str) -> str:
+    def option_value(*names: str) -> str:
         return next((options[name] for name in names if name in options), "")
 
-    plugin, arguments = rest[0].rpartition("/")[2], rest[1:]
-    bare = [word for word in arguments if "=" not in word or word.startswith("/")]
-    named = [word.partition("=")[2] for word in arguments if word.startswith("file=")]
-    local = not options.keys().isdisjoint(("unix", "U", "vsock"))
-    port = told("p", "port")
+    plugin, plugin_arguments = arguments[0].rpartition("/")[2], arguments[1:]
+    positional = [word for word in plugin_arguments if "=" not in word or word.startswith("/")]
+    file_arguments = [word.partition("=")[2] for word in plugin_arguments if word.startswith("file=")]
+    is_local = not options.keys().isdisjoint(("unix", "U", "vsock"))
+    port = option_value("p", "port")
     return Nbdkit(
         plugin,
-        told("i", "ipaddr", "ip-addr"),
-        None if local else int(port) if port.isdecimal() and len(port) <= 5 else _NBD_PORT,
-        next(iter(named or bare), "") if plugin in ("file", "nbdkit-file-plugin.so") else "",
-        told("e", "export", "exportname"),
+        option_value("i", "ipaddr", "ip-addr"),
+        None if is_local else int(port) if port.isdecimal() and len(port) <= 5 else _NBD_PORT,
+        next(iter(file_arguments or positional), "") if plugin in ("file", "nbdkit-file-plugin.so") else "",
+        option_value("e", "export", "exportname"),
     )
 
 
 def listening(content: bytes) -> set[tuple[str, int]]:
-    """Address and port of the sockets that listen, of /proc/net/tcp or tcp6 on a little-endian machine.
+    """Address and port of the listening sockets in /proc/net/tcp or tcp6 of a little-endian machine.
 
     >>> listening(b"  sl  local_address rem_address   st\\n   0: 0100007F:2A39 00000000:0000 0A 00000000:0 00:0\\n")
     {('127.0.0.1', 10809)}
     """
-    found = set()
+    sockets = set()
     for line in content.decode("ascii", "replace").splitlines()[1:]:
         words = line.split()
         if (
@@ -153,13 +158,13 @@ def listening(content: bytes) -> set[tuple[str, int]]:
             and (match := re.fullmatch(r"([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})", words[1]))
         ):
             octets = bytes.fromhex(match[1])
-            turned = b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4))
-            found.add((str(ipaddress.ip_address(turned)), int(match[2], 16)))
-    return found
+            big_endian = b"".join(octets[start : start + 4][::-1] for start in range(0, len(octets), 4))
+            sockets.add((str(ipaddress.ip_address(big_endian)), int(match[2], 16)))
+    return sockets
 
 
 def zvol(path: str) -> str:
-    """Pool and name of a ZFS volume by its path, "" for other paths.
+    """Pool and name of a ZFS volume, from its path; "" for other paths.
 
     >>> zvol("/dev/zvol/tank/vm/disk1")
     'tank/vm/disk1'

@@ -1,4 +1,4 @@
-"""What a poll of a storage server yields, and which field of which file each column is."""
+"""Tables of a poll of a storage server, and the file and field of each column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
 from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
 from sanpath_collectors.linux_host.tables import HOST, LUN, NET_DEV
 
-_BLOCK = tuple(f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
+_BLOCK = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
 _PORT = (
     "bytes_rx_total",
     "bytes_tx_total",
@@ -29,14 +29,14 @@ PORT_FIELDS: Mapping[str, int] = {metric: NET_DEV[metric] for metric in _PORT}
 """Metric of an Ethernet target port → field of its interface in /proc/net/dev, counted from 0."""
 
 VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric in _BLOCK), plane="array")
-"""As wide as /proc/diskstats tells it: milliseconds in 32 bits."""
+"""With the widths of /proc/diskstats: milliseconds have 32 bits."""
 
 ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
-"""The sums of the backing devices, each counted once: when one of them wraps, the sum falls as after a restart."""
+"""Sums over the backing devices, each counted once: when a counter wraps, the sum decreases as after a restart."""
 
 CONTROLLER = Table(
     "controller", tuple(column for column in HOST.columns if column.metric.startswith(("cpu_", "tcp_")))
 )
-"""The server's processors, which run the target's own code and its cache's, and what it sent again."""
+"""The server's processors, which run the target and its cache, and its TCP retransmissions."""
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))

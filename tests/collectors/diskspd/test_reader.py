@@ -86,7 +86,7 @@ def test_a_rate_limit_of_an_old_version_is_in_its_command_line_only() -> None:
     ],
 )
 def test_command_line(line: str, in_flight: int, random: float, reads: float, direct: bool, fill: str | None) -> None:
-    profile = span_of(line).covering(["x.dat"]).profile(["x.dat"], None, {})
+    profile = span_of(line).with_targets_for(["x.dat"]).profile(["x.dat"], None, {})
     assert profile.in_flight == in_flight
     assert profile.random_ratio == random
     assert profile.read_ratio == pytest.approx(reads)

@@ -23,7 +23,7 @@ def cut(*parts: bytes) -> tuple[list[dict[str, object]], str]:
         more, words = documents.feed(part)
         found += more
         text += words
-    return found, text + documents.rest()
+    return found, text + documents.remaining()
 
 
 def test_documents_without_separator_are_told_apart() -> None:

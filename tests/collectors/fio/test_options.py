@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import duration, profile, size_bytes, target_addresses, together
+from sanpath_collectors.fio.options import combined_profile, duration, profile, size_bytes, target_addresses
 
 GIB = 2.0**30
 
@@ -173,14 +173,14 @@ def test_length_and_ramp() -> None:
 
 
 def test_jobs_together_tell_what_all_of_them_do() -> None:
-    both = together(
+    both = combined_profile(
         [
             told(2, ioengine="libaio", iodepth="4", rw="read", direct="1"),
             told(ioengine="psync", rw="write", direct="1"),
         ]
     )
     assert (both.in_flight, both.threads, both.direct, both.read_ratio, both.synchronous) == (9, 3, True, None, None)
-    assert together([told(iodepth="4"), LoadProfile(engine="fio")]).in_flight is None
+    assert combined_profile([told(iodepth="4"), LoadProfile(engine="fio")]).in_flight is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath_collectors.fio.collector import FioReader
-from sanpath_collectors.fio.parse import Documents, status
+from sanpath_collectors.fio.parse import Documents, parse_status
 from sanpath_collectors.fio.status import Status
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +46,7 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 def last(name: str) -> Status:
-    return status(documents(name)[-1])
+    return parse_status(documents(name)[-1])
 
 
 def read(output: Iterable[bytes], every_us: int = 0) -> tuple[list[Item], bytes]:
@@ -149,7 +149,7 @@ def test_microseconds_of_old_versions() -> None:
     }
     old = {key: value for key, value in body.items() if not key.endswith("_ns")}
     old["lat"] = microseconds | {"N": body["lat_ns"]["N"]}
-    (job,) = status({"jobs": [entry | {"read": old}]}).jobs
+    (job,) = parse_status({"jobs": [entry | {"read": old}]}).jobs
     new = last("mix_3jobs.json").jobs[2]
     for metric in ("latency_seconds_read_total", "latency_seconds_max_read"):
         assert job.samples[metric] == pytest.approx(new.samples[metric])
@@ -163,7 +163,7 @@ def test_a_direction_without_io_has_no_latency() -> None:
 
 
 def test_counters_start_again_when_the_ramp_ends_and_the_step_says_so() -> None:
-    ops = [status(d).jobs[0].ops for d in documents("ramp_status.json")]
+    ops = [parse_status(d).jobs[0].ops for d in documents("ramp_status.json")]
     falls = [number for number, (before, after) in enumerate(pairwise(ops)) if after < before]
     printed = (json.dumps(d, indent=2).encode() + b"\n" for d in documents("ramp_status.json"))
     items, _ = read(printed, every_us=SECOND)

@@ -49,7 +49,7 @@ def codes(items: list[Item]) -> list[object]:
 def test_time_stamps_of_many_locales(line: str, clock: str, second: int) -> None:
     found = stamp(line)
     assert found is not None
-    assert (found.us, found.zoned) == (second * 1_000_000, clock == "utc")
+    assert (found.us, found.has_zone) == (second * 1_000_000, clock == "utc")
 
 
 @pytest.mark.parametrize("line", ["", "sda 1.00 2.00", "2024-13-01T08:00:01", "41/41/24 08:00:01", "1 2 3 4 5 6"])

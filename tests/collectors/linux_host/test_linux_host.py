@@ -165,11 +165,11 @@ No devices found
 
 
 def test_policies_of_multipath_maps_as_dmsetup_tells_them() -> None:
-    maps = multipath.of_dmsetup(MAPS, "")
+    maps = multipath.parse_dmsetup(MAPS, "")
     assert list(maps) == ["oracle", "backup (1)"]
     assert [list(group.paths) for group in maps["oracle"]] == [["8:0", "8:16"], ["8:32"]]
     assert multipath.policy(maps["oracle"]) == "service_time"
-    assert multipath.policy_native(maps["oracle"]) == "historical-service-time 2 1 0, groups of 2 and 1 paths"
+    assert multipath.native_policy(maps["oracle"]) == "historical-service-time 2 1 0, groups of 2 and 1 paths"
     assert multipath.policy(maps["backup (1)"]) == "round_robin"
     assert maps["backup (1)"][0].repeat == 100
 
@@ -182,7 +182,7 @@ def test_one_path_a_group_is_failover_whatever_the_selector() -> None:
 
 @pytest.mark.parametrize("answer", ["", "fail\n", "{}", '{"maps": [{"name": "a"}]}', '{"maps": 3}', "[]"])
 def test_what_multipathd_says_instead_of_maps_is_no_knowledge(answer: str) -> None:
-    assert multipath.of_multipathd(answer) is None
+    assert multipath.parse_multipathd(answer) is None
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_real_io_is_counted_on_this_machine(tmp_path: Path) -> None:
     names = {(int(words[0]), int(words[1])): words[2] for words in numbers}
     mine = names.get((os.major(number), os.minor(number)))
     device = parse.disk_of(mine, list(names.values())) if mine else ""
-    if device not in parse.whole_devices(list(names.values())):
+    if device not in parse.storage_devices(list(names.values())):
         pytest.skip(f"{tmp_path} lies on no block device that is read")
     command = ["fio", "--name=write", "--rw=randwrite", "--bs=4k", "--size=2m", "--direct=1", "--thread"]
 

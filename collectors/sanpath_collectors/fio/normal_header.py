@@ -1,9 +1,9 @@
-"""What fio's text for people says a job was told to do, and how it shortens numbers. Pure.
+"""Parses the header of a job in fio's normal text output, and its abbreviated numbers. Pure.
 
     rw: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=4
     ...
 
-The second line stands for more processes of the same; how many is not said.
+The second line means that there are more processes of the same job, but not how many.
 """
 
 from __future__ import annotations
@@ -27,44 +27,48 @@ _POWERS = " KMGTP"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One of these lines. `kept`: I/Os that each of its processes keeps in flight."""
+    """The header of a job.
+
+    `depth`: I/Os that each of its processes keeps in flight. `sizes`: block sizes of reads and
+    writes in bytes; None: a range.
+    """
 
     name: str
     group: int
     rw: str
     engine: str
-    kept: int
+    depth: int
     sizes: tuple[float | None, float | None]
 
     @classmethod
     def of(cls, line: str) -> Header | None:
-        """None: it is another line."""
+        """Parses a header. None: the line is no header."""
         match = _HEADER.match(line)
         if match is None:
             return None
         limits = [(match[direction], match[f"{direction}_to"]) for direction in DIRECTIONS]
         sizes = [rounded_bytes(low)[0] if low == high else None for low, high in limits]
-        kept = 1 if match["engine"] in SYNCHRONOUS else integer(match["depth"], 1)
-        return cls(match["name"], int(match["group"]), match["rw"], match["engine"], kept, (sizes[0], sizes[1]))
+        depth = 1 if match["engine"] in SYNCHRONOUS else integer(match["depth"], 1)
+        return cls(match["name"], int(match["group"]), match["rw"], match["engine"], depth, (sizes[0], sizes[1]))
 
     def block_bytes(self, direction: Direction) -> float | None:
-        """Size of the I/Os of one direction. None: they differ."""
+        """Block size of one direction in bytes. None: a range of sizes."""
         return self.sizes[DIRECTIONS.index(direction)]
 
     @property
     def directions(self) -> Sequence[Direction]:
-        """What the job does."""
+        """The directions in which the job does I/O."""
         return [d for d in DIRECTIONS if d in self.rw] or DIRECTIONS
 
 
 def profile(headers: Sequence[Header], processes: int, version: str | None) -> LoadProfile:
-    """What the jobs of an entry were told, of which there are so many processes. `in_flight` None: not known."""
-    kept = [header.kept for header in headers]
-    each, in_flight = common(kept), None
-    if each is not None:
-        in_flight = each * processes
-    elif len(kept) == processes:
-        in_flight = sum(kept)
+    """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown."""
+    depths = [header.depth for header in headers]
+    common_depth, in_flight = common(depths), None
+    if common_depth is not None:
+        in_flight = common_depth * processes
+    elif len(depths) == processes:
+        in_flight = sum(depths)
     kind = common(header.rw for header in headers) or ""
     return LoadProfile(
         engine="fio",
@@ -79,7 +83,10 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
 
 
 def rounded_bytes(text: str) -> tuple[float | None, float]:
-    """Bytes of "296MiB" (2^20) or "310MB" (10^6), and by how much they may be off: one in the last digit."""
+    """Bytes of "296MiB" (2^20) or "310MB" (10^6), and the maximum rounding error: one in the last digit.
+
+    (None, 0): the text is no size.
+    """
     match = _SIZE.fullmatch(text)
     if match is None:
         return None, 0.0
@@ -90,7 +97,7 @@ def rounded_bytes(text: str) -> tuple[float | None, float]:
 
 
 def shortened(text: str) -> float:
-    """A number that may end with its power of a thousand: "17832k"."""
+    """A number with an optional suffix for its power of a thousand: "17832k". 0 for anything else."""
     power = max(0, _POWERS.find(text[-1:].upper() or " "))
     try:
         return float(text.rstrip("kKMGTP")) * 1000.0**power

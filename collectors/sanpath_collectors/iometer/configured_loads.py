@@ -1,0 +1,92 @@
+"""Turns a configuration file into entities: loads with their profile, but no samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from sanpath.errors import CollectorError, Failure
+from sanpath.model import Scalar
+from sanpath.plugin import Item, warning
+from sanpath_collectors.iometer.configuration import Configuration, Worker
+from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
+
+_COMMON = ("block_bytes", "read_ratio", "random_ratio", "rate_limited", "fill", "align_bytes")
+"""Attributes of the combined load if they are equal in all targets."""
+
+
+class ConfigurationFile:
+    """Yields the loads at the end of the file."""
+
+    time_us = 0
+
+    def __init__(self, load: str) -> None:
+        self._load = load
+        self._inventory = Inventory(load)
+        self._configuration = Configuration()
+
+    def read_line(self, line: str) -> Iterator[Item]:
+        """Parses a line; yields nothing."""
+        self._configuration.read_line(line)
+        yield from ()
+
+    def end(self, last_line: str) -> Iterator[Item]:
+        """Yields the loads. Raises CollectorError(UNREADABLE) when the file has no content of a configuration."""
+        configuration = self._configuration
+        configuration.read_line(last_line)
+        if not (configuration.workers or configuration.specifications or configuration.seconds):
+            text = "no section of an Iometer configuration can be read : save it from Iometer again"
+            raise CollectorError(Failure.UNREADABLE, text)
+        workers = [worker for worker in configuration.workers if worker.kind == "DISK" and worker.targets]
+        for worker in workers:
+            for target in worker.targets:
+                load = local_id(self._load, worker.manager, worker.name, target)
+                yield from self._inventory.update(load, self._target(worker))
+        yield from self._inventory.update(self._load, self._combined(workers))
+        if not configuration.complete:
+            text = "the last line is not the version again: the file is cut, what is read may not be all of it"
+            yield warning(self.time_us, "cut-file", text)
+
+    def _target(self, worker: Worker) -> dict[str, Scalar]:
+        """One target of a worker: the attributes that are equal in all its access specifications."""
+        assigned = [self._configuration.specifications.get(name) for name in worker.specifications] or [None]
+        profiles = [
+            profile(
+                specification,
+                version=self._configuration.version,
+                in_flight=None if "OUTSTANDING" in self._configuration.test_type.upper() else worker.queue_depth,
+                threads=1,
+                files=1,
+                working_set_bytes=area_bytes([worker.sectors]),
+            )
+            for specification in assigned
+        ]
+        return reduce(_common_attributes, profiles) | self._times | ({"fill": worker.fill} if worker.fill else {})
+
+    def _combined(self, workers: Sequence[Worker]) -> dict[str, Scalar]:
+        """All targets together; I/Os in flight are unknown where they change from test to test."""
+        depths = [None if w.queue_depth is None else w.queue_depth * len(w.targets) for w in workers]
+        known_depths = [depth for depth in depths if depth is not None]
+        is_constant = (
+            known_depths and len(known_depths) == len(depths) and self._configuration.test_type.upper() == "NORMAL"
+        )
+        targets = {(worker.manager, target): worker.sectors for worker in workers for target in worker.targets}
+        combined = profile(
+            None,
+            version=self._configuration.version,
+            in_flight=sum(known_depths) if is_constant else None,
+            threads=len(workers) or None,
+            files=len(targets) or None,
+            working_set_bytes=area_bytes(targets.values()),
+        )
+        shared = reduce(_common_attributes, map(self._target, workers)) if workers else {}
+        return combined | {name: shared[name] for name in _COMMON if name in shared} | self._times
+
+    @property
+    def _times(self) -> dict[str, Scalar]:
+        durations = {"seconds": self._configuration.seconds, "warmup_seconds": self._configuration.ramp_seconds}
+        return {name: value for name, value in durations.items() if value is not None}
+
+
+def _common_attributes(first: dict[str, Scalar], second: dict[str, Scalar]) -> dict[str, Scalar]:
+    return {name: value for name, value in first.items() if second.get(name) == value}
