@@ -113,13 +113,13 @@ class ReplaySnmp:
         self,
         oids: Sequence[str],
         max_rows: int = 20_000,
-        beside: str | None = None,
-        whole_rows: bool = True,  # noqa: ARG002 - they always are
+        alongside: str | None = None,
+        row_per_pdu: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns by the same walk as on the wire."""
-        scalar = (await self.get([beside]))[beside] if beside else None
+        scalar = (await self.get([alongside]))[alongside] if alongside else None
         return await walk_columns(
-            self._bulk, self._clock.now_us, oids, max_rows, (lambda: scalar) if beside else None
+            self._bulk, self._clock.now_us, oids, max_rows, (lambda: scalar) if alongside else None
         )
 
     async def close(self) -> None:

@@ -160,7 +160,7 @@ class FlashArray(Collector[FlashArrayConfig]):
 
     def _compared(self, seen: int) -> Event | None:
         """The array's clock beside ours, by the dates of its answers, where its samples are dated by the same one."""
-        ahead = self._clock.ahead_us
+        ahead = self._clock.offset_us
         if self._newest is None or ahead is None or not -1e6 <= seen + ahead - self._newest * 1000 <= _OLDEST_US:
             return None
         return self._clock.event(seen)

@@ -65,7 +65,7 @@ class IometerReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """What has not ended. Raises CollectorError(UNREADABLE): there was nothing to read."""
-        cut_line = self._lines.rest()
+        cut_line = self._lines.last_line()
         document = self._kind(cut_line)
         yield from document.end(cut_line)
         if self._lines.guessed:

@@ -11,8 +11,8 @@ from sanpath.plugin import (
     CollectorError,
     Context,
     Failure,
+    HistoryItem,
     Item,
-    Kept,
     ServerClock,
     SourceEntity,
     SourceLink,
@@ -131,7 +131,7 @@ class Prometheus(Collector[PrometheusConfig]):
         if (compared := self._clock.event(now)) is not None:
             yield compared
 
-    async def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[Kept]:  # noqa: ARG002 - KeepsHistory
+    async def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:  # noqa: ARG002 - KeepsHistory
         """What the server keeps of a time; each switch and array under its own name."""
         present = await self._present(began_us, ended_us, (), apart=True)
         missing = [key for key in self.config.profiles or () if key not in {e.key for e in present}]
@@ -145,7 +145,7 @@ class Prometheus(Collector[PrometheusConfig]):
                 source = kept.source
                 yield kept
             for event in exporter.doubts.events(ended_us):
-                yield Kept(source, exporter.profile.tables, event)
+                yield HistoryItem(source, exporter.profile.tables, event)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -153,7 +153,7 @@ class Prometheus(Collector[PrometheusConfig]):
         if api is not None:
             await api.close()
 
-    async def _all_of(self, exporter: _Exporter, began_us: int, ended_us: int) -> AsyncIterator[Kept]:
+    async def _all_of(self, exporter: _Exporter, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:
         tables = exporter.profile.tables
         expression = selector(exporter.names, self.config.match)
         seconds, at = _FIRST_SECONDS, began_us
@@ -167,9 +167,9 @@ class Prometheus(Collector[PrometheusConfig]):
                 seconds = max(_SHORTEST_SECONDS, seconds / 4)
                 continue
             for device, rows in exporter.samples.rows(exporter.answered(answer), 0):
-                yield Kept(self._source(exporter, device), tables, rows)
+                yield HistoryItem(self._source(exporter, device), tables, rows)
             for device, item in exporter.devices.things(only_new=True):
-                yield Kept(self._source(exporter, device), tables, item)
+                yield HistoryItem(self._source(exporter, device), tables, item)
             density = answer.points / ((until - at) / 1e6)
             seconds = max(_SHORTEST_SECONDS, _ANSWER_POINTS / density if density else seconds * 4)
             at = until
@@ -226,7 +226,7 @@ class Prometheus(Collector[PrometheusConfig]):
         server = await self._server.now_us()
         after = ctx.clock.now_us()
         self._ahead_us = server - (before + after) // 2
-        self._clock.told(server, before, after)
+        self._clock.add_reading(server, before, after)
 
     def _now(self, ctx: Context) -> int:
         """The server's clock now."""

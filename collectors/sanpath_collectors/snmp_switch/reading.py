@@ -37,13 +37,13 @@ def sub_identifiers(index: str) -> list[int]:
     return [int(part) for part in index.split(".") if part]
 
 
-async def read(snmp: Snmp, oids: Sequence[str], beside: str | None = None, whole_rows: bool = True) -> Cells:
+async def read(snmp: Snmp, oids: Sequence[str], alongside: str | None = None, row_per_pdu: bool = True) -> Cells:
     """Columns with one index, in the order given; for the rest see `plugin.Snmp.columns`. Raises CollectorError."""
     found: Cells = {}
     for first in range(0, len(oids), COLUMNS_TOGETHER):
         asked = oids[first : first + COLUMNS_TOGETHER]
-        for index, row in (await snmp.columns(asked, beside=beside, whole_rows=whole_rows)).items():
-            seen, ticks = row.get("seen"), row.get("beside")
+        for index, row in (await snmp.columns(asked, alongside=alongside, row_per_pdu=row_per_pdu)).items():
+            seen, ticks = row.get("seen"), row.get("alongside")
             cells = found.setdefault(index, {})
             for oid in asked:
                 if oid in row:
@@ -54,7 +54,7 @@ async def read(snmp: Snmp, oids: Sequence[str], beside: str | None = None, whole
 
 async def read_if_allowed(snmp: Snmp, oids: Sequence[str]) -> Cells:
     """What stands still; nothing where the agent refuses or garbles it. Raises CollectorError when it is silent."""
-    return await _if_allowed(read(snmp, oids, whole_rows=False), {})
+    return await _if_allowed(read(snmp, oids, row_per_pdu=False), {})
 
 
 async def get_if_allowed(snmp: Snmp, oids: Sequence[str]) -> dict[str, SnmpValue]:
@@ -98,4 +98,4 @@ async def family(snmp: Snmp, object_id: str, profiles: Sequence[Profile]) -> Fam
 
 
 async def _has_rows(snmp: Snmp, oid: str) -> bool:
-    return bool(await _if_allowed(snmp.columns([oid], max_rows=1, whole_rows=False), {}))
+    return bool(await _if_allowed(snmp.columns([oid], max_rows=1, row_per_pdu=False), {}))

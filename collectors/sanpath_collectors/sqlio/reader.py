@@ -58,7 +58,7 @@ class SqlioReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """The last run. Raises CollectorError(UNREADABLE): there is no finished one."""
-        cut_line = self._lines.rest()
+        cut_line = self._lines.last_line()
         document = self._kind(cut_line)
         yield from document.end(cut_line)
         if self._lines.guessed:

@@ -39,7 +39,7 @@ class FlatfileReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """The last line may have been cut; a run may not have ended."""
-        yield from self._line(self._lines.rest())
+        yield from self._line(self._lines.last_line())
         yield from self._runs.end()
         if not self._runs.begun:
             raise CollectorError(

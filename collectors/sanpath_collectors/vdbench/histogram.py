@@ -66,7 +66,7 @@ class HistogramReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """Raises CollectorError: there is no distribution of reads or of writes."""
-        yield from self._line(self._lines.rest())
+        yield from self._line(self._lines.last_line())
         yield from self._end_of_run()
         if not self._told:
             raise CollectorError(

@@ -32,7 +32,7 @@ class ParmfileReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """Raises CollectorError: there is no run definition."""
-        self._parameters.add(self._lines.rest())
+        self._parameters.add(self._lines.last_line())
         plans = self._parameters.plans()
         if not plans:
             raise CollectorError(Failure.UNREADABLE, "parmfile.html has no run definition (rd=): it was cut")

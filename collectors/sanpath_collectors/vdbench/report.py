@@ -40,7 +40,7 @@ class Report(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """The last line may have been cut; a run may not have ended."""
-        yield from self._line(self._lines.rest())
+        yield from self._line(self._lines.last_line())
         yield from self._runs.end()
 
     @abstractmethod

@@ -83,7 +83,7 @@ class Vsphere(Collector[VsphereConfig]):
         """New samples of hosts and virtual machines, changes of state, and details of a host or more, in turn."""
         began = ctx.clock.now_us()
         now = await self._session.now_us()
-        self._clock.told(now, began, ctx.clock.now_us())
+        self._clock.add_reading(now, began, ctx.clock.now_us())
         if (compared := self._clock.event(began)) is not None:
             yield compared
         for event in self._say(began):

@@ -27,7 +27,7 @@ class _Asked(NamedTuple):
 
     columns: tuple[str, ...]
     max_rows: int
-    beside: str | None
+    alongside: str | None
 
 
 class FastSession:
@@ -62,31 +62,31 @@ class FastSession:
         return values
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None, whole_rows: bool = True
+        self, oids: Sequence[str], max_rows: int = 20_000, alongside: str | None = None, row_per_pdu: bool = True
     ) -> dict[str, Cells]:
         """Columns of one table; see `plugin.Snmp.columns`. Raises CollectorError."""
-        asked = _Asked(tuple(oids), max_rows, beside)
+        asked = _Asked(tuple(oids), max_rows, alongside)
         if self._heard and self._tables.get(asked, _UNREAD) is not None:
-            found = await self._by_gufo(asked, lambda gufo: self._read(gufo, asked, whole_rows))
+            found = await self._by_gufo(asked, lambda gufo: self._read(gufo, asked, row_per_pdu))
             if found is not None:
                 return found
-        rows = await self._pysnmp.columns(oids, max_rows, beside)
+        rows = await self._pysnmp.columns(oids, max_rows, alongside)
         self._heard = True
-        self._tables[asked] = KnownRows.of(rows, oids, beside, max_rows)
+        self._tables[asked] = KnownRows.of(rows, oids, alongside, max_rows)
         return rows
 
-    async def _read(self, gufo: GufoClient, asked: _Asked, whole_rows: bool) -> dict[str, Cells]:
+    async def _read(self, gufo: GufoClient, asked: _Asked, row_per_pdu: bool) -> dict[str, Cells]:
         table = self._tables.get(asked)
         if table is None:
-            fresh = [oid for oid in asked.columns if not (whole_rows and oid in self._walked)]
+            fresh = [oid for oid in asked.columns if not (row_per_pdu and oid in self._walked)]
             walked = await walk_apart(gufo, self._pysnmp.following, fresh, asked.max_rows)
             self._walked |= {oid: values for oid, values in walked.items() if len(values) < asked.max_rows}
             walked = {oid: walked[oid] if oid in walked else self._walked[oid] for oid in asked.columns}
             rows = rows_of(walked, self._clock.now_us())
-            table = KnownRows.of(rows, asked.columns, asked.beside, asked.max_rows)
+            table = KnownRows.of(rows, asked.columns, asked.alongside, asked.max_rows)
             if table is not None:
                 self._tables[asked] = table
-            if not whole_rows:
+            if not row_per_pdu:
                 return rows
             if table is None:
                 raise UnclearError

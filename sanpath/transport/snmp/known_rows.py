@@ -42,19 +42,19 @@ class Getter(Protocol):
 class KnownRows:
     """The rows of some columns, as a walk has found them and in its order.
 
-    `beside`: the scalar that is asked in every answer.
+    `alongside`: the scalar that is asked in every answer.
     """
 
     def __init__(
-        self, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, index_column: str
+        self, rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None, index_column: str
     ) -> None:
-        self._columns, self._beside = columns, beside
+        self._columns, self._alongside = columns, alongside
         self._index_column, self._order = index_column, list(rows)
         held = {column: {index: row[column] for index, row in rows.items() if column in row} for column in columns}
         self._rows_an_answer = {column: rows_an_answer(column, values) for column, values in held.items()}
         present = [column for column in columns if held[column]]
         absent = [column for column in columns if column not in present]
-        with_holes, without = pages(rows, columns, beside), pages(rows, present, beside)
+        with_holes, without = pages(rows, columns, alongside), pages(rows, present, alongside)
         # A column that no row has is looked for in every row, or by a request of its own in a table that is large.
         holes_cost_less = len(with_holes) <= len(without) + len(absent)
         self._pages, self._absent = (with_holes, []) if holes_cost_less else (without, absent)
@@ -62,14 +62,14 @@ class KnownRows:
 
     @classmethod
     def of(
-        cls, rows: Mapping[str, Row], columns: Sequence[str], beside: str | None, max_rows: int
+        cls, rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None, max_rows: int
     ) -> KnownRows | None:
         """None where reading again would not tell what a walk does: too many rows, or no column that has all."""
-        unusual = any(format_oid(parse_oid(oid)) != oid for oid in (*columns, *([beside] if beside else [])))
+        unusual = any(format_oid(parse_oid(oid)) != oid for oid in (*columns, *([alongside] if alongside else [])))
         index_column = next((c for c in columns if rows and all(c in row for row in rows.values())), None)
         if unusual or index_column is None or len(rows) >= max_rows:
             return None
-        return cls(rows, columns, beside, index_column)
+        return cls(rows, columns, alongside, index_column)
 
     async def read(self, agent: Getter, now_us: Callable[[], int]) -> dict[str, dict[str, SnmpValue]]:
         """The rows as `plugin.Snmp.columns` gives them. Raises ChangedError."""
@@ -91,8 +91,8 @@ class KnownRows:
                 for index, cells in page.rows:
                     rows[index] = row = {column: answer[oid] for column, oid in cells}
                     row["seen"] = seen
-                    if self._beside is not None:
-                        row["beside"] = answer.get(self._beside)
+                    if self._alongside is not None:
+                        row["alongside"] = answer.get(self._alongside)
             except KeyError as gone:
                 raise ChangedError from gone
         return rows

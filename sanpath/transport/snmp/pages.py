@@ -22,15 +22,15 @@ class Page(NamedTuple):
     holes: frozenset[str]
 
 
-def pages(rows: Mapping[str, Row], columns: Sequence[str], beside: str | None) -> list[Page]:
-    """All cells of these rows, in their order, each page with the scalar `beside` in front."""
-    return [_page(part, columns, beside) for part in _fitting(rows, columns, beside)]
+def pages(rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None) -> list[Page]:
+    """All cells of these rows, in their order, each page with the scalar `alongside` in front."""
+    return [_page(part, columns, alongside) for part in _fitting(rows, columns, alongside)]
 
 
-def _fitting(rows: Mapping[str, Row], columns: Sequence[str], beside: str | None) -> Iterator[dict[str, Row]]:
+def _fitting(rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None) -> Iterator[dict[str, Row]]:
     """As many rows together as one answer holds, at least one."""
     column_octets = {column: _octets(column) + _AROUND_BYTES for column in columns}
-    first = used = 0 if beside is None else _octets(beside) + _AROUND_BYTES + _NUMBER_BYTES
+    first = used = 0 if alongside is None else _octets(alongside) + _AROUND_BYTES + _NUMBER_BYTES
     part: dict[str, Row] = {}
     for index, row in rows.items():
         index_octets = _octets(index)
@@ -44,13 +44,13 @@ def _fitting(rows: Mapping[str, Row], columns: Sequence[str], beside: str | None
         yield part
 
 
-def _page(rows: Mapping[str, Row], columns: Sequence[str], beside: str | None) -> Page:
+def _page(rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None) -> Page:
     cells = [
         (index, [(column, f"{column}.{index}") for column in columns if column in row]) for index, row in rows.items()
     ]
     holes = [f"{column}.{index}" for index, row in rows.items() for column in columns if column not in row]
     oids = [oid for _, row in cells for _, oid in row]
-    return Page([*([beside] if beside else []), *oids, *holes], cells, frozenset(holes))
+    return Page([*([alongside] if alongside else []), *oids, *holes], cells, frozenset(holes))
 
 
 def rows_an_answer(column: str, values: Mapping[str, SnmpValue]) -> int:

@@ -45,19 +45,19 @@ class PysnmpSession:
         self,
         oids: Sequence[str],
         max_rows: int = 20_000,
-        beside: str | None = None,
-        whole_rows: bool = True,  # noqa: ARG002 - they always are
+        alongside: str | None = None,
+        row_per_pdu: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
-        if beside is None:
+        if alongside is None:
             return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
         # A GETBULK answers its non-repeaters as GETNEXT does: the object's name without the instance is asked.
-        scalar = parse_oid(beside)[:-1]
+        scalar = parse_oid(alongside)[:-1]
         last: list[SnmpValue] = [None]
 
         async def bulk(asked: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
             first, *rest = await self._bulk([scalar, *asked], max_repetitions, non_repeaters=1)
-            last[0] = first[1] if format_oid(first[0]) == beside else None
+            last[0] = first[1] if format_oid(first[0]) == alongside else None
             return rest
 
         return await walk_columns(bulk, self._clock.now_us, oids, max_rows, lambda: last[0])

@@ -41,9 +41,9 @@ async def walk_columns(
     now_us: Callable[[], int],
     oids: Sequence[str],
     max_rows: int,
-    beside: Callable[[], SnmpValue] | None = None,
+    alongside: Callable[[], SnmpValue] | None = None,
 ) -> dict[str, dict[str, SnmpValue]]:
-    """Rows of the columns, as `plugin.Snmp.columns` describes them. `beside`: the scalar of the last answer.
+    """Rows of the columns, as `plugin.Snmp.columns` describes them. `alongside`: the scalar of the last answer.
 
     They come in the order of the first column that has all of them, which is the agent's.
     Every request asks all columns from the same row, the last one that all of them have reached: in a table with
@@ -79,8 +79,8 @@ async def walk_columns(
             row = rows.setdefault(index, {})
             row[names[column]] = value
             row["seen"] = seen
-            if beside is not None:
-                row["beside"] = beside()
+            if alongside is not None:
+                row["alongside"] = alongside()
         going = [reached[column] for column in running if column not in ended]
         if not going:
             break
