@@ -111,5 +111,6 @@ class Runs:
                 seen_us,
                 "sums-differ",
                 f"run {self.started}: {run.ops_per_second:.6g} IOs/sec of {run.block_kib} KiB "
-                f"are {expected:.6g} MiB/s, but MBs/sec says {run.mib_per_second:.6g}; bytes are counted from IOs/sec",
+                f"are {expected:.6g} MiB/s, but MBs/sec says {run.mib_per_second:.6g}; "
+                "bytes are counted from IOs/sec",
             )
