@@ -28,6 +28,6 @@ class EsxtopLog(CounterLog):
         return parse.plan(header.names, self.load, self._host)
 
     @property
-    def wanted(self) -> str:
+    def wanted_counters(self) -> str:
         """What a diagnosis reads."""
         return "disk devices, adapters and virtual disks (esxtop -b -a)"
