@@ -101,14 +101,14 @@ class DirectSnmp:
         self,
         oids: Sequence[str],
         max_rows: int = 20_000,
-        beside: str | None = None,
-        whole_rows: bool = True,  # noqa: ARG002 - they always are
+        alongside: str | None = None,
+        row_per_pdu: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
         """Columns of now."""
         now = self._clock.now_us()
         stamp: dict[str, SnmpValue] = {"seen": now}
-        if beside is not None:
-            stamp["beside"] = (await self.get([beside]))[beside]
+        if alongside is not None:
+            stamp["alongside"] = (await self.get([alongside]))[alongside]
         rows: dict[str, dict[str, SnmpValue]] = {}
         for oid in oids:
             for index, getter in self._instances(oid):

@@ -40,7 +40,7 @@ def render(spec: Spec) -> dict[str, str]:
 def _rights(spec: Spec) -> str:
     if not spec.rights:
         return "None beyond those of the person who runs sanpath."
-    rows = [(right.name, right.why, right.without) for right in spec.rights]
+    rows = [(right.name, right.reason, right.without) for right in spec.rights]
     return _table(("right", "for", "without it"), rows)
 
 

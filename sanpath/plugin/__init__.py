@@ -1,7 +1,7 @@
 """Everything a collector may import. API version 1; what is not here is private to sanpath.
 
-A collector reads one kind of source. It never sleeps, retries, writes files, keeps rates or knows other sources:
-the recorder owns the schedule, the deadline, retry and back-off, the threads and the recording. Its connections
+A collector reads one kind of source. It never sleeps, retries, writes files, computes rates or knows other sources.
+The recorder owns the schedule, the deadline, retries and back-off, the threads and the recording. Connections
 come from the context (`ctx.snmp`, `ctx.http`, `ctx.machine`), so that a case folder can replay them.
 
 A folder `collectors/sanpath_collectors/<name>/` exports one object, COLLECTOR, from its `__init__.py`:
@@ -11,13 +11,13 @@ A folder `collectors/sanpath_collectors/<name>/` exports one object, COLLECTOR, 
 
 Importing that module must not import a vendor's library: listing collectors has to stay cheap.
 
-There are three ways to be read, and a collector may offer several of them:
+A collector offers at least one of three interfaces:
 
     Collector     polls a device, or follows a file that grows (FollowedFile)     a source of sanpath.yaml
     LoadReader    reads the output of a load command that the recorder starts     sanpath run -- COMMAND
     ResultReader  reads a file that a load generator or a host has left behind    sanpath import FILE
 
-A collector whose source remembers the past (KeepsHistory) is also asked for a test that is over.
+A collector whose source stores past values (KeepsHistory) can also import a test that is over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from sanpath.plugin.connections import (
     SshTarget,
 )
 from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
-from sanpath.plugin.history import KeepsHistory, Kept
+from sanpath.plugin.history import HistoryItem, KeepsHistory
 from sanpath.plugin.json_text import read_json
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -82,11 +82,11 @@ __all__ = [
     "Files",
     "FollowedFile",
     "FollowedFileConfig",
+    "HistoryItem",
     "Http",
     "HttpReply",
     "Item",
     "KeepsHistory",
-    "Kept",
     "Lines",
     "LoadProfile",
     "LoadReader",

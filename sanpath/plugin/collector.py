@@ -18,7 +18,7 @@ Item = Rows | SourceEntity | SourceLink | Event
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a source says of itself when asked before a run.
+    """The answer of a source to `sanpath check`, before a run.
 
     `identity`: model, name and version as the device gives them. `device_time`: its clock in microseconds, None if
     it has none. `unreadable`: what this account cannot read, with the consequence.
@@ -36,7 +36,7 @@ class Collector(ABC, Generic[C]):
     """One source during one run. Methods are called one at a time: open, inventory, poll…, close."""
 
     runs_in: ClassVar[Literal["loop", "thread"]] = "loop"
-    """"thread": the SDK blocks; the recorder gives the source a daemon thread and a loop of its own."""
+    """"thread": the SDK blocks, so the recorder gives the source its own daemon thread and event loop."""
 
     def __init__(self, config: C) -> None:
         self.config = config
@@ -46,15 +46,15 @@ class Collector(ABC, Generic[C]):
 
     @abstractmethod
     async def check(self, ctx: Context) -> Check:
-        """Identity, clock and rights, after `open`. Raises CollectorError."""
+        """Report identity, clock and missing rights. Called after `open`. Raises CollectorError."""
 
     @abstractmethod
     def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """What there is and how it hangs together. Called after `open` and every few minutes."""
+        """Yield the entities and the links between them. Called after `open` and every few minutes."""
 
     @abstractmethod
     def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """One round. Yield as replies arrive: what was yielded before a deadline is kept."""
+        """Yield the samples of one round as replies arrive: what is yielded before the deadline is recorded."""
 
     async def close(self) -> None:
         """Log out. At most two seconds."""
@@ -62,20 +62,20 @@ class Collector(ABC, Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """An access right on the device, and what stays unknown without it."""
+    """An access right on the device: its name, the reason it is needed, and what is unknown without it."""
 
     name: str
-    why: str
+    reason: str
     without: str
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The one object a collector's folder exports, as COLLECTOR.
+    """The one object that a collector's folder exports, as COLLECTOR.
 
-    `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", loaded when
-    used; a collector has at least one of them. `commands` are the program names it recognises after `sanpath run --`.
-    `cadence_seconds`: the source does not change faster (vSphere: 20).
+    `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", imported on
+    first use; at least one is given. `commands` are the program names recognised after `sanpath run --`.
+    `cadence_seconds`: the source does not update its values faster (vSphere: 20).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the user says of a source."""
+"""The configuration of a source: what every source in sanpath.yaml has in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class SourceConfig(BaseModel):
     """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`.
 
     `sanpath init` writes required keys into its example, and optional ones commented out. An optional key with
-    `examples` is written with the first of them: use it where one of several keys has to be given.
+    `examples` is written with the first example: use this where one of several keys has to be given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -23,5 +23,5 @@ class SourceConfig(BaseModel):
 
     @property
     def budget_seconds(self) -> float:
-        """How long one poll may take before the recorder ends it."""
+        """The time after which the recorder ends a poll."""
         return self.timeout_seconds or 0.8 * self.every_seconds

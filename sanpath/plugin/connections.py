@@ -1,4 +1,4 @@
-"""What the recorder lends a collector: a clock, and connections whose cost is booked to the source."""
+"""What a collector gets from the recorder: a clock, and connections whose cost is booked to the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Clock(Protocol):
 
 @dataclass(slots=True)
 class Cost:
-    """What a poll cost the source. Filled in by the transports; the recorder adds the time."""
+    """The cost of a poll to the source. The transports fill it in; the recorder adds the time."""
 
     requests: int = 0
     bytes_in: int = 0
@@ -34,8 +34,8 @@ SnmpValue = int | bytes | str | None
 class SnmpUser:
     """An SNMPv3 user with authentication and privacy (authPriv, RFC 3414).
 
-    `key_extension`: which draft makes an AES key longer than the digest; told apart only by md5, sha1 and sha224 with
-    aes256, and by md5 and sha1 with aes192. `context`: "" is the agent's default context.
+    `key_extension`: the draft that extends a digest to the length of an AES key. It matters only for md5, sha1 and
+    sha224 with aes256, and for md5 and sha1 with aes192. `context`: "" is the agent's default context.
     """
 
     name: str
@@ -49,7 +49,7 @@ class SnmpUser:
 
 @dataclass(frozen=True, slots=True)
 class SnmpCredentials:
-    """How to ask an agent. `community`: by SNMP v2c; `user`: by SNMPv3. Exactly one of them is given."""
+    """The address of an agent and the access to it: a `community` (SNMP v2c) or a `user` (SNMPv3), never both."""
 
     host: str
     port: int
@@ -60,28 +60,29 @@ class SnmpCredentials:
 
 
 class Snmp(Protocol):
-    """One SNMP agent. Raises CollectorError: UNREACHABLE on silence, UNREADABLE on nonsense."""
+    """One SNMP agent. Raises CollectorError: UNREACHABLE without an answer, UNREADABLE for a malformed one."""
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Scalars by full OID; None where the agent has no such object."""
+        """Read scalars by full OID; None where the agent has no such object."""
         ...
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None, whole_rows: bool = True
+        self, oids: Sequence[str], max_rows: int = 20_000, alongside: str | None = None, row_per_pdu: bool = True
     ) -> dict[str, dict[str, SnmpValue]]:
-        """Conceptual columns of one table, asked together so that a row's values share a PDU.
+        """Read conceptual columns of one table, requested together so that the values of a row share a PDU.
 
         Returns {index suffix: {column oid: value}}; a column the agent lacks is absent from the rows. Each row also
-        carries the key "seen": the clock in microseconds when the PDU with it arrived, and "beside": the value of the
-        scalar `beside` in that same PDU, such as sysUpTime.0, the agent's own clock. Ends on a loop.
+        has the key "seen", the clock in microseconds when its PDU arrived. With `alongside`, the OID of a scalar,
+        each row has the key "alongside": the value of that scalar in the same PDU. This is meant for sysUpTime.0,
+        the agent's clock. The walk ends when the agent's answers repeat.
 
-        `whole_rows` False, without `beside`: a row's values may also come from several PDUs, "seen" is when the last
-        of them had arrived. Of what stands still the agent is then asked half as much.
+        `row_per_pdu` False, without `alongside`: the values of a row may come from several PDUs, and "seen" is when
+        the last of them arrived. This halves the requests for values that do not change.
         """
         ...
 
     async def close(self) -> None:
-        """Free the socket."""
+        """Close the socket."""
         ...
 
 
@@ -96,8 +97,10 @@ class HttpReply:
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """What a client proves itself with to a TLS server (mutual TLS). `certificate`: PEM, with those of the
-    authorities between; `key`: PEM without a passphrase, None: it is in the same file."""
+    """The certificate of a client for mutual TLS.
+
+    `certificate`: PEM, with the intermediate certificates. `key`: PEM without a passphrase; None: in the same file.
+    """
 
     certificate: Path
     key: Path | None = None
@@ -114,7 +117,7 @@ class Http(Protocol):
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> HttpReply:
-        """One request. Redirects are not followed: they would carry the token to another server."""
+        """Send one request. Redirects are not followed: they would carry the token to another server."""
         ...
 
     async def close(self) -> None:
@@ -129,24 +132,24 @@ class Files(Protocol):
     """
 
     async def read(self, path: str) -> bytes | None:
-        """A whole file by its absolute path; None where there is none, or none that this account can read."""
+        """Read a file by its absolute path. None: it does not exist, or this account cannot read it."""
         ...
 
     async def list(self, path: str) -> list[str]:
-        """The names in a folder, sorted; none where there is no such folder, or none that this account can read."""
+        """List the names in a folder, sorted. Empty: it does not exist, or this account cannot read it."""
         ...
 
     async def read_from(self, path: str, offset: int, limit: int) -> bytes | None:
-        """At most `limit` bytes of a file from `offset` on, b"" at its end; None where it cannot be read."""
+        """Read at most `limit` bytes of a file from `offset` on; b"" at its end, None where it cannot be read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SshTarget:
-    """How to reach a machine over SSH. Its host key has to be known: it is never accepted unseen.
+    """The address of a machine and the login to it over SSH. An unknown host key is never accepted.
 
     `host` may be an alias of ~/.ssh/config, which also fills in `port` and `user` where they are None. `key_file`
-    None: the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts and the system's.
+    None: the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts and the system's file.
     `timeout_seconds`: for logging in, and for each request.
     """
 
@@ -161,7 +164,7 @@ class SshTarget:
 
 @dataclass(frozen=True, slots=True)
 class CommandReply:
-    """What a command wrote, and its exit code."""
+    """The exit code of a command, its standard output and its standard error."""
 
     exit_code: int
     output: bytes
@@ -175,17 +178,19 @@ class Machine(Protocol):
     """
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """Absolute path → content of every file that one of the patterns (*, ?, [...]) names and this account can
-        read. What is not there, is empty, or answers with an error as some attributes of sysfs do, is left out.
-        Raises UNREADABLE for a file larger than a mebibyte."""
+        """Read every file that one of the patterns (*, ?, [...]) matches and this account can read.
+
+        Returns {absolute path: content}. Files that are missing, are empty, or answer with an error as some
+        attributes of sysfs do, are left out. Raises UNREADABLE for a file larger than a mebibyte.
+        """
         ...
 
     async def names(self, patterns: Sequence[str]) -> list[str]:
-        """The absolute paths that there are of these patterns, sorted; what they are links to is not told."""
+        """List the existing absolute paths that match the patterns, sorted; symbolic links are not resolved."""
         ...
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """A command that only reads, with its messages in English. Exit code 127: there is no such program."""
+        """Run a command that only reads, with its messages in English. Exit code 127: there is no such program."""
         ...
 
     async def close(self) -> None:
@@ -194,15 +199,15 @@ class Machine(Protocol):
 
 
 class Context(Protocol):
-    """What the recorder lends a collector."""
+    """The access of a collector to the recorder's clock and to its source."""
 
     @property
     def clock(self) -> Clock:
-        """The one clock of the recording."""
+        """The clock of the recording."""
         ...
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """An SNMP session; its cost is booked to this source."""
+        """Return an SNMP session; its cost is booked to this source."""
         ...
 
     def http(
@@ -214,16 +219,18 @@ class Context(Protocol):
         pinned_certificate: Path | None = None,
         client: ClientCertificate | None = None,
     ) -> Http:
-        """An HTTP session; its cost is booked to this source. `pinned_certificate`: PEM of the server's own
-        certificate, the only one that is then accepted, whatever host name is in it. `client`: shown to a server that
-        asks for a certificate."""
+        """Return an HTTP session; its cost is booked to this source.
+
+        `pinned_certificate`: PEM of the server's certificate; no other is then accepted, and its host name is not
+        checked. `client`: the certificate to present to a server that asks for one.
+        """
         ...
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """A host over SSH, None: the one that sanpath runs on; its cost is booked to this source."""
+        """Return a host over SSH, or with None the one that sanpath runs on; its cost is booked to this source."""
         ...
 
     @property
     def files(self) -> Files:
-        """The file system of this machine; its cost is booked to this source, a request a file."""
+        """The file system of this machine; each file costs this source one request."""
         ...

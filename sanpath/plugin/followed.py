@@ -1,4 +1,4 @@
-"""A source that is a growing file: what is added to it is read at every poll."""
+"""A source that is a growing file: every poll reads the lines that were appended."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
 from sanpath.plugin.result import ResultReader
 
-_PART = 1 << 20
-_HEAD = 1 << 16
+_CHUNK_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 16
 
 
 class FollowedFileConfig(SourceConfig):
-    """A file on this machine that something else is writing."""
+    """A file on this machine that another program is writing."""
 
     path: Path = Field(description="the file; it may begin to exist later")
     host: str | None = Field(
@@ -31,10 +31,10 @@ class FollowedFileConfig(SourceConfig):
 
 
 class FollowedFile(Collector[FollowedFileConfig]):
-    """Follows a file with the reader that a subclass names.
+    """Follows a file with the `reader` that a subclass names.
 
-    What the file held before the run is read for its header and its things; its samples and marks belong to no step
-    of this run and are dropped. A sample is seen when it is read, and its device time is the file's.
+    What the file contained before the run is read for its header and entities; its samples and marks belong to no
+    step of this run and are dropped. A sample's `seen` is the time of reading, its device time is the file's.
     """
 
     runs_in = "thread"
@@ -44,65 +44,65 @@ class FollowedFile(Collector[FollowedFileConfig]):
         super().__init__(config)
         self._reader = self._new_reader()
         self._offset = 0
-        self._things: dict[object, SourceEntity | SourceLink] = {}
+        self._inventory: dict[object, SourceEntity | SourceLink] = {}
         self._lag_us: int | None = None
 
     def _new_reader(self) -> ResultReader:
         return self.reader(self.config.name)
 
     async def open(self, ctx: Context) -> None:
-        """Read what there is. Raises CollectorError: UNREADABLE when it is another kind of file."""
+        """Read the present content. Raises CollectorError: UNREADABLE when it is another kind of file."""
         self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
-        head = await ctx.files.read_from(str(self.config.path), 0, _HEAD)
+        head = await ctx.files.read_from(str(self.config.path), 0, _HEAD_BYTES)
         if head and not self.reader.recognises(head, self.config.path.name):
             raise CollectorError(
                 Failure.UNREADABLE, f"{self.config.path.name}: is no file of {self.config.collector}"
             )
-        async for _ in self._added(ctx):
+        async for _ in self._read_new_items(ctx):
             pass
 
     async def check(self, ctx: Context) -> Check:
-        """Whether the file is there."""
+        """Report whether the file exists, and its size so far."""
         if await ctx.files.read_from(str(self.config.path), 0, 1) is None:
             gone = f"{self.config.path} is not there yet"
             return Check(self.config.path.name, unreadable=(f"{gone}: nothing is known until it is",))
         return Check(f"{self.config.path.name}, {self._offset:,} bytes so far")
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """What the file has told of so far, and the host it was written on."""
-        for item in list(self._things.values()):
+        """Yield the entities and links of the file so far, and the host on which it was written."""
+        for item in list(self._inventory.values()):
             yield item
         if self.config.host is not None:
             yield SourceEntity("host", self.config.host, self.config.host, {"name": (self.config.host,)})
-            for thing in list(self._things.values()):
-                if isinstance(thing, SourceEntity) and thing.kind in ("load", "lun"):
-                    relation = "runs_on" if thing.kind == "load" else "attached_to"
+            for entity in list(self._inventory.values()):
+                if isinstance(entity, SourceEntity) and entity.kind in ("load", "lun"):
+                    relation = "runs_on" if entity.kind == "load" else "attached_to"
                     yield SourceLink(
-                        relation, (thing.kind, thing.local_id), ("host", self.config.host), "configuration"
+                        relation, (entity.kind, entity.local_id), ("host", self.config.host), "configuration"
                     )
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """What was added."""
-        added = [item async for item in self._added(ctx)]
-        now = ctx.clock.now_us()
-        if newest := max((moment for item in added if isinstance(item, Rows) for moment in item.seen), default=None):
-            # What was written last cannot be from the future: the smallest lag comes nearest to that of the clocks.
-            self._lag_us = min(now - newest, self._lag_us if self._lag_us is not None else now - newest)
-        for item in added:
+        """Yield the items that were appended since the last poll."""
+        new_items = [item async for item in self._read_new_items(ctx)]
+        now_us = ctx.clock.now_us()
+        if newest_us := max((t for item in new_items if isinstance(item, Rows) for t in item.seen), default=None):
+            # No sample can be from the future: the smallest lag is the best estimate of the clocks' difference.
+            self._lag_us = min(now_us - newest_us, self._lag_us if self._lag_us is not None else now_us - newest_us)
+        for item in new_items:
             match item:
                 case Rows():
-                    yield replace(item, seen=[now] * len(item.seen), device_time=list(item.seen))
+                    yield replace(item, seen=[now_us] * len(item.seen), device_time=list(item.seen))
                 case Event():
-                    yield replace(item, seen=now if self._lag_us is None else item.seen + self._lag_us)
+                    yield replace(item, seen=now_us if self._lag_us is None else item.seen + self._lag_us)
                 case _:
                     yield item
 
-    async def _added(self, ctx: Context) -> AsyncIterator[Item]:
-        while part := await ctx.files.read_from(str(self.config.path), self._offset, _PART):
-            self._offset += len(part)
-            for item in self._reader.feed(part):
+    async def _read_new_items(self, ctx: Context) -> AsyncIterator[Item]:
+        while chunk := await ctx.files.read_from(str(self.config.path), self._offset, _CHUNK_BYTES):
+            self._offset += len(chunk)
+            for item in self._reader.feed(chunk):
                 if isinstance(item, SourceEntity):
-                    self._things[item.kind, item.local_id] = item
+                    self._inventory[item.kind, item.local_id] = item
                 elif isinstance(item, SourceLink):
-                    self._things[item] = item
+                    self._inventory[item] = item
                 yield item

@@ -1,4 +1,4 @@
-"""A source that remembers: asked for the time of a test that is already over."""
+"""Sources that store past values, and so can be asked for the time of a test that is over."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sanpath.plugin.connections import Context
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Something that a source remembers.
+class HistoryItem:
+    """A past item with the device that it is from.
 
-    `source`: what the device that told it is called, so that each has a name of its own in the recording; `tables`:
-    all that this device may yield. Times of the item are microseconds since the epoch.
+    `source`: the name of that device, under which the item is recorded. `tables`: all tables that this device may
+    yield. Times of the item are microseconds since the epoch.
     """
 
     source: str
@@ -28,6 +28,6 @@ class Kept:
 class KeepsHistory(Protocol):
     """A Collector that can be asked for the past, after `open`."""
 
-    def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[Kept]:
-        """What it remembers of a time, in microseconds since the epoch. Raises CollectorError."""
+    def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:
+        """Yield what the source stored between two times, in microseconds since the epoch. Raises CollectorError."""
         ...

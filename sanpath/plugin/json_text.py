@@ -1,4 +1,4 @@
-"""JSON that others have written: what cannot be read is one kind of error, and takes no more than its size allows."""
+"""Reading untrusted JSON: every defect raises ValueError, and memory is bounded by the size of the text."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 _OBJECT_BYTES, _LIST_BYTES = 200, 96
-"""What Python takes for an object of one key and for a list of one value (CPython 3.11 to 3.13, measured)."""
-_TIMES_AS_MUCH, _ALWAYS_BYTES = 18, 4 << 20
-"""A text may take so many times its size, whatever its size so much. Answers of devices take 3 to 6 times theirs."""
+"""Memory of an object with one key and of a list with one value (CPython 3.11 to 3.13, measured)."""
+_MEMORY_PER_SIZE, _ALLOWANCE_BYTES = 18, 4 << 20
+"""A text may take this multiple of its size, plus this allowance. Answers of devices take 3 to 6 times their size."""
 
 
 def read_json(text: str | bytes) -> Any:
-    """What a JSON text says.
+    """Parse a JSON text.
 
-    Raises ValueError: it is no JSON, is nested deeper than Python reads, has a number of thousands of digits, or is
-    made of so many small objects and lists that they would take many times its size.
+    Raises ValueError: it is not JSON, is nested deeper than Python reads, has a number of thousands of digits, or
+    consists of so many small objects and lists that they would take many times its size in memory.
 
     >>> read_json(b'{"paths": [1, 2]}')
     {'paths': [1, 2]}
@@ -24,7 +24,7 @@ def read_json(text: str | bytes) -> Any:
         objects, lists = text.count("{"), text.count("[")
     else:
         objects, lists = text.count(b"{"), text.count(b"[")
-    if objects * _OBJECT_BYTES + lists * _LIST_BYTES > _ALWAYS_BYTES + _TIMES_AS_MUCH * len(text):
+    if objects * _OBJECT_BYTES + lists * _LIST_BYTES > _ALLOWANCE_BYTES + _MEMORY_PER_SIZE * len(text):
         raise ValueError("has more objects and lists than its size accounts for")
     try:
         return json.loads(text)

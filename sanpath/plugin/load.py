@@ -1,4 +1,4 @@
-"""A load generator as sanpath reads it: its command wrapped, its jobs described, its steps marked."""
+"""Load generators: wrapping their command, describing their jobs, marking their steps."""
 
 from __future__ import annotations
 
@@ -14,53 +14,55 @@ _NS = 1e-9
 
 LOAD_COUNTERS = tuple(
     Column(metric, 64, _NS if "seconds" in metric else 1.0)
-    for metric in (f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in DIRECTIONS)
+    for metric in (f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in DIRECTIONS)
 )
-"""What every load generator tells, as counters since the load began; latencies summed in nanoseconds."""
+"""Counters that every load generator reports, since the load began; sums of latencies are in nanoseconds."""
 
 LOAD_PERCENTILES = tuple(
-    Column(f"latency_seconds_{which}_{d}", 0, _NS) for d in DIRECTIONS for which in ("p50", "p95", "p99", "max")
+    Column(f"latency_seconds_{statistic}_{d}", 0, _NS)
+    for d in DIRECTIONS
+    for statistic in ("p50", "p95", "p99", "max")
 )
 """Percentiles and maximum since the load began, in nanoseconds."""
 
 
 class Totals:
-    """Counters of one load, summed up from the figures of its intervals: what a counter in the engine would read.
+    """Counters of one load, summed from the figures of its intervals, as if the engine itself had counted.
 
-    `values` are values of LOAD_COUNTERS. A latency that is not told (None) makes the direction's sum None from there
-    on: it cannot be completed later.
+    `values` are values of LOAD_COUNTERS. A missing latency (None) makes the latency sum of that direction None from
+    then on, as it cannot be completed later.
     """
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = {column.metric: 0.0 for column in LOAD_COUNTERS}
-        self._untold: set[str] = set()
+        self._incomplete: set[str] = set()
 
     def add(self, direction: Direction, ops: float, bytes_moved: float, latency_seconds: float | None) -> None:
-        """One interval: I/Os and bytes completed in it, and their mean latency, None: not told."""
+        """Add one interval: the I/Os and bytes completed in it, and their mean latency (None: not reported)."""
         self._sums[f"ops_{direction}_total"] += ops
         self._sums[f"bytes_{direction}_total"] += bytes_moved
-        waited = f"latency_seconds_{direction}_total"
+        latency_metric = f"latency_seconds_{direction}_total"
         if latency_seconds is not None:
-            self._sums[waited] += ops * latency_seconds / _NS
+            self._sums[latency_metric] += ops * latency_seconds / _NS
         elif ops:
-            self._untold.add(waited)
+            self._incomplete.add(latency_metric)
 
     @property
     def values(self) -> dict[str, int | float | None]:
-        """Metric → its value now, whole numbers."""
-        return {name: None if name in self._untold else round(total) for name, total in self._sums.items()}
+        """The current integer value of each metric."""
+        return {name: None if name in self._incomplete else round(total) for name, total in self._sums.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadProfile:
-    """What a load was told to do, in the same words for every generator. None: not known.
+    """The configuration of a load, in the same terms for every generator. None: not known.
 
-    `in_flight`: I/Os it keeps outstanding, all threads and targets together. `random_ratio`, `read_ratio`: share of
-    the I/Os. `working_set_bytes`: size of all files or devices it touches. `direct`: past the file cache of the
-    operating system. `synchronous`: a thread waits for each I/O, whatever queue depth was asked for.
-    `asked_in_flight`: what was asked for, where the engine cannot do it. `fill`: what is written: zeros, a pattern
-    that repeats, or random. `rate_limited`: told to stay below a rate, or to think between I/Os;
-    `requested_ops_per_second`: that rate, of reads and writes together.
+    `in_flight`: outstanding I/Os that it maintains, all threads and targets together. `asked_in_flight`: the
+    requested number, where the engine cannot reach it. `random_ratio`, `read_ratio`: share of the I/Os.
+    `working_set_bytes`: size of all files or devices that it accesses. `direct`: bypasses the file cache of the
+    operating system. `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data
+    written: zeros, a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
+    between I/Os. `requested_ops_per_second`: that rate, of reads and writes together.
     """
 
     engine: str
@@ -83,20 +85,20 @@ class LoadProfile:
 
     @property
     def attributes(self) -> Mapping[str, Scalar]:
-        """Attributes of a `load` thing; what is not known is left out."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        told["in_flight_configured"] = told.pop("in_flight")
-        return {name: value for name, value in told.items() if value is not None}
+        """Attributes of a `load` entity; unknown ones are left out."""
+        attributes = {field.name: getattr(self, field.name) for field in fields(self)}
+        attributes["in_flight_configured"] = attributes.pop("in_flight")
+        return {name: value for name, value in attributes.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStep:
-    """One load step as the load itself tells it; `event` marks its limits.
+    """One load step as the load itself reports it; `event` marks its beginning and end.
 
-    `loads`: local ids of the load things that run in it. `group`: tells steps of one load apart that run at the same
-    time. `offered`: I/Os kept in flight by all of them. `summary`: the load gives one figure for the whole step, no
-    series. `error`: the load's own error number. `planned_seconds`: how long it was told to take, its ramp included;
-    None: until it is done.
+    `loads`: local ids of the load entities that run in it. `group`: distinguishes simultaneous steps of one load.
+    `offered`: I/Os in flight of all of them together. `summary`: the load reports one figure for the entire step and
+    no series. `error`: the load's error number. `planned_seconds`: the configured duration with the ramp; None: until
+    the work is done.
     """
 
     name: str
@@ -109,9 +111,9 @@ class LoadStep:
     error: int = 0
     planned_seconds: float | None = None
 
-    def event(self, name: Literal["step-begin", "ramp-end", "step-end"], seen: int) -> Event:
-        """The mark of one of its limits."""
-        detail: dict[str, Scalar] = {
+    def event(self, name: Literal["step-begin", "ramp-end", "step-end"], seen_us: int) -> Event:
+        """Return the event that marks the beginning, the end of the ramp, or the end of the step."""
+        details: dict[str, Scalar] = {
             "step": self.name,
             "group": self.group,
             "loads": ",".join(self.loads),
@@ -120,24 +122,27 @@ class LoadStep:
             "rate_limited": self.rate_limited,
             "error": self.error,
         }
-        detail |= {"summary": True} if self.summary else {}
-        detail |= {"planned_seconds": self.planned_seconds} if self.planned_seconds is not None else {}
-        return Event(seen, name, detail)
+        details |= {"summary": True} if self.summary else {}
+        details |= {"planned_seconds": self.planned_seconds} if self.planned_seconds is not None else {}
+        return Event(seen_us, name, details)
 
 
-def histogram(seen: int, load: str, direction: Direction, buckets: Sequence[tuple[float | None, float]]) -> Event:
-    """The latency distribution of a load until `seen`: (upper bound in seconds, None: no bound; share of its I/Os) a
-    bucket, in rising order."""
-    written = " ".join(f"{'inf' if upper is None else f'{upper:.9g}'}:{share:.6g}" for upper, share in buckets)
-    return Event(seen, "latency-histogram", {"load": load, "direction": direction, "buckets": written})
+def histogram(seen_us: int, load: str, direction: Direction, buckets: Sequence[tuple[float | None, float]]) -> Event:
+    """Return the event with the latency distribution of a load until `seen_us`.
+
+    `buckets`, in rising order: the upper bound in seconds (None: unbounded), and the share of the I/Os below it and
+    above the bound before.
+    """
+    text = " ".join(f"{'inf' if upper is None else f'{upper:.9g}'}:{share:.6g}" for upper, share in buckets)
+    return Event(seen_us, "latency-histogram", {"load": load, "direction": direction, "buckets": text})
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedCommand:
     """A load command with the status output that its reader needs.
 
-    `output_file`: where the generator writes by the user's own option; None: standard output. Resolved against
-    the working directory of the command.
+    `output_file`: the file that the user's options make the generator write; None: standard output. Relative to the
+    working directory of the command.
     """
 
     argv: tuple[str, ...]
@@ -147,9 +152,9 @@ class WrappedCommand:
 class LoadReader(ABC):
     """Reads the output of a load generator that the recorder started.
 
-    The recorder keeps the output byte for byte in the recording and feeds what was added. One reader an execution.
-    `load`: what the load is called; the recorder gives a name where a load runs on several hosts, else the reader's
-    own is used.
+    The recorder stores the output byte for byte in the recording and feeds what was appended. There is one reader for
+    each execution. `load`: the name of the load; the recorder gives one where a load runs on several hosts,
+    otherwise the reader uses its default.
     """
 
     def __init__(self, load: str | None = None) -> None:
@@ -158,16 +163,16 @@ class LoadReader(ABC):
     @classmethod
     @abstractmethod
     def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
-        """Add the status output the reader needs beside what the user asked for. Raises UsageError."""
+        """Add the status output that the reader needs to the user's command. Raises UsageError."""
 
     @abstractmethod
-    def feed(self, added: bytes, seen: int) -> Iterable[Item]:
-        """Parse what the generator wrote since the last call. `seen`: the clock when it was read, microseconds."""
+    def feed(self, added: bytes, seen_us: int) -> Iterable[Item]:
+        """Parse what the generator wrote since the last call. `seen_us`: the recorder's clock when it was read."""
 
     @abstractmethod
-    def finish(self, seen: int) -> Iterable[Item]:
-        """The generator has ended: close what is still open."""
+    def finish(self, seen_us: int) -> Iterable[Item]:
+        """Close what is still open, after the generator has ended."""
 
     @abstractmethod
     def passthrough(self) -> bytes:
-        """What the generator wrote for people since the last call, without the status documents asked for here."""
+        """Return what the generator wrote for people since the last call, without the added status documents."""

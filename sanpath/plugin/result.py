@@ -1,4 +1,4 @@
-"""A file that a load generator or a host has left behind, or is still writing, as sanpath reads it."""
+"""Readers of result files: files that a load generator or a host has written, or is still writing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from sanpath.model import Event
 from sanpath.plugin.collector import Item
 
 ResultClock = Literal["utc", "local", "elapsed", "none"]
-"""What the times in a file are: `utc`: microseconds since the epoch; `local`: the same, counted in the local time of
-the machine that wrote it, whose zone the file does not tell; `elapsed`: microseconds since the first load in the
-file began, of which the file does not tell when that was; `none`: what the file says has no time."""
+"""The clock of the times in a file.
+
+`utc`: microseconds since the epoch. `local`: the same in the local time of the machine that wrote the file, whose
+zone the file does not contain. `elapsed`: microseconds since the first load in the file began, at a time that the
+file does not contain. `none`: the file contains no times.
+"""
 
 
 class ResultFile(Protocol):
@@ -20,26 +23,29 @@ class ResultFile(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, without the folder."""
+        """The name of the file, without the folder."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """Its content from the start, in parts of at most a mebibyte; gzip, xz and zip are unpacked."""
+        """Yield the content from the start, in chunks of at most a mebibyte; gzip, xz and zip are unpacked."""
         ...
 
     def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
-        """The rows that a SELECT gives over it as a table `csv` (comma-separated, without a header; column name →
-        DuckDB type; rows that do not fit are left out). For logs of gigabytes: Python alone is too slow."""
+        """Yield the rows of a SELECT over the file as a table named `csv`.
+
+        The file is comma-separated, without a header. `columns`: column name → DuckDB type; rows that do not fit are
+        left out. This is for logs of gigabytes: Python alone is too slow.
+        """
         ...
 
 
 class ResultReader(ABC):
-    """Reads one file: the whole of it (`sanpath import`), or what was added since the last call (FollowedFile).
+    """Reads one file, complete (`sanpath import`) or as it grows (FollowedFile).
 
-    `load`: what the load is called, the local id of the load thing that all its jobs are members of.
-    `seen` of every item is on the clock that `clock` names, which is set when the first item comes. Never holds more
-    of the file than a record of it. A cut, damaged or foreign part is a `warning`, and what can be read is yielded;
-    when nothing can, `finish` raises CollectorError(UNREADABLE).
+    `load`: the name of the load, the local id of the load entity that all its jobs are members of.
+    `seen` of every item is on the clock that `clock` names, which is set when the first item is yielded. A reader
+    never stores more than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and
+    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE).
     """
 
     clock: ResultClock = "elapsed"
@@ -50,23 +56,26 @@ class ResultReader(ABC):
     @classmethod
     @abstractmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """Whether a file is one of these. `head`: its first 64 KiB; `name`: what it is called, without the folder."""
+        """Whether this reader can read a file. `head`: its first 64 KiB; `name`: its name, without the folder."""
 
     @abstractmethod
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Parse what follows what was fed before; it may end anywhere, inside a character too."""
+        """Parse the next bytes; they may end anywhere, even inside a character."""
 
     @abstractmethod
     def finish(self) -> Iterable[Item]:
-        """The file has ended."""
+        """Parse what remains at the end of the file."""
 
     def read(self, file: ResultFile) -> Iterator[Item]:
-        """The whole file."""
-        for part in file.chunks():
-            yield from self.feed(part)
+        """Read a complete file."""
+        for chunk in file.chunks():
+            yield from self.feed(chunk)
         yield from self.finish()
 
 
-def warning(seen: int, code: str, text: str) -> Event:
-    """Something a person should know of the file. `code`: kebab-case, the same for all such cases."""
-    return Event(seen, "data-warning", {"code": code, "text": text})
+def warning(seen_us: int, code: str, text: str) -> Event:
+    """Return the event of a defect in a file that a person should know of.
+
+    `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases.
+    """
+    return Event(seen_us, "data-warning", {"code": code, "text": text})

@@ -1,4 +1,4 @@
-"""A server's clock beside the recorder's: the bounds that all of its dated answers leave together."""
+"""The offset of a server's clock from the recorder's, bounded by all of the server's dated answers."""
 
 from __future__ import annotations
 
@@ -13,45 +13,52 @@ _SECOND_US = 1_000_000
 
 
 class ServerClock:
-    """An answer was dated after it was asked for and before it arrived; many of them narrow each other's bounds."""
+    """Bounds the offset of a server's clock.
+
+    The server dates an answer between its request and its arrival, so each answer gives a lower and an upper bound.
+    """
 
     def __init__(self) -> None:
         self._bounds: tuple[float, float] | None = None
-        self._said: float | None = None
+        self._reported_uncertainty_us: float | None = None
 
-    def told(self, server_us: int, asked_us: int, answered_us: int, resolution_us: int = 0) -> None:
-        """The server's clock in an answer; it may have gone on by `resolution_us` since the date."""
-        low, high = float(server_us - answered_us), float(server_us + resolution_us - asked_us)
-        before = self._bounds or (low, high)
-        both = max(low, before[0]), min(high, before[1])
-        # Bounds that exclude each other: one of the clocks was set, or they run apart; the present counts.
-        self._bounds = both if both[0] <= both[1] else (low, high)
+    def add_reading(self, server_us: int, requested_us: int, answered_us: int, resolution_us: int = 0) -> None:
+        """Add the server's time in an answer, which may have been cut off by up to `resolution_us`."""
+        low, high = float(server_us - answered_us), float(server_us + resolution_us - requested_us)
+        previous = self._bounds or (low, high)
+        common = max(low, previous[0]), min(high, previous[1])
+        # Bounds that exclude each other: one of the clocks was set, or they drift; the latest bounds count.
+        self._bounds = common if common[0] <= common[1] else (low, high)
 
     @property
-    def ahead_us(self) -> float | None:
-        """The server's clock minus ours; None: it has not told it."""
+    def offset_us(self) -> float | None:
+        """The server's clock minus the recorder's; None: no answer was dated yet."""
         return None if self._bounds is None else sum(self._bounds) / 2
 
-    def event(self, seen: int) -> Event | None:
-        """What is known of it, for the recording. None: hardly more than was said before."""
-        if self._bounds is None or self.ahead_us is None:
+    def event(self, seen_us: int) -> Event | None:
+        """Return the offset and its uncertainty for the recording.
+
+        None: there is no reading yet, or the uncertainty is within a factor of two of the last event's.
+        """
+        if self._bounds is None or self.offset_us is None:
             return None
-        within = (self._bounds[1] - self._bounds[0]) / 2
-        if self._said is not None and self._said / 2 <= within <= self._said:
+        uncertainty_us = (self._bounds[1] - self._bounds[0]) / 2
+        reported_us = self._reported_uncertainty_us
+        if reported_us is not None and reported_us / 2 <= uncertainty_us <= reported_us:
             return None
-        self._said = within
+        self._reported_uncertainty_us = uncertainty_us
         return Event(
-            seen,
+            seen_us,
             "clock",
-            {"offset_seconds": round(self.ahead_us / 1e6, 6), "uncertainty_seconds": round(within / 1e6, 6)},
+            {"offset_seconds": round(self.offset_us / 1e6, 6), "uncertainty_seconds": round(uncertainty_us / 1e6, 6)},
         )
 
 
 class DatedHttp:
-    """An HTTP connection that notes when its server dates its answers (RFC 9110, field Date, whole seconds)."""
+    """An HTTP connection that adds the dates of its answers (RFC 9110, field Date, in seconds) to a ServerClock."""
 
-    def __init__(self, http: Http, ours: Clock, server: ServerClock) -> None:
-        self._http, self._ours, self._server = http, ours, server
+    def __init__(self, http: Http, clock: Clock, server_clock: ServerClock) -> None:
+        self._http, self._clock, self._server_clock = http, clock, server_clock
 
     async def request(
         self,
@@ -62,13 +69,13 @@ class DatedHttp:
         body: bytes | None = None,
     ) -> HttpReply:
         """See Http."""
-        asked = self._ours.now_us()
+        requested_us = self._clock.now_us()
         reply = await self._http.request(method, path, params, headers, body)
         try:
-            dated = parsedate_to_datetime(reply.headers.get("date", ""))
+            date = parsedate_to_datetime(reply.headers.get("date", ""))
         except ValueError:
             return reply
-        self._server.told(round(dated.timestamp() * 1e6), asked, self._ours.now_us(), _SECOND_US)
+        self._server_clock.add_reading(round(date.timestamp() * 1e6), requested_us, self._clock.now_us(), _SECOND_US)
         return reply
 
     async def close(self) -> None:

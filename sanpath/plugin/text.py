@@ -1,23 +1,23 @@
-"""What programs of any machine wrote, as text: UTF-8, UTF-16 by its mark, or the code page of the machine."""
+"""Decoding text of programs on any machine: UTF-8, UTF-16 with a byte-order mark, or the machine's code page."""
 
 from __future__ import annotations
 
 import codecs
 import re
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _ESCAPED = re.compile("[\udc80-\udcff]")
-# What is no UTF-8 is taken for cp1252, the most common code page of Windows programs.
+# Bytes that are not UTF-8 are decoded as cp1252, the most common code page of Windows programs.
 _AS_CP1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 LONGEST_LINE = 1 << 20
-"""No report has a longer line; one that has is left out, so that no file fills the memory."""
+"""In characters. No report has a longer line. Longer lines are left out, so that no file fills the memory."""
 
 
 def text_of(head: bytes) -> tuple[str, str]:
-    """A beginning of a file as text, and the encoding that the whole of it has.
+    """Decode the first bytes of a file. Returns the text and the encoding of the file.
 
     Windows programs write UTF-8, UTF-16 with a byte-order mark (PowerShell 5.1 redirection) or the code page of the
-    machine; cp1252 stands for the latter.
+    machine, which is taken to be cp1252.
     """
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if head.startswith(mark):
@@ -33,7 +33,7 @@ def text_of(head: bytes) -> tuple[str, str]:
 
 
 class Decoder:
-    """Bytes that come in parts of any size → text. `guessed`: some of it was no UTF-8, and was taken for cp1252."""
+    """Decodes bytes in chunks of any size. `guessed`: some bytes were not UTF-8, and were decoded as cp1252."""
 
     def __init__(self) -> None:
         self.guessed = False
@@ -41,12 +41,12 @@ class Decoder:
         self._decoder: codecs.IncrementalDecoder | None = None
 
     def feed(self, added: bytes, last: bool = False) -> str:
-        """The characters that are whole now. `last`: nothing follows."""
+        """Return the characters that are now complete. `last`: no bytes follow."""
         if self._decoder is None:
             self._head += added
-            if not last and any(mark.startswith(self._head) and mark != self._head for mark, _ in _MARKS):
+            if not last and any(mark.startswith(self._head) and mark != self._head for mark, _ in _BYTE_ORDER_MARKS):
                 return ""
-            encoding = next((name for mark, name in _MARKS if self._head.startswith(mark)), "utf-8")
+            encoding = next((name for mark, name in _BYTE_ORDER_MARKS if self._head.startswith(mark)), "utf-8")
             errors = "replace" if encoding == "utf-16" else "surrogateescape"
             self._decoder = codecs.getincrementaldecoder(encoding)(errors)
             added, self._head = self._head, b""
@@ -58,39 +58,39 @@ class Decoder:
 
 
 class Lines:
-    """Bytes that come in parts of any size → lines without their ends, LF or CRLF, whatever Decoder reads.
+    """Splits bytes in chunks of any size into lines without their ends (LF or CRLF), decoded by Decoder.
 
-    A mark at the begin of a line is left out: appending with `>>` writes one before every run.
+    A byte-order mark at the start of a line is removed: appending with `>>` writes one before every run.
     """
 
     def __init__(self) -> None:
         self._decoder = Decoder()
-        self._rest = ""
+        self._unfinished = ""
         self._skipping = False
 
     @property
     def guessed(self) -> bool:
-        """Whether some of it was no UTF-8, and was taken for cp1252."""
+        """Whether some bytes were not UTF-8, and were decoded as cp1252."""
         return self._decoder.guessed
 
     def feed(self, added: bytes) -> list[str]:
-        """The lines that are complete now."""
+        """Return the lines that are now complete."""
         return self._split(self._decoder.feed(added))
 
-    def rest(self) -> str:
-        """The last line, when the file ends without a line end; "" when it does not."""
-        left, self._rest = self._rest + self._decoder.feed(b"", last=True), ""
-        return "" if self._skipping else _plain(left)
+    def last_line(self) -> str:
+        """Return the last line of a file that does not end with a line end, otherwise ""."""
+        line, self._unfinished = self._unfinished + self._decoder.feed(b"", last=True), ""
+        return "" if self._skipping else _plain(line)
 
     def _split(self, text: str) -> list[str]:
-        *whole, self._rest = (self._rest + text).split("\n")
+        *complete, self._unfinished = (self._unfinished + text).split("\n")
         lines = []
-        for line in whole:
+        for line in complete:
             if not self._skipping and len(line) <= LONGEST_LINE:
                 lines.append(_plain(line))
             self._skipping = False
-        if len(self._rest) > LONGEST_LINE:
-            self._rest, self._skipping = "", True
+        if len(self._unfinished) > LONGEST_LINE:
+            self._unfinished, self._skipping = "", True
         return lines
 
 

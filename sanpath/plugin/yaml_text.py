@@ -1,4 +1,4 @@
-"""YAML that others have written: the library is loaded by whoever reads some, not by every collector."""
+"""Reading untrusted YAML: the library is imported on first use, not by every collector."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def read_yaml(text: str) -> Any:
-    """What a YAML text says. Raises ValueError, of one line: it is no YAML, or more than anybody writes."""
+    """Parse a YAML text. Raises ValueError with a message of one line: it is not YAML, or exceeds the limits."""
     from sanpath import yaml_text
 
     return yaml_text.read_yaml(text)

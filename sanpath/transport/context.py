@@ -15,19 +15,19 @@ class LiveContext:
 
     @property
     def clock(self) -> Clock:
-        """The one clock of the recording."""
+        """The clock of the recording."""
         return self._clock
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """An SNMP session: by gufo-snmp and pysnmp together where that is possible, by pysnmp alone elsewhere."""
+        """Return an SNMP session: gufo-snmp and pysnmp together where that is possible, pysnmp alone elsewhere."""
         from sanpath.transport.snmp.session import PysnmpSession
 
         try:
             from sanpath.transport.snmp.fast_session import FastSession
         except ImportError:  # gufo-snmp is for Linux only
             return PysnmpSession(credentials, self._clock, self.cost)
-        kind = FastSession if FastSession.suits(credentials) else PysnmpSession
-        return kind(credentials, self._clock, self.cost)
+        session_class = FastSession if FastSession.supports(credentials) else PysnmpSession
+        return session_class(credentials, self._clock, self.cost)
 
     def http(
         self,
@@ -38,7 +38,7 @@ class LiveContext:
         pinned_certificate: Path | None = None,
         client: ClientCertificate | None = None,
     ) -> Http:
-        """An HTTPS session; certificates are verified unless `verify_tls` is False."""
+        """Return an HTTPS session; certificates are verified unless `verify_tls` is False."""
         from sanpath.transport.http import AiohttpSession
 
         return AiohttpSession(
@@ -52,7 +52,7 @@ class LiveContext:
         )
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """This machine, or one over SSH. The SSH library is loaded by the first that needs it."""
+        """Return this machine, or one over SSH. The SSH library is imported on first use."""
         if ssh is None:
             from sanpath.transport.machine import LocalMachine
 

@@ -1,4 +1,4 @@
-"""Files below a root: those of this machine, or those of a recorded one."""
+"""Files below root folders: those of this machine, or those of a recorded machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sanpath.plugin import Cost
 
 
 class FolderFiles:
-    """`plugin.Files`. A path is looked for below each root, the last one first: later roots change earlier ones."""
+    """`plugin.Files` below several roots. A file in a later root replaces the one in an earlier root."""
 
     def __init__(self, roots: Sequence[Path], cost: Cost) -> None:
         self._roots, self._cost = list(roots), cost
 
     async def read(self, path: str) -> bytes | None:
-        """A whole file; None where no root has one that can be read (sysfs answers some attributes with an error)."""
+        """Read a file. None: no root has a readable one (sysfs answers some attributes with an error)."""
         for root in reversed(self._roots):
             try:
                 content = (root / path.lstrip("/")).read_bytes()
@@ -27,7 +27,7 @@ class FolderFiles:
         return None
 
     async def list(self, path: str) -> list[str]:
-        """The names in a folder over all roots, sorted."""
+        """List the names in a folder over all roots, sorted."""
         names: set[str] = set()
         for root in self._roots:
             try:
@@ -38,15 +38,15 @@ class FolderFiles:
         return sorted(names)
 
     async def read_from(self, path: str, offset: int, limit: int) -> bytes | None:
-        """A part of a file; None where no root has one that can be read."""
+        """Read at most `limit` bytes from `offset` on. None: no root has a readable file."""
         for root in reversed(self._roots):
             try:
                 with (root / path.lstrip("/")).open("rb") as file:
                     file.seek(offset)
-                    part = file.read(limit)
+                    content = file.read(limit)
             except OSError:
                 continue
             self._cost.requests += 1
-            self._cost.bytes_in += len(part)
-            return part
+            self._cost.bytes_in += len(content)
+            return content
         return None

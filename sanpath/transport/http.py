@@ -22,8 +22,8 @@ class AiohttpSession:
     """`plugin.Http` for one server. `base_url` is scheme and authority; the first request connects.
 
     `ca_file`: the only authorities to trust, PEM; None: those of the system. `timeout_seconds` is for one request.
-    `pinned_certificate`: the only certificate to accept, PEM, whatever host name is in it. `client`: shown to
-    a server that asks for a certificate.
+    `pinned_certificate`: the only certificate to accept, PEM; its host name is not checked. `client`: the certificate
+    to present to a server that asks for one.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class AiohttpSession:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> HttpReply:
-        """One request. Raises CollectorError: UNREACHABLE, MISCONFIGURED (certificate), UNREADABLE (too large)."""
+        """Send a request. Raises CollectorError: UNREACHABLE, MISCONFIGURED (certificate), UNREADABLE (too large)."""
         import aiohttp
 
         session = self._open()
@@ -68,15 +68,15 @@ class AiohttpSession:
                 headers=headers,
                 data=body,
                 allow_redirects=False,
-            ) as answer:
+            ) as response:
                 return HttpReply(
-                    answer.status,
-                    {name.lower(): value for name, value in answer.headers.items()},
-                    await self._body(answer),
+                    response.status,
+                    {name.lower(): value for name, value in response.headers.items()},
+                    await self._body(response),
                 )
         except aiohttp.ServerFingerprintMismatch as error:
-            other = f"{self._server} shows another certificate than that of pinned_certificate"
-            raise CollectorError(Failure.MISCONFIGURED, f"{other}: if it was replaced, pin the new one") from error
+            mismatch = f"{self._server} shows another certificate than that of pinned_certificate"
+            raise CollectorError(Failure.MISCONFIGURED, f"{mismatch}: if it was replaced, pin the new one") from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
         except aiohttp.ClientSSLError as error:
@@ -106,7 +106,10 @@ class AiohttpSession:
         return self._session
 
     def _pin(self) -> aiohttp.Fingerprint | None:
-        """The one certificate to accept. By its digest: as the anchor of a chain it could sign others."""
+        """Return the digest of the pinned certificate, None without one.
+
+        It is compared by digest: as a trusted authority it could sign other certificates.
+        """
         import aiohttp
 
         if (file := self._pinned_certificate) is None:
@@ -121,20 +124,20 @@ class AiohttpSession:
     def _tls(self) -> ssl.SSLContext:
         try:
             context = ssl.create_default_context(cafile=self._ca_file)
-        except OSError as error:  # ssl.SSLError, no such file and no permission alike
+        except OSError as error:  # ssl.SSLError, FileNotFoundError and PermissionError alike
             raise CollectorError(Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read") from error
-        # From Python 3.13 on every certificate must name the key of its authority; those that devices make for
-        # themselves often do not (RFC 5280, section 4.2.1.1).
+        # From Python 3.13 on every certificate must name the key of its authority. Self-signed certificates of
+        # devices often do not (RFC 5280, section 4.2.1.1).
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not self._verify_tls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if self._client is not None:
-            self._show(context, self._client)
+            self._load_client_certificate(context, self._client)
         return context
 
     @staticmethod
-    def _show(context: ssl.SSLContext, client: ClientCertificate) -> None:
+    def _load_client_certificate(context: ssl.SSLContext, client: ClientCertificate) -> None:
         def refuse() -> str:
             # Without this, OpenSSL asks on the terminal.
             raise CollectorError(
@@ -149,18 +152,18 @@ class AiohttpSession:
                 Failure.MISCONFIGURED, f"{files}: no certificate with its key, as PEM, to read"
             ) from error
 
-    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
-        parts: list[bytes] = []
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
         size = 0
-        async for part in answer.content.iter_chunked(_CHUNK_BYTES):
-            size += len(part)
-            self._cost.bytes_in += len(part)
+        async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+            size += len(chunk)
+            self._cost.bytes_in += len(chunk)
             if size > self._max_body_bytes:
                 raise CollectorError(
                     Failure.UNREADABLE, f"{self._server} answered more than {self._max_body_bytes} bytes"
                 )
-            parts.append(part)
-        return b"".join(parts)
+            chunks.append(chunk)
+        return b"".join(chunks)
 
     def _untrusted(self, reason: str) -> CollectorError:
         trusted = f"ca_file {self._ca_file}" if self._ca_file else "the system's authorities"

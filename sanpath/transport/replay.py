@@ -1,18 +1,18 @@
-"""Recorded answers in place of a device, so that a case folder can run a collector without one.
+"""Replay of recorded answers, so that a case folder can run a collector without its device.
 
-A case's `replies` folder holds
+A case's `replies` folder contains
 
     NAME.snmprec or NAME.snmprec.bz2   one state of the agent, `OID|TAG|VALUE` lines (the format of snmpsim);
                                        with several files, sorted by name, each `advance` moves to the next
     http.yaml                          the server's answers, in the order in which they are to be used
     NAME.files/proc/..., /sys/...      files of the machine; with several folders, sorted by name, each `advance`
-                                       moves to the next, which holds only what differs from those before it
+                                       moves to the next, which contains only what differs from those before it
     NAME.commands.yaml                 answers of commands (see RecordedMachine), with states as those of the files
 
 An entry of http.yaml: `request` ("GET /api/x"), and optionally `query` (parameters it must carry), `needs` (headers
 it must carry, else 401), `status` (200), `headers`, and the body: `json` (any value), `text`, or `file` (a file
-beside it). Of the answers that fit, those with the most `query` count; they are used one after the other, and the
-last one repeats.
+in the same folder). Of the matching answers, those with the most `query` parameters are used, one after the other;
+the last one repeats.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _NULL, _OBJECT_IDENTIFIER, _IP_ADDRESS = "5", "6", "64"
 
 
 def read_snmprec(path: Path) -> list[VarBind]:
-    """Lines of a .snmprec file in file order, comments left out."""
+    """Read a .snmprec file, in file order and without comments."""
     raw = bz2.decompress(path.read_bytes()) if path.suffix == ".bz2" else path.read_bytes()
     return parse_snmprec(raw.decode("latin-1"))
 
 
 def parse_snmprec(text: str) -> list[VarBind]:
-    """`OID|TAG|VALUE` lines; a tag with an appended "x" has its value in hexadecimal. Raises ValueError.
+    """Parse `OID|TAG|VALUE` lines; a tag that ends in "x" has a hexadecimal value. Raises ValueError.
 
     >>> parse_snmprec("1.3.6.1.2.1.2.2.1.6.7|4x|0a0b\\n1.3.6.1.2.1.2.2.1.8.7|2|1")[0][1]
     b'\\n\\x0b'
@@ -89,45 +89,45 @@ def _recorded_value(tag: str, value: str) -> SnmpValue:
 class ReplaySnmp:
     """`plugin.Snmp` from recorded states. An empty state is an agent that does not answer.
 
-    The recording is walked in file order: an agent that answered out of order or in circles does so again.
+    The recording is walked in file order: an agent that answered out of order, or in a loop, does so again.
     """
 
     def __init__(self, states: Sequence[Sequence[VarBind]], clock: Clock, cost: Cost) -> None:
         self._states, self._clock, self._cost = states, clock, cost
-        self._number = -1
+        self._state_number = -1
         self.advance()
 
     def advance(self) -> None:
-        """Move to the next recorded state; the last one stays."""
-        self._number = min(self._number + 1, len(self._states) - 1)
-        self._bindings = self._states[self._number]
-        self._place: dict[Oid, int] = {}
-        for place, (oid, _) in enumerate(self._bindings):
-            self._place.setdefault(oid, place)
-        # The first that lies behind an identifier is where the highest so far does, in whatever order they are.
+        """Move to the next recorded state, if there is one."""
+        self._state_number = min(self._state_number + 1, len(self._states) - 1)
+        self._bindings = self._states[self._state_number]
+        self._positions: dict[Oid, int] = {}
+        for position, (oid, _) in enumerate(self._bindings):
+            self._positions.setdefault(oid, position)
+        # The next identifier follows the highest one so far, in whatever order they were recorded.
         self._highest = list(accumulate((oid for oid, _ in self._bindings), max))
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Scalars as recorded; None where the recording has none."""
+        """Read recorded scalars; None where the recording has none."""
         self._ask()
-        places = {oid: self._place.get(parse_oid(oid)) for oid in oids}
-        return {oid: None if place is None else self._bindings[place][1] for oid, place in places.items()}
+        positions = {oid: self._positions.get(parse_oid(oid)) for oid in oids}
+        return {oid: None if position is None else self._bindings[position][1] for oid, position in positions.items()}
 
     async def columns(
         self,
         oids: Sequence[str],
         max_rows: int = 20_000,
-        beside: str | None = None,
-        whole_rows: bool = True,  # noqa: ARG002 - they always are
+        alongside: str | None = None,
+        row_per_pdu: bool = True,  # noqa: ARG002 - always so here
     ) -> dict[str, dict[str, SnmpValue]]:
-        """Columns by the same walk as on the wire."""
-        scalar = (await self.get([beside]))[beside] if beside else None
+        """Read columns by the same walk as over the network."""
+        scalar = (await self.get([alongside]))[alongside] if alongside else None
         return await walk_columns(
-            self._bulk, self._clock.now_us, oids, max_rows, (lambda: scalar) if beside else None
+            self._bulk, self._clock.now_us, oids, max_rows, (lambda: scalar) if alongside else None
         )
 
     async def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: no socket is open."""
 
     async def _bulk(self, oids: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
         self._ask()
@@ -139,10 +139,10 @@ class ReplaySnmp:
         return answer
 
     def _next(self, oid: Oid) -> VarBind:
-        place = self._place.get(oid)
-        if place is None:
-            place = bisect_right(self._highest, oid) - 1
-        return self._bindings[place + 1] if place + 1 < len(self._bindings) else (oid, None)
+        position = self._positions.get(oid)
+        if position is None:
+            position = bisect_right(self._highest, oid) - 1
+        return self._bindings[position + 1] if position + 1 < len(self._bindings) else (oid, None)
 
     def _ask(self) -> None:
         self._cost.requests += 1
@@ -161,7 +161,7 @@ class _Answer:
 
 
 class ReplayHttp:
-    """`plugin.Http` from the http.yaml of a folder. What is not recorded is answered 404."""
+    """`plugin.Http` from the http.yaml of a folder. A request that is not recorded gets status 404."""
 
     def __init__(self, folder: Path, cost: Cost) -> None:
         entries = yaml.safe_load((folder / "http.yaml").read_text(encoding="utf-8"))
@@ -176,7 +176,7 @@ class ReplayHttp:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,  # noqa: ARG002 - the protocol's signature; answers do not depend on it
     ) -> HttpReply:
-        """The next recorded answer to this request."""
+        """Return the next recorded answer to this request."""
         self._cost.requests += 1
         fitting = [
             answer
@@ -195,7 +195,7 @@ class ReplayHttp:
         return answer.reply
 
     async def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: no connection is open."""
 
 
 def _answer(folder: Path, entry: Mapping[str, Any]) -> _Answer:
@@ -223,17 +223,17 @@ class ReplayContext:
 
     @property
     def clock(self) -> Clock:
-        """The clock given."""
+        """The clock of this context."""
         return self._clock
 
     def advance(self) -> None:
-        """Let every agent, and the machine's files, move on to their next recorded state."""
+        """Move every agent, and the machine's files, to their next recorded state."""
         self._file_states += 1
         for agent in self._agents:
             agent.advance()
 
-    def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - whoever is asked, the folder answers
-        """The recorded agent."""
+    def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - the folder answers for any address
+        """Return the recorded agent."""
         files = sorted(self._folder.glob("*.snmprec*"))
         agent = ReplaySnmp([read_snmprec(path) for path in files] or [[]], self._clock, self.cost)
         self._agents.append(agent)
@@ -248,14 +248,14 @@ class ReplayContext:
         pinned_certificate: Path | None = None,  # noqa: ARG002
         client: ClientCertificate | None = None,  # noqa: ARG002
     ) -> Http:
-        """The recorded server."""
+        """Return the recorded server."""
         return ReplayHttp(self._folder, self.cost)
 
-    def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - whoever is asked, the folder answers
-        """The recorded machine; it moves on with `advance`."""
+    def machine(self, ssh: SshTarget | None = None) -> Machine:  # noqa: ARG002 - the folder answers for any address
+        """Return the recorded machine; `advance` moves it to its next state."""
         return RecordedMachine(self.cost, self._folder, lambda: self._file_states)
 
     @property
     def files(self) -> Files:
-        """The recorded files, as they are now."""
+        """The recorded files in their current state."""
         return FolderFiles(sorted(self._folder.glob("*.files"))[: self._file_states], self.cost)

@@ -32,13 +32,13 @@ async def spent(client: str, host: str, port: int, warm_up: int, polls: int) -> 
     """Seconds and bytes."""
     session = CLIENTS[client](SnmpCredentials(host, port, SecretStr("public")), RecorderClock(), Cost())
     began = time.process_time()
-    rows = await session.columns(COLUMNS, beside=UPTIME)
+    rows = await session.columns(COLUMNS, alongside=UPTIME)
     walk = time.process_time() - began
     for _ in range(warm_up):
-        await session.columns(COLUMNS, beside=UPTIME)
+        await session.columns(COLUMNS, alongside=UPTIME)
     before, began = _resident_bytes(), time.process_time()
     for _ in range(polls):
-        rows = await session.columns(COLUMNS, beside=UPTIME)
+        rows = await session.columns(COLUMNS, alongside=UPTIME)
     poll = (time.process_time() - began) / polls
     after = _resident_bytes()
     await session.close()

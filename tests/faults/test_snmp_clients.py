@@ -57,13 +57,13 @@ def becomes(proxy: AlteringProxy, alteration: Alteration) -> Callable[[], None]:
 
 async def polls(session: Snmp, proxy: AlteringProxy, fail: Callable[[], None]) -> list[object]:
     """Three that go well, two while it fails, three when all is well again."""
-    said = [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(3)]
+    said = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
     fail()
-    said += [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(2)]
+    said += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
     proxy.fail(Fault.NONE)
     proxy.alter, proxy.from_elsewhere = unaltered, False
     await asyncio.sleep(0.1)
-    return said + [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(3)]
+    return said + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
 
 
 @pytest.fixture
@@ -149,11 +149,11 @@ def test_an_error_of_the_agent_keeps_its_name_and_place(
         agent.answer = refusing  # type: ignore[method-assign]  # an agent that turns others away
 
     async def scene(session: Snmp) -> list[object]:
-        said = [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(3)]
+        said = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
         fail()
-        said += [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(2)]
+        said += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
         agent.answer = answer  # type: ignore[method-assign]  # as before
-        return said + [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(2)]
+        return said + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
 
     who = credentials(proxy.address[1], TIMEOUT_SECONDS)
     alone, both = by_pysnmp(who, scene), by_both(who, scene)

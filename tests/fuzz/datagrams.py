@@ -19,8 +19,8 @@ from pydantic import SecretStr
 
 from sanpath.errors import SanpathError
 from sanpath.plugin import Cost, Snmp, SnmpCredentials, SnmpUser
+from sanpath.transport.snmp.cached_rows import SilentError, UnclearError
 from sanpath.transport.snmp.gufo import GufoClient
-from sanpath.transport.snmp.known_rows import SilentError, UnclearError
 from sanpath.transport.snmp.session import PysnmpSession
 from sanpath.transport.snmp.walk import parse_oid
 from tests.fuzz.mutation import mutated

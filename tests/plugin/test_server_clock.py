@@ -18,8 +18,8 @@ START = 1_800_000_000 * SECOND
 class Dated:
     """A server whose clock is ahead of ours; each answer takes 20 ms to come."""
 
-    def __init__(self, ahead_us: int, text: str | None = None) -> None:
-        self.now, self._ahead, self._text = START, ahead_us, text
+    def __init__(self, offset_us: int, text: str | None = None) -> None:
+        self.now, self._ahead, self._text = START, offset_us, text
 
     def now_us(self) -> int:
         return self.now
@@ -62,22 +62,22 @@ def test_one_date_tells_no_more_than_its_second() -> None:
 
 def test_it_is_said_again_only_when_much_more_is_known() -> None:
     clock = ServerClock()
-    clock.told(START, START - 400_000, START + 400_000)
+    clock.add_reading(START, START - 400_000, START + 400_000)
     assert clock.event(START) is not None
-    clock.told(START, START - 390_000, START + 400_000)
+    clock.add_reading(START, START - 390_000, START + 400_000)
     assert clock.event(START) is None
-    clock.told(START, START - 50_000, START + 50_000)
+    clock.add_reading(START, START - 50_000, START + 50_000)
     assert clock.event(START) is not None
 
 
 def test_a_clock_that_was_set_is_told_anew() -> None:
     clock = ServerClock()
-    clock.told(START, START - 1000, START + 1000)
-    clock.told(START + 60 * SECOND, START - 1000, START + 1000)
-    assert clock.ahead_us == 60 * SECOND
+    clock.add_reading(START, START - 1000, START + 1000)
+    clock.add_reading(START + 60 * SECOND, START - 1000, START + 1000)
+    assert clock.offset_us == 60 * SECOND
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Foo 2026"])
 def test_answers_without_a_readable_date_tell_nothing(date: str) -> None:
     clock = asked(Dated(0, date), 2)
-    assert (clock.ahead_us, clock.event(START)) == (None, None)
+    assert (clock.offset_us, clock.event(START)) == (None, None)

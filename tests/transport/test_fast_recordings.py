@@ -69,12 +69,12 @@ def test_every_table_of_a_recording(path: Path) -> None:
         by_get = []
         await session.get([UPTIME])
         for columns in groups(path):
-            assert without_times(await session.columns(columns, whole_rows=False)) == without_times(
+            assert without_times(await session.columns(columns, row_per_pdu=False)) == without_times(
                 await replayed.columns(columns)
             )
             # With uptime beside as the collectors poll.
-            first, again, third = [await session.columns(columns, beside=UPTIME) for _ in range(3)]
-            assert without_times(first) == without_times(await replayed.columns(columns, beside=UPTIME))
+            first, again, third = [await session.columns(columns, alongside=UPTIME) for _ in range(3)]
+            assert without_times(first) == without_times(await replayed.columns(columns, alongside=UPTIME))
             assert without_times(again) == without_times(first), columns
             assert without_times(third) == without_times(first), columns
             by_get.append(agent.requests[GET])
@@ -109,7 +109,7 @@ def test_net_snmp_is_read_alike(snmpd: int) -> None:
     cost = Cost()
 
     async def polls(session: Snmp) -> list[Rows]:
-        return [await session.columns(columns, beside=UPTIME) for _ in range(3)]
+        return [await session.columns(columns, alongside=UPTIME) for _ in range(3)]
 
     def identity(rows: Rows) -> list[tuple[str, Mapping[str, SnmpValue]]]:
         return [(index, {key: value for key, value in row.items() if key in fixed}) for index, row in rows.items()]
@@ -121,7 +121,7 @@ def test_net_snmp_is_read_alike(snmpd: int) -> None:
     assert b"lo" in [row[IF_DESCR] for row in polled.values()]
     for index, row in polled.items():
         assert row.keys() == before[index].keys()
-        for growing in (IF_HC_IN_OCTETS, "beside", "seen"):
+        for growing in (IF_HC_IN_OCTETS, "alongside", "seen"):
             assert number(before, index, growing) <= number(polled, index, growing) <= number(after, index, growing)
 
 

@@ -99,9 +99,9 @@ def test_rows_are_those_of_pysnmp_at_once(turn: Turn, polls_before: int) -> None
         agent.serve(turn.before)
         await session.get([UPTIME])
         for _ in range(polls_before):
-            await session.columns(COLUMNS, beside=UPTIME)
+            await session.columns(COLUMNS, alongside=UPTIME)
         agent.serve(turn.after)
-        return [await outcome(session.columns(COLUMNS, beside=UPTIME)) for _ in range(3)]
+        return [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
 
     with serving(turn.before) as agent:
         alone = by_pysnmp(credentials(agent.port), scene)
@@ -115,9 +115,9 @@ def test_rows_that_need_not_be_whole_are_the_same(turn: Turn) -> None:
     async def scene(session: Snmp) -> object:
         agent.serve(turn.before)
         await session.get([UPTIME])
-        said = [await outcome(session.columns(COLUMNS, whole_rows=False))]
+        said = [await outcome(session.columns(COLUMNS, row_per_pdu=False))]
         agent.serve(turn.after)
-        return [*said, *[await outcome(session.columns(COLUMNS, whole_rows=False)) for _ in range(2)]]
+        return [*said, *[await outcome(session.columns(COLUMNS, row_per_pdu=False)) for _ in range(2)]]
 
     with serving(turn.before) as agent:
         assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
@@ -126,9 +126,9 @@ def test_rows_that_need_not_be_whole_are_the_same(turn: Turn) -> None:
 def test_columns_read_once_are_not_walked_again_for_the_first_poll() -> None:
     async def scene(session: Snmp) -> None:
         await session.get([UPTIME])
-        await session.columns(COLUMNS, whole_rows=False)
+        await session.columns(COLUMNS, row_per_pdu=False)
         agent.requests.clear()
-        await session.columns(COLUMNS, beside=UPTIME)
+        await session.columns(COLUMNS, alongside=UPTIME)
 
     with serving(USUAL) as agent:
         by_both(credentials(agent.port), scene)
@@ -139,7 +139,7 @@ def test_columns_read_once_are_not_walked_again_for_the_first_poll() -> None:
 def test_a_poll_asks_only_what_it_needs_and_its_cost_is_what_the_agent_saw() -> None:
     async def scene(session: Snmp) -> None:
         for _ in range(4):
-            await session.columns(COLUMNS, beside=UPTIME)
+            await session.columns(COLUMNS, alongside=UPTIME)
             await session.get([UPTIME])
 
     cost = Cost()
@@ -174,9 +174,9 @@ def test_a_table_that_stays_is_walked_by_pysnmp_once(name: str, monkeypatch: pyt
         return await walk(session, oids, *further)
 
     async def scene(session: Snmp) -> None:
-        first = without_times(await session.columns(COLUMNS, beside=UPTIME))
+        first = without_times(await session.columns(COLUMNS, alongside=UPTIME))
         for _ in range(205):
-            assert without_times(await session.columns(COLUMNS, beside=UPTIME)) == first
+            assert without_times(await session.columns(COLUMNS, alongside=UPTIME)) == first
 
     monkeypatch.setattr(PysnmpSession, "columns", counted)
     with serving(TURNS[name].before) as agent:
@@ -205,7 +205,7 @@ def test_scalars_and_the_spelling_of_identifiers(column: str) -> None:
                 await session.get([CONTACT, UPTIME]),
                 await session.get([f"{column}.2"]),
             ]
-            asked.append(without_times(await session.columns([column], beside=f".{UPTIME}")))
+            asked.append(without_times(await session.columns([column], alongside=f".{UPTIME}")))
         return asked
 
     with serving(USUAL) as agent:
@@ -244,7 +244,7 @@ def test_no_answer_is_larger_than_a_frame_when_strings_are_long() -> None:
 
     async def scene(session: Snmp) -> list[int]:
         await session.get([UPTIME])
-        return [len(await session.columns([NAME], beside=UPTIME)) for _ in range(3)]
+        return [len(await session.columns([NAME], alongside=UPTIME)) for _ in range(3)]
 
     with serving(objects, largest=60_000) as agent:
         agent.answering = frames_only
@@ -266,7 +266,7 @@ def test_an_error_in_the_midst_of_a_table_is_not_its_end(status: int, once: bool
 
     async def scene(session: Snmp) -> object:
         await session.get([UPTIME])
-        return await outcome(session.columns(COLUMNS, whole_rows=False))
+        return await outcome(session.columns(COLUMNS, row_per_pdu=False))
 
     with serving(USUAL) as agent:
         whole = by_pysnmp(credentials(agent.port), scene)

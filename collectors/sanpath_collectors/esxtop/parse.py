@@ -128,7 +128,7 @@ def _devices(made: Plan, machine: str, instances: Instances) -> None:
                 SourceEntity("lun", entity, entity, ids),
                 SourceLink("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
             ]
-    made.tell(tables.LUN, LUN, devices)
+    made.add_series(tables.LUN, LUN, devices)
 
 
 def _adapters(made: Plan, machine: str, instances: Instances) -> None:
@@ -138,7 +138,7 @@ def _adapters(made: Plan, machine: str, instances: Instances) -> None:
             SourceEntity("hba", entity, entity, {"name": (entity,)}),
             SourceLink("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
         ]
-    made.tell(tables.HBA, HBA, adapters)
+    made.add_series(tables.HBA, HBA, adapters)
 
 
 def _paths(made: Plan, machine: str, instances: Instances) -> None:
@@ -148,7 +148,7 @@ def _paths(made: Plan, machine: str, instances: Instances) -> None:
             entity = f"{machine}/{match[2]}"
             paths.setdefault(entity, counters)
             made.items += _path(machine, entity, match[3], match[1])
-    made.tell(tables.PATH, PATH, paths)
+    made.add_series(tables.PATH, PATH, paths)
 
 
 def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[SourceEntity | SourceLink]:
@@ -171,10 +171,10 @@ def _virtual_disks(made: Plan, machine: str, instances: Instances) -> None:
                 SourceEntity("vdisk", disk, disk, {"name": (disk,)}),
                 SourceLink("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
             ]
-    made.tell(tables.VDISK, VDISK, disks)
+    made.add_series(tables.VDISK, VDISK, disks)
 
 
 def _processors(made: Plan, machine: str, instances: Instances) -> None:
     cores = [counters[_BUSY] for name, counters in instances.items() if name.isdigit()]
     total = instances.get("_Total", {}).get(_BUSY)
-    made.tell(tables.HOST, HOST, {machine: made.cores(cores, total)})
+    made.add_series(tables.HOST, HOST, {machine: made.cores(cores, total)})

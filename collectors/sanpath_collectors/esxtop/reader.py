@@ -28,6 +28,6 @@ class EsxtopLog(CounterLog):
         return parse.plan(header.names, self.load, self._host)
 
     @property
-    def wanted(self) -> str:
+    def wanted_counters(self) -> str:
         """The columns that a diagnosis needs."""
         return "disk devices, adapters and virtual disks (esxtop -b -a)"

@@ -165,7 +165,7 @@ class FlashArray(Collector[FlashArrayConfig]):
 
         None: unknown, or the samples have their times from another clock than the headers.
         """
-        ahead = self._clock.ahead_us
+        ahead = self._clock.offset_us
         if (
             self._newest_ms is None
             or ahead is None

@@ -65,7 +65,7 @@ class IometerReader(ResultReader):
 
     def finish(self) -> Iterable[Item]:
         """Yields the remaining items. Raises CollectorError(UNREADABLE) when there was nothing to read."""
-        last_line = self._lines.rest()
+        last_line = self._lines.last_line()
         document = self._document_of(last_line)
         yield from document.end(last_line)
         if self._lines.guessed:

@@ -1,4 +1,4 @@
-"""Windows' performance counters: a log of typeperf, logman, relog or Get-Counter, left behind or growing."""
+"""Windows' performance counters: a log of typeperf, logman, relog or Get-Counter, complete or growing."""
 
 from sanpath.plugin import FollowedFileConfig, Spec
 from sanpath_collectors.perfmon.tables import TABLES

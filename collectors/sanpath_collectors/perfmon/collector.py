@@ -1,4 +1,4 @@
-"""Follows a log of counters that something is writing."""
+"""Follows a log of counters that another program is writing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sanpath_collectors.perfmon.reader import CounterLog, PerfMonLog
 
 
 class FollowedCounterLog(FollowedFile):
-    """One log of counters that grows. What is wrong with it is known before the run, from its header."""
+    """One log of counters that grows. `check` reports the defects that its header shows."""
 
     async def check(self, ctx: Context) -> Check:
-        """Whether the file is there, and what is missing in it."""
-        found = await super().check(ctx)
+        """Report whether the file exists, and which counters are missing in it."""
+        check = await super().check(ctx)
         assert isinstance(self._reader, CounterLog)  # noqa: S101 - for the type checker
-        said = [text for code, text in self._reader.said.items() if code != "unknown-zone"]
-        return replace(found, unreadable=(*found.unreadable, *said))
+        messages = [text for code, text in self._reader.messages.items() if code != "unknown-zone"]
+        return replace(check, unreadable=(*check.unreadable, *messages))
 
 
 class PerfMonFile(FollowedCounterLog):

@@ -1,4 +1,4 @@
-"""One machine in a log of Windows' counters: its disks, its processors, its part in a cluster."""
+"""One machine in a log of Windows' counters: its disks, its processors, its cluster storage."""
 
 from __future__ import annotations
 
@@ -13,112 +13,125 @@ _BUSY = "% processor time"
 
 
 class Machine:
-    """Adds to a plan what is known of one machine. `found`: object → what there is of it."""
+    """Adds the entities and series of one machine to a plan. `objects_by_name`: object → its instances."""
 
-    def __init__(self, plan: Plan, name: str, found: Mapping[str, Instances]) -> None:
-        self._plan, self._name, self._found = plan, name, found
+    def __init__(self, plan: Plan, name: str, objects_by_name: Mapping[str, Instances]) -> None:
+        self._plan, self._name, self._objects = plan, name, objects_by_name
 
     def add(self) -> list[str]:
-        """Plan all of it. Returns which counters are missing for a diagnosis."""
+        """Add everything to the plan. Returns the counters that a diagnosis needs but that are missing."""
         self._plan.items.append(
             SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
         )
         self._processors()
         volumes, disks = self._cluster(), self._disks()
-        told = {use.metric for use in objects.DISK for of in disks.values() if set(use.counters) <= of.keys()}
-        # A node of a cluster is judged by its volumes.
-        return (
-            [] if volumes and not disks else [name for metric, name in objects.NEEDED.items() if metric not in told]
-        )
+        if volumes and not disks:  # a node of a cluster is judged by its volumes
+            return []
+        metrics = {
+            use.metric for use in objects.DISK for names in disks.values() if set(use.counters) <= names.keys()
+        }
+        return [name for metric, name in objects.NEEDED.items() if metric not in metrics]
 
     def _disks(self) -> dict[str, Counters]:
-        for object_name, of_all in (
+        for object_name, is_total in (
             ("physicaldisk", False),
             ("logicaldisk", False),
             ("physicaldisk", True),
             ("logicaldisk", True),
         ):
-            if instances := self._instances(object_name, of_all):
+            if instances := self._instances(object_name, is_total):
                 break
         else:
             return {}
         if object_name == "logicaldisk":
             self._warn("logical-disks", "no PhysicalDisk: LogicalDisk stands for it, above the volume manager")
-        if of_all:
+        if is_total:
             self._warn("only-total", "only the sum of all disks (_Total): they are shown as one")
         disks: dict[str, Counters] = {}
         for instance, counters in instances.items():
-            device, drives = ("all disks", "") if of_all else _device(instance)
+            device, drives = ("all disks", "") if is_total else _device(instance)
             entity = f"{self._name}/{device}"
             if entity not in disks:
                 disks[entity] = counters
-                told = {"drives": drives} if drives else {}
-                self._add(SourceEntity("lun", entity, entity, {"device": (device,)}, told), instance, "attached_to")
-        self._plan.tell(tables.DISK, objects.DISK, disks)
+                attributes = {"drives": drives} if drives else {}
+                self._add(
+                    SourceEntity("lun", entity, entity, {"device": (device,)}, attributes),
+                    instance,
+                    "attached_to",
+                )
+        self._plan.add_series(tables.DISK, objects.DISK, disks)
         return disks
 
     def _processors(self) -> None:
-        told: Counters = dict(self._found.get("system", {}).get("", {}))
+        counters_of_host: Counters = dict(self._objects.get("system", {}).get("", {}))
         for object_name in ("processor information", "processor"):
             cores = self._instances(object_name).values()
-            total = next(iter(self._instances(object_name, of_all=True).values()), {})
-            each = [counters[_BUSY] for counters in cores if _BUSY in counters]
+            total = next(iter(self._instances(object_name, is_total=True).values()), {})
+            core_loads = [counters[_BUSY] for counters in cores if _BUSY in counters]
             interrupts = [counters["interrupts/sec"] for counters in cores if "interrupts/sec" in counters]
-            told |= self._plan.cores(each, total.get(_BUSY))
+            counters_of_host |= self._plan.cores(core_loads, total.get(_BUSY))
             if "interrupts/sec" in total:
-                told["interrupts/sec"] = total["interrupts/sec"]
+                counters_of_host["interrupts/sec"] = total["interrupts/sec"]
             elif interrupts:
-                told["interrupts/sec"] = self._plan.derived(sum, interrupts)
-            if "busy" in told:
+                counters_of_host["interrupts/sec"] = self._plan.derived(sum, interrupts)
+            if "busy" in counters_of_host:
                 break
-        self._plan.tell(tables.HOST, objects.HOST, {self._name: told})
+        self._plan.add_series(tables.HOST, objects.HOST, {self._name: counters_of_host})
 
     def _cluster(self) -> bool:
-        volumes = {f"{self._name}/CSV {name}": (name, of) for name, of in self._instances("cluster csvfs").items()}
+        volumes = {
+            f"{self._name}/CSV {name}": (name, counters)
+            for name, counters in self._instances("cluster csvfs").items()
+        }
         for entity, (name, _) in volumes.items():
             self._add(
                 SourceEntity("lun", entity, entity, {"device": (f"CSV {name}",)}), f"CSVFS {name}", "attached_to"
             )
-        self._plan.tell(tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, {e: of for e, (_, of) in volumes.items()})
+        self._plan.add_series(
+            tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, {e: counters for e, (_, counters) in volumes.items()}
+        )
         node = SourceEntity("cluster_node", self._name, self._name, {"name": (self._name,)})
-        parts: Counters = {}
+        node_counters: Counters = {}
         for object_name in ("cluster disk counters", "smb direct connection"):
-            for counters in self._instances(object_name, of_all=True).values():
-                parts |= counters
+            for counters in self._instances(object_name, is_total=True).values():
+                node_counters |= counters
         media = [
             ("hybrid disk", "cluster storage hybrid disks", objects.HYBRID_DISK),
             ("cache store", "cluster storage cache stores", objects.CACHE_STORE),
         ]
-        if any(self._instances(object_name) for _, object_name, _ in media) or parts:
+        if any(self._instances(object_name) for _, object_name, _ in media) or node_counters:
             self._plan.items.append(node)
-        self._plan.tell(tables.CLUSTER_NODE, objects.CLUSTER_NODE, {self._name: parts})
-        for what, object_name, uses in media:
-            self._devices("media", what, self._instances(object_name), tables.MEDIA, uses)
+        self._plan.add_series(tables.CLUSTER_NODE, objects.CLUSTER_NODE, {self._name: node_counters})
+        for label, object_name, uses in media:
+            self._devices("media", label, self._instances(object_name), tables.MEDIA, uses)
         self._devices("hba", "RDMA", self._instances("rdma activity"), tables.HBA, objects.RDMA)
         return bool(volumes)
 
-    def _devices(self, kind: str, what: str, instances: Instances, table: Table, uses: Sequence[Use]) -> None:
+    def _devices(self, kind: str, label: str, instances: Instances, table: Table, uses: Sequence[Use]) -> None:
         relation = "attached_to" if kind == "hba" else "member_of"
-        entities = {f"{self._name}/{what} {instance}": counters for instance, counters in instances.items()}
+        entities = {f"{self._name}/{label} {instance}": counters for instance, counters in instances.items()}
         for entity in entities:
-            self._add(SourceEntity(kind, entity, entity, {"name": (entity,)}), what, relation)
-        self._plan.tell(table, uses, entities)
+            self._add(SourceEntity(kind, entity, entity, {"name": (entity,)}), label, relation)
+        self._plan.add_series(table, uses, entities)
 
-    def _instances(self, object_name: str, of_all: bool = False) -> Instances:
-        """Those of an object, or those that are the sum of others: they are never added to the rest."""
-        found = self._found.get(object_name, {})
-        return {name: counters for name, counters in found.items() if ("_total" in name.casefold()) == of_all}
+    def _instances(self, object_name: str, is_total: bool = False) -> Instances:
+        """Return the instances of an object, or only those that are totals of others (`is_total`)."""
+        instances = self._objects.get(object_name, {})
+        return {name: counters for name, counters in instances.items() if ("_total" in name.casefold()) == is_total}
 
-    def _add(self, thing: SourceEntity, evidence: str, relation: str) -> None:
-        other = "cluster_node" if thing.kind == "media" else "host"
-        self._plan.items += [thing, SourceLink(relation, (thing.kind, thing.local_id), (other, self._name), evidence)]
+    def _add(self, entity: SourceEntity, evidence: str, relation: str) -> None:
+        parent_kind = "cluster_node" if entity.kind == "media" else "host"
+        self._plan.items += [
+            entity,
+            SourceLink(relation, (entity.kind, entity.local_id), (parent_kind, self._name), evidence),
+        ]
 
     def _warn(self, code: str, text: str) -> None:
         self._plan.warnings.append((code, f"{self._name}: {text}"))
 
 
 def _device(instance: str) -> tuple[str, str]:
-    """Name of a disk, and the drives on it: "0 C: D:" is disk 0; a LogicalDisk is called by its drive."""
+    """Return the name of a disk and its drives: "0 C: D:" is disk 0; a LogicalDisk is named by its drive."""
     name = re.sub(r"\b[a-z]:", lambda drive: drive[0].upper(), instance.strip())
     match = re.fullmatch(r"(\d{1,6})(?:\s+(.*))?", name)
     return (f"PhysicalDisk{int(match[1])}", match[2] or "") if match else (name, "")

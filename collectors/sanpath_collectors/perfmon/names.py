@@ -1,4 +1,4 @@
-"""Counter names of a localised Windows, and the code page that a header is written in."""
+"""Counter names of localised versions of Windows, and the code page of a header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 
 def folded(name: str) -> str:
-    """A name in the form that names are compared in.
+    """Return a name in the normalised form for comparisons.
 
     >>> folded("Longueur  moyenne de file d’attente")
     "longueur moyenne de file d'attente"
@@ -24,53 +24,54 @@ def folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Names → the English ones, folded.
+    """Translations of names to English, folded.
 
-    `objects`: name of an object in any language → English; `counters`: English object → name of a counter → English.
+    `objects`: name of an object in any language → English name. `counters`: English object → name of a counter →
+    English name.
     """
 
     objects: Mapping[str, str] = field(default_factory=dict)
     counters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def object(self, name: str) -> str:
-        """The English name of an object, folded; the name itself where it is English or not known."""
+        """Return the English name of an object, folded; an unknown or English name is only folded."""
         return self.objects.get(folded(name), folded(name))
 
     def counter(self, english_object: str, name: str) -> str:
-        """The English name of a counter of that object, folded; the name itself where it is English or not known."""
+        """Return the English name of an object's counter, folded; an unknown or English name is only folded."""
         return self.counters.get(english_object, {}).get(folded(name), folded(name))
 
 
-_ENOUGH = 64 << 10
-"""Octets of a header that tell its code page: hundreds of names."""
+_SAMPLE_BYTES = 64 << 10
+"""Bytes of a header from which its code page is determined: hundreds of names."""
 
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The names that names.yaml holds."""
+    """Load the names in names.yaml."""
     objects: dict[str, str] = {}
     counters: dict[str, dict[str, str]] = {}
     for group in _content()["names"].values():
-        known = _english(group["counters"])
+        english_names = _english(group["counters"])
         objects |= _english(group["objects"])
-        counters |= {folded(english): known for english in group["objects"]}
+        counters |= {folded(english): english_names for english in group["objects"]}
     return Vocabulary(objects, counters)
 
 
 def decoded(header: bytes) -> str:
-    """A header as text: in UTF-8, or else in the code page in which most of its names are known."""
+    """Decode a header from UTF-8, or from the code page in which most of its names are known."""
     try:
         return header.decode("utf-8")
     except UnicodeDecodeError:
-        begin = header[:_ENOUGH]
-        page = max(_content()["code_pages"], key=lambda page: _known_names(begin.decode(page, "replace")))
+        begin = header[:_SAMPLE_BYTES]
+        page = max(_content()["code_pages"], key=lambda page: _recognised_characters(begin.decode(page, "replace")))
         return header.decode(page, "replace")
 
 
-def _known_names(header: str) -> int:
+def _recognised_characters(header: str) -> int:
     text = folded(header)
-    known = vocabulary()
-    names = {*known.objects, *(name for names in known.counters.values() for name in names)}
+    english_names = vocabulary()
+    names = {*english_names.objects, *(name for names in english_names.counters.values() for name in names)}
     return sum(len(name) for name in names if not name.isascii() and name in text)
 
 
@@ -78,7 +79,7 @@ def _english(names: Mapping[str, Mapping[str, list[str]]]) -> dict[str, str]:
     return {
         folded(name): folded(english)
         for english, languages in names.items()
-        for name in (english, *(name for local in languages.values() for name in local))
+        for name in (english, *(name for translations in languages.values() for name in translations))
     }
 
 

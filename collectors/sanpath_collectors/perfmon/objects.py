@@ -1,4 +1,4 @@
-"""Which counters of Windows tell which metrics. Names as Vocabulary gives them: English, folded."""
+"""The counters of Windows and the metrics that they give. Names are as in Vocabulary: English, folded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DISK = (
     Use("bytes_write_total", "disk write bytes/sec"),
     Use("latency_seconds_read_total", _READS, "avg. disk sec/read", NANOSECONDS),
     Use("latency_seconds_write_total", _WRITES, "avg. disk sec/write", NANOSECONDS),
-    # The mean number of reads that wait or are served is their summed latency a second (Little's law).
+    # The mean number of reads in the queue or in service is the sum of their latencies per second (Little's law).
     Use("latency_seconds_read_total", "avg. disk read queue length", None, NANOSECONDS),
     Use("latency_seconds_write_total", "avg. disk write queue length", None, NANOSECONDS),
     Use("in_flight_seconds_total", "avg. disk queue length", None, NANOSECONDS),
@@ -64,15 +64,15 @@ CACHE_STORE = (
 
 
 def _storage_bus(place: str) -> tuple[Use, ...]:
-    own = f"{place}: "
+    prefix = f"{place}: "
     return (
-        Use(f"ops_{place}_read_total", f"{own}read/sec"),
-        Use(f"ops_{place}_write_total", f"{own}writes/sec"),
-        Use(f"bytes_{place}_read_total", f"{own}read - bytes/sec"),
-        Use(f"bytes_{place}_write_total", f"{own}write - bytes/sec"),
-        Use(f"bytes_{place}_write_total", f"{own}writes - bytes/sec"),
-        Use(f"latency_seconds_{place}_read_total", f"{own}read/sec", f"{own}read latency", NANOSECONDS),
-        Use(f"latency_seconds_{place}_write_total", f"{own}writes/sec", f"{own}write latency", NANOSECONDS),
+        Use(f"ops_{place}_read_total", f"{prefix}read/sec"),
+        Use(f"ops_{place}_write_total", f"{prefix}writes/sec"),
+        Use(f"bytes_{place}_read_total", f"{prefix}read - bytes/sec"),
+        Use(f"bytes_{place}_write_total", f"{prefix}write - bytes/sec"),
+        Use(f"bytes_{place}_write_total", f"{prefix}writes - bytes/sec"),
+        Use(f"latency_seconds_{place}_read_total", f"{prefix}read/sec", f"{prefix}read latency", NANOSECONDS),
+        Use(f"latency_seconds_{place}_write_total", f"{prefix}writes/sec", f"{prefix}write latency", NANOSECONDS),
     )
 
 
@@ -122,7 +122,7 @@ USED: Mapping[str, frozenset[str]] = {
     "processor information": _PROCESSOR,
     "system": frozenset(("context switches/sec",)),
 }
-"""Object → those of its counters that are read."""
+"""Object → its counters that are read."""
 
 NEEDED = {
     "ops_read_total": "Disk Reads/sec",
@@ -132,4 +132,4 @@ NEEDED = {
     "latency_seconds_read_total": "Avg. Disk sec/Read",
     "latency_seconds_write_total": "Avg. Disk sec/Write",
 }
-"""What a diagnosis needs of a disk → the counter that tells it."""
+"""Metric of a disk that a diagnosis needs → its counter."""

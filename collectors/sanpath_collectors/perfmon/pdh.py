@@ -20,10 +20,10 @@ from functools import cache, lru_cache
 from sanpath.plugin import CollectorError, Failure
 
 LONGEST_LINE_BYTES = 64 << 20
-"""A header with a hundred thousand counters has a tenth of it."""
+"""Ten times the length of a header with a hundred thousand counters."""
 
 _MOST = 1e15
-"""A value beyond is damage: bytes per second of a thousand arrays."""
+"""A larger value is damaged: this is the bytes per second of a thousand arrays."""
 _SHORT = 2
 """Cells of so many octets are kept once: each would take twenty times its size."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -36,18 +36,18 @@ _PATH = re.compile(r"\\{1,2}(?:([^\\()]+)\\)?(.+?)(?:\((.*)\))?\\([^\\]*)", re.D
 
 
 class Lines:
-    """Cuts what is fed into lines of UTF-8 (UTF-16 becomes that), or of a code page that nobody tells."""
+    """Splits bytes into lines, in UTF-8 (also from UTF-16) or in an unknown code page."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._waiting = 0
+        self._chunks: list[bytes] = []
+        self._waiting_bytes = 0
         self._head = b""
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._begun = False
+        self._has_begun = False
 
     def feed(self, added: bytes) -> list[bytes]:
-        """Lines that are complete now. Raises CollectorError(UNREADABLE): one has no end."""
-        if not self._begun:
+        """Return the lines that are now complete. Raises CollectorError(UNREADABLE): a line is too long."""
+        if not self._has_begun:
             self._head += added
             if len(self._head) < 4:
                 return []
@@ -55,24 +55,24 @@ class Lines:
         if self._decoder is not None:
             added = self._decoder.decode(added).encode("utf-8")
         if b"\n" not in added:
-            self._waiting += len(added)
-            if self._waiting > LONGEST_LINE_BYTES:
+            self._waiting_bytes += len(added)
+            if self._waiting_bytes > LONGEST_LINE_BYTES:
                 raise CollectorError(Failure.UNREADABLE, "a line of more than 64 MiB: this is no log of counters")
-            self._parts.append(added)
+            self._chunks.append(added)
             return []
-        *lines, rest = b"".join((*self._parts, added)).split(b"\n")
-        self._parts, self._waiting = [rest], len(rest)
+        *lines, unfinished = b"".join((*self._chunks, added)).split(b"\n")
+        self._chunks, self._waiting_bytes = [unfinished], len(unfinished)
         return lines
 
-    def rest(self) -> bytes:
-        """The last line, which has no end."""
-        if not self._begun:
-            self._parts = [self._begin()]
-        left, self._parts, self._waiting = b"".join(self._parts), [], 0
-        return left
+    def last_line(self) -> bytes:
+        """Return the last line, which has no line end."""
+        if not self._has_begun:
+            self._chunks = [self._begin()]
+        line, self._chunks, self._waiting_bytes = b"".join(self._chunks), [], 0
+        return line
 
     def _begin(self) -> bytes:
-        head, self._head, self._begun = self._head, b"", True
+        head, self._head, self._has_begun = self._head, b"", True
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
         elif len(head) > 1 and head[1] == 0:
@@ -91,7 +91,7 @@ class CounterPath:
 
 
 def counter_path(name: str) -> CounterPath | None:
-    r"""The parts of a path; None for what is none. Some pipelines lose one of the two leading backslashes.
+    r"""Split a counter path; None: not a path. Some pipelines lose one of the two leading backslashes.
 
     >>> counter_path(r"\\SQL1\PhysicalDisk(0 C:)\Avg. Disk sec/Read")
     CounterPath(machine='SQL1', object='PhysicalDisk', instance='0 C:', counter='Avg. Disk sec/Read')
@@ -104,23 +104,23 @@ def counter_path(name: str) -> CounterPath | None:
 
 
 def is_header(line: bytes) -> bool:
-    """Whether a line names the columns; a file that was written twice has several of them."""
+    """Whether a line has the names of the columns; a file that was appended to has several such lines."""
     return _HEADER.match(line[:64].decode("latin-1")) is not None
 
 
 def is_row(line: bytes) -> bool:
-    """Whether a line begins as a row does; what typeperf says beside them does not."""
+    """Whether a line begins as a row does; messages of typeperf do not."""
     return _ROW.match(line) is not None
 
 
 def separator_of(header: bytes) -> str:
-    """What stands between the cells: a comma, or a tab in the TSV that logman writes as well."""
+    """Return the separator of the cells: a comma, or a tab in logman's TSV format."""
     match = _HEADER.match(header[:64].decode("latin-1"))
     return "\t" if match and match[1] == "T" else ","
 
 
 def zone_minutes(cell: str) -> int | None:
-    """What is added to local times to get UTC; None where the first cell of the header does not say so, or is cut.
+    """Return the minutes to add to local times to get UTC; None: the first cell of the header lacks them, or is cut.
 
     >>> zone_minutes("(PDH-CSV 4.0) (Eastern Daylight Time)(240)"), zone_minutes("(PDH-CSV 4.0) (RTZ 2 (")
     (240, None)
@@ -130,8 +130,10 @@ def zone_minutes(cell: str) -> int | None:
 
 
 class Names:
-    """The cells of a header. Instances may hold commas and quotes. They are cut anew each time they are looked
-    through: a hundred thousand of them take many times the memory of their line."""
+    """The cells of a header. Instances may contain commas and quotes.
+
+    Each iteration cuts the header again: a list of a hundred thousand cells takes many times its memory.
+    """
 
     def __init__(self, header: str, separator: str) -> None:
         self._header, self._separator = header.strip("\r\n\0"), separator
@@ -147,14 +149,14 @@ class Names:
 
 @cache
 def _cell(separator: str) -> re.Pattern[str]:
-    """A cell of CSV: a quoted one with what follows its quotes, or a plain one."""
+    """The pattern of a CSV cell: quoted, with any text after its quotes, or plain."""
     # Possessive (*+): else every pair of quotes is kept as a place to go back to.
     other = f"[^{separator}]*+"
     return re.compile(rf'(?:\A|{separator})(?:"([^"]*+(?:""[^"]*+)*+)(?:"({other}))?|({other}))')
 
 
 def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
-    """The cells of a row; of a row that is not quoted throughout, in the slow way."""
+    """Split a row into cells; a row with unquoted cells takes a slower parser."""
     line = line.strip(b"\r \0")
     if line.startswith(b'"') and line.endswith(b'"'):
         cells = line[1:-1].split(b'"%b"' % separator.encode())
@@ -166,7 +168,7 @@ def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
 
 
 def time_us(cell: bytes) -> int | None:
-    """`MM/DD/YYYY HH:MM:SS.mmm` as microseconds since the epoch, as if it were UTC; None where it is none.
+    """Parse `MM/DD/YYYY HH:MM:SS.mmm` to microseconds since the epoch, as if it were UTC; None: not a time.
 
     >>> time_us(b"01/02/1970 00:00:01.5")
     86401500000
@@ -195,7 +197,7 @@ def _day(text: bytes) -> int | None:
 
 
 def numbers(cells: Sequence[bytes]) -> list[float | None]:
-    """Values of cells; None for a blank, and for what no counter can read: a negative or endless number."""
+    """Parse the values of cells; None for a blank, and for a negative or infinite number, which no counter has."""
     try:
         values = list(map(float, cells))
         if values and min(values) >= 0.0 and sum(values) < _MOST:  # False for NaN as well
@@ -206,7 +208,7 @@ def numbers(cells: Sequence[bytes]) -> list[float | None]:
 
 
 def number(cell: bytes) -> float | None:
-    """One of them."""
+    """Parse the value of one cell."""
     try:
         value = float(cell)
     except ValueError:

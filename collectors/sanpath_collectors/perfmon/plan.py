@@ -1,4 +1,4 @@
-"""From the names of a log's columns to what is made of each row: which columns, which series, which things."""
+"""The plan for a log: from the names of its columns to the series and entities that each row gives."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sanpath_collectors.perfmon.sums import Series, Term, Values
 _MOST_MACHINES = 1000
 """Each takes a hundred times the memory of its name."""
 Counters = dict[str, int]
-"""Name of a counter → which value of a row it is."""
+"""Name of a counter → position of its value in a row."""
 
 Instances = dict[str, Counters]
 """Instance of an object, "" where it has none → its counters."""
 
 Machines = dict[str, dict[str, Instances]]
-"""Machine → object → what there is of it."""
+"""Machine → object → its instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A way to tell a metric: a counter, or two: a rate and the mean of what happened at it.
+    """The source of a metric: one counter, or two, a rate and the mean per event.
 
-    `summed`: the counter is a rate, the metric the counter of it, and `times` the mean that it is multiplied with.
-    Else the metric is a gauge, and `times` the rate of what it is the mean of: where that is 0, it says nothing.
-    `factor`: from the counter's unit to the metric's.
+    `summed`: the counter is a rate that is integrated to a counter metric; `times`: the mean by which it is
+    multiplied. Not `summed`: the metric is a gauge; `times`: the rate of the events of which the gauge is the mean,
+    which is not valid where the rate is 0. `factor`: converts the counter's unit to the metric's.
     """
 
     metric: str
@@ -42,13 +42,13 @@ class Use:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """What it needs."""
+        """The counters that it needs."""
         return (self.counter,) if self.times is None else (self.counter, self.times)
 
 
 @dataclass(slots=True)
 class Plan:
-    """What is made of a row. `warnings`: code and text, to be told once."""
+    """The conversion of rows to samples. `warnings`: code and text, each reported once."""
 
     series: list[Series] = field(default_factory=list)
     items: list[SourceEntity | SourceLink] = field(default_factory=list)
@@ -58,12 +58,14 @@ class Plan:
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
 
     def find(
-        self, names: Iterable[str], host: str, known: Callable[[CounterPath], tuple[str, str] | None]
+        self, names: Iterable[str], host: str, used_counter: Callable[[CounterPath], tuple[str, str] | None]
     ) -> Machines:
-        """The columns of use. Raises CollectorError(UNREADABLE): there are too many machines.
+        """Find the used columns.
 
-        `names`: of all columns, the first that of the time; `host`: what the machine is
-        called where they do not say; `known`: object and counter in the words of the plan, None: of no use."""
+        `names`: of all columns, beginning with that of the time. `host`: name of the machine where they contain none.
+        `used_counter`: returns object and counter by the plan's names; None: the column is not used.
+        Raises CollectorError(UNREADABLE): there are too many machines.
+        """
         machines: Machines = {}
         for column, name in islice(enumerate(names), 1, None):
             path = counter_path(name)
@@ -72,65 +74,68 @@ class Plan:
             machine = machines.setdefault((path.machine or host).lower(), defaultdict(dict))
             if len(machines) > _MOST_MACHINES:
                 raise CollectorError(Failure.UNREADABLE, "more machines than write into one log: this is none")
-            if (found := known(path)) is not None:
-                counters = machine[found[0]].setdefault(path.instance or "", {})
-                counters.setdefault(found[1], self.value(column))
+            if (values := used_counter(path)) is not None:
+                counters = machine[values[0]].setdefault(path.instance or "", {})
+                counters.setdefault(values[1], self.value(column))
         return machines
 
     def value(self, column: int) -> int:
-        """The value that a column of the file becomes. All of them are asked for before the first `derived`."""
+        """Return the position of a column's value. All columns are added before the first `derived` value."""
         return self._columns.setdefault(column, len(self._columns))
 
     def derived(self, combine: Callable[[Sequence[float]], float], values: Sequence[int]) -> int:
-        """A value made of those of others that are there; none where none is."""
+        """Add a value that combines the available ones of other values; None if none is available."""
 
-        def made(row: Sequence[float | None]) -> float | None:
-            there = [value for number in values if (value := row[number]) is not None]
-            return combine(there) if there else None
+        def combined(row: Sequence[float | None]) -> float | None:
+            available = [value for number in values if (value := row[number]) is not None]
+            return combine(available) if available else None
 
-        self._derived.append(made)
+        self._derived.append(combined)
         return len(self._columns) + len(self._derived) - 1
 
-    def cores(self, each: Sequence[int], together: int | None) -> Counters:
-        """What the load of processors in percent tells: of each core, of all of them together (None: not told)."""
-        found = {} if together is None else {"busy": together}
-        if each:
-            found |= {
-                "busy": self.derived(fmean, each) if together is None else together,
-                "busiest core": self.derived(max, each),
-                "all cores": self.derived(sum, each),
-                "cores": self.derived(len, each),
-            }
-        return found
+    def cores(self, core_loads: Sequence[int], total: int | None) -> Counters:
+        """Return counters of the processors' load from values in percent.
 
-    def tell(self, table: Table, uses: Sequence[Use], entities: Mapping[str, Counters]) -> set[str]:
-        """Make series of entities, together those of which the same is told. Returns those that have one."""
-        alike: dict[tuple[Use, ...], list[str]] = defaultdict(list)
+        `core_loads`: position of each core's load. `total`: position of the load of all cores; None: not in the log.
+        """
+        values = {} if total is None else {"busy": total}
+        if core_loads:
+            values |= {
+                "busy": self.derived(fmean, core_loads) if total is None else total,
+                "busiest core": self.derived(max, core_loads),
+                "all cores": self.derived(sum, core_loads),
+                "cores": self.derived(len, core_loads),
+            }
+        return values
+
+    def add_series(self, table: Table, uses: Sequence[Use], entities: Mapping[str, Counters]) -> set[str]:
+        """Add series of entities, one for all entities with the same metrics. Returns the entities that have one."""
+        entities_by_uses: dict[tuple[Use, ...], list[str]] = defaultdict(list)
         for entity, counters in entities.items():
-            told: dict[str, Use] = {}
+            use_by_metric: dict[str, Use] = {}
             for use in uses:
                 if all(counter in counters for counter in use.counters):
-                    told.setdefault(use.metric, use)
-            alike[tuple(told.values())].append(entity)
-        alike.pop((), None)
-        for shape, members in alike.items():
-            terms = [_term(use, [entities[entity] for entity in members]) for use in shape]
+                    use_by_metric.setdefault(use.metric, use)
+            entities_by_uses[tuple(use_by_metric.values())].append(entity)
+        entities_by_uses.pop((), None)
+        for uses_of_group, members in entities_by_uses.items():
+            terms = [_term(use, [entities[entity] for entity in members]) for use in uses_of_group]
             self.series.append(Series(table, members, terms))
-        return {entity for members in alike.values() for entity in members}
+        return {entity for members in entities_by_uses.values() for entity in members}
 
-    def rows(self, seen: int, before: int | None, cells: Sequence[bytes]) -> Iterator[Rows]:
-        """Samples of one row of the file."""
+    def rows(self, time_us: int, previous_us: int | None, cells: Sequence[bytes]) -> Iterator[Rows]:
+        """Yield the samples of one row of the file, whose interval began at `previous_us` (None: not known)."""
         values = self._values(cells)
         for series in self.series:
-            yield from series.row(seen, before, values)
+            yield from series.row(time_us, previous_us, values)
 
     def _values(self, cells: Sequence[bytes]) -> Values:
         if self._pick is None:
             columns = list(self._columns)
             self._pick = itemgetter(*columns) if len(columns) > 1 else lambda row: [row[n] for n in columns]
         values = numbers(self._pick(cells))
-        for made in self._derived:
-            values.append(made(values))
+        for combined in self._derived:
+            values.append(combined(values))
         return values
 
 

@@ -1,4 +1,4 @@
-"""Reads a log of counters, whole or while it grows."""
+"""The reader of a log of counters, complete or while it grows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sanpath_collectors.perfmon.parse import Columns, Form, Long, Oddity, Part, 
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
-"""Lines of other text may stand before the header."""
+"""Limit of the lines up to the header, before which there may be other text."""
 
 
 class CounterLog(ResultReader):
-    """A log of counters of whatever system: what its columns tell is for a subclass to say.
+    """A log of counters of any system; a subclass makes the plan for its columns.
 
-    Times are UTC where the header tells the zone, else local. Every warning is told once. `said`: code → text of all
-    that there were so far.
+    Times are UTC where the header contains the zone, otherwise local. Each warning is reported once. `messages`:
+    code → text of all warnings so far.
     """
 
     clock: ResultClock = "local"
@@ -26,61 +26,61 @@ class CounterLog(ResultReader):
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._lines = pdh.Lines()
-        self._form: Form | None = None
+        self._format: Form | None = None
         self._plan: Plan | None = None
         self._shift_us = 0
-        self._before: int | None = None
+        self._last_row_us: int | None = None
         self._samples = 0
-        self.said: dict[str, str] = {}
-        self._known: set[object] = set()
-        self._untold: list[tuple[str, str]] = []
+        self.messages: dict[str, str] = {}
+        self._reported: set[object] = set()
+        self._pending: list[tuple[str, str]] = []
 
     @abstractmethod
     def plan(self, header: Columns) -> Plan:
-        """What the columns tell."""
+        """Return the plan for the columns."""
 
     @property
     @abstractmethod
-    def wanted(self) -> str:
-        """What to collect, for a log that holds nothing of use."""
+    def wanted_counters(self) -> str:
+        """The counters to collect, for the message about a log without useful ones."""
 
     def feed(self, added: bytes) -> Iterator[Item]:
-        """Samples of the rows that are complete now."""
-        yield from self._fed(self._lines.feed(added))
+        """Yield the samples of the rows that are now complete."""
+        yield from self._read_lines(self._lines.feed(added))
 
     def finish(self) -> Iterator[Item]:
-        """The end. Raises CollectorError(UNREADABLE) when there were no samples."""
-        last = self._lines.rest().strip(b"\r\0 ")
+        """Yield the remaining items. Raises CollectorError(UNREADABLE) when there were no samples."""
+        last = self._lines.last_line().strip(b"\r\0 ")
         if last.endswith(b'"'):
-            yield from self._fed([last])
+            yield from self._read_lines([last])
         elif pdh.is_row(last):
             self._warn("cut-file", "the last row is cut and left out")
-        if self._form is not None:
-            yield from self._parts(self._form.finish())
-        yield from self._warnings(self._before or 0)
+        if self._format is not None:
+            yield from self._convert(self._format.finish())
+        yield from self._warnings(self._last_row_us or 0)
         if not self._samples:
-            raise CollectorError(Failure.UNREADABLE, self._nothing())
+            raise CollectorError(Failure.UNREADABLE, self._no_samples_text())
 
-    def _fed(self, lines: list[bytes]) -> Iterator[Item]:
-        for number, line in enumerate(lines if self._form is None else ()):
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Item]:
+        for number, line in enumerate(lines if self._format is None else ()):
             if pdh.is_header(line) or long_header(line) is not None:
-                self._form, lines = Wide() if pdh.is_header(line) else Long(), lines[number:]
+                self._format, lines = Wide() if pdh.is_header(line) else Long(), lines[number:]
                 break
-        if self._form is not None:
-            yield from self._parts(self._form.lines(lines))
+        if self._format is not None:
+            yield from self._convert(self._format.lines(lines))
 
-    def _parts(self, parts: Iterator[Part]) -> Iterator[Item]:
-        for part in parts:
-            match part:
+    def _convert(self, log_items: Iterator[Part]) -> Iterator[Item]:
+        for log_item in log_items:
+            match log_item:
                 case Row():
-                    yield from self._row(part)
+                    yield from self._row(log_item)
                 case Columns():
-                    yield from self._columns(part)
+                    yield from self._columns(log_item)
                 case Oddity():
-                    self._warn(part.code, part.text)
+                    self._warn(log_item.code, log_item.text)
 
     def _columns(self, header: Columns) -> Iterator[Item]:
-        self._plan, self._before = self.plan(header), None
+        self._plan, self._last_row_us = self.plan(header), None
         self._shift_us = (header.zone_minutes or 0) * 60_000_000
         self.clock = "local" if header.zone_minutes is None else "utc"
         if header.zone_minutes is None:
@@ -89,40 +89,40 @@ class CounterLog(ResultReader):
             self._warn(code, text)
         for item in self._plan.items:
             key = (item.kind, item.local_id) if isinstance(item, SourceEntity) else item
-            if key not in self._known:
-                self._known.add(key)
+            if key not in self._reported:
+                self._reported.add(key)
                 yield item
 
     def _row(self, row: Row) -> Iterator[Item]:
         assert self._plan is not None, "a form gives its columns before its rows"  # noqa: S101 - for the type checker
-        seen, before = row.time_us + self._shift_us, self._before
-        if before is not None and seen <= before:
+        time_us, previous_us = row.time_us + self._shift_us, self._last_row_us
+        if previous_us is not None and time_us <= previous_us:
             self._warn("clock-went-back", "times go back, as where summer time ends: an interval there is left out")
-            before = None
-        self._before = seen
-        yield from self._warnings(seen)
-        for rows in self._plan.rows(seen, before, row.cells):
+            previous_us = None
+        self._last_row_us = time_us
+        yield from self._warnings(time_us)
+        for rows in self._plan.rows(time_us, previous_us, row.cells):
             self._samples += 1
             yield rows
 
     def _warn(self, code: str, text: str) -> None:
-        if (code, text) not in self._known:
-            self._known.add((code, text))
-            self._untold.append((code, text))
-            self.said.setdefault(code, text)
+        if (code, text) not in self._reported:
+            self._reported.add((code, text))
+            self._pending.append((code, text))
+            self.messages.setdefault(code, text)
 
-    def _warnings(self, seen: int) -> Iterator[Item]:
-        """They wait for a row, which tells the time."""
-        for code, text in self._untold:
-            yield warning(seen, code, text)
-        self._untold.clear()
+    def _warnings(self, time_us: int) -> Iterator[Item]:
+        """Yield the pending warnings with the time of a row."""
+        for code, text in self._pending:
+            yield warning(time_us, code, text)
+        self._pending.clear()
 
-    def _nothing(self) -> str:
+    def _no_samples_text(self) -> str:
         if self._plan is None:
             return "no log of counters: there is no header"
         if not self._plan.series:
-            why = "".join(f"; {text}" for _, text in self._plan.warnings)
-            return f"none of its counters is of use: collect {self.wanted}{why}"
+            reasons = "".join(f"; {text}" for _, text in self._plan.warnings)
+            return f"none of its counters is of use: collect {self.wanted_counters}{reasons}"
         return (
             "no interval is complete: rates take two rows with their times; a spreadsheet that saved the log again "
             "has cut them: import the original"
@@ -130,7 +130,7 @@ class CounterLog(ResultReader):
 
 
 class PerfMonLog(CounterLog):
-    """A log of Windows' counters. `host`: what the machine is called; None: as the log says."""
+    """A log of Windows' counters. `host`: name of the machine; None: as in the log."""
 
     def __init__(self, load: str, host: str | None = None) -> None:
         super().__init__(load)
@@ -138,15 +138,15 @@ class PerfMonLog(CounterLog):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """By its header: that of PDH, or time, path and value."""
+        """Recognise it by its header, that of PDH, or time, path and value."""
         lines = text_of(head)[0].splitlines()[:_HEADER_WITHIN]
         return any(pdh.is_header(line.encode()) or long_header(line.encode()) is not None for line in lines)
 
     def plan(self, header: Columns) -> Plan:
-        """What the columns tell."""
+        """Return the plan for the columns."""
         return columns.plan(header.names, self.load, self._host)
 
     @property
-    def wanted(self) -> str:
-        """What a diagnosis reads."""
+    def wanted_counters(self) -> str:
+        """The counters that a diagnosis reads."""
         return r"\PhysicalDisk(*)\*, \Processor Information(*)\*, \System\*"

@@ -1,11 +1,11 @@
-"""What a log of Windows' counters yields."""
+"""The tables of a log of Windows' counters."""
 
 from __future__ import annotations
 
 from sanpath.plugin import Column, Table
 
 NANOSECONDS = 1e9
-"""Seconds of a counter are summed up as nanoseconds."""
+"""Counters of seconds are recorded in nanoseconds."""
 
 
 def _column(metric: str) -> Column:
@@ -18,10 +18,10 @@ def _table(kind: str, *metrics: str, plane: str | None = None, averaged: bool = 
     return Table(kind, tuple(map(_column, metrics)), "average" if averaged else "instant", plane)
 
 
-_BLOCK = tuple(f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
+_BLOCK = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
 _PLACES = tuple(
-    f"{what}_{place}_{d}_total"
-    for what in ("ops", "bytes", "latency_seconds")
+    f"{quantity}_{place}_{d}_total"
+    for quantity in ("ops", "bytes", "latency_seconds")
     for place in ("local", "remote")
     for d in ("read", "write")
 )

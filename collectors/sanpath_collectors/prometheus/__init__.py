@@ -1,4 +1,4 @@
-"""What a Prometheus-compatible server has collected of hosts, switches and arrays, live or of a test that is over."""
+"""Series of hosts, switches and arrays on a Prometheus-compatible server, live or of a test that is over."""
 
 from __future__ import annotations
 

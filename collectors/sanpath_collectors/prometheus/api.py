@@ -1,4 +1,4 @@
-"""Asks a Prometheus-compatible server: queries, names, its clock; and what its refusals mean."""
+"""A client of a Prometheus-compatible server: queries, names of series, its clock, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.config import PrometheusConfig
 from sanpath_collectors.prometheus.parse import Answer
 
-_TOO_MANY = ("too many samples", "too many points", "limit", "more than")
-"""Parts of what servers say of a query that is too large: of Prometheus' --query.max-samples, of the limits of Mimir,
-Thanos and VictoriaMetrics."""
+_TOO_MANY_PHRASES = ("too many samples", "too many points", "limit", "more than")
+"""Phrases in error messages for a query that is too large: of Prometheus' --query.max-samples, and of the limits of
+Mimir, Thanos and VictoriaMetrics."""
 
 
 class TooManySamplesError(CollectorError):
-    """The answer would be larger than the server, or this client, allows: ask for less at a time."""
+    """The answer exceeds a limit of the server or of this client: query a shorter time range."""
 
 
 class Api:
     """One server. `timeout_seconds` is for one request."""
 
     def __init__(self, ctx: Context, config: PrometheusConfig, timeout_seconds: float) -> None:
-        parts = urlsplit(config.url)
-        self._server, self._path = parts.netloc, f"{parts.path.rstrip('/')}/api/v1"
+        url = urlsplit(config.url)
+        self._server, self._path = url.netloc, f"{url.path.rstrip('/')}/api/v1"
         self._http: Http = ctx.http(
-            f"{parts.scheme}://{parts.netloc}",
+            f"{url.scheme}://{url.netloc}",
             config.ca_file,
             config.verify_tls,
             timeout_seconds,
@@ -37,25 +37,25 @@ class Api:
         self._headers = _headers(config)
 
     async def query(self, expression: str, at_us: int | None = None) -> Answer:
-        """An instant query at a time, None: now. Raises CollectorError."""
+        """Send an instant query for a time; None: now. Raises CollectorError."""
         params = {"query": expression} | ({} if at_us is None else {"time": f"{at_us / 1e6:.3f}"})
-        # VictoriaMetrics answers as of half a minute ago without it; the others do not know it.
+        # Without nocache VictoriaMetrics answers as of half a minute ago; other servers ignore it.
         return parse.answer(await self._get("query", params | {"nocache": "1"}))
 
     async def names(self, selector: str, began_us: int, ended_us: int) -> tuple[list[str], tuple[str, ...]]:
-        """The names of the series that a selector finds in a time, and why some may be missing."""
+        """Read the names of the series that match a selector in a time range, and why some may be missing."""
         limits = {"start": f"{began_us / 1e6:.3f}", "end": f"{ended_us / 1e6:.3f}"}
         return parse.names(await self._get("label/__name__/values", {"match[]": selector} | limits))
 
     async def now_us(self) -> int:
-        """The server's clock, microseconds since the epoch."""
-        found = await self.query("time()")
-        if not found.series or not found.series[0].points:
+        """Read the server's clock, in microseconds since the epoch."""
+        answer = await self.query("time()")
+        if not answer.series or not answer.series[0].points:
             raise CollectorError(Failure.UNREADABLE, f"{self._server} does not tell its time")
-        return found.series[0].points[0][0]
+        return answer.series[0].points[0][0]
 
     async def version(self) -> str:
-        """The release of the server, "" where it does not say."""
+        """Read the release of the server; "" if it is not given."""
         reply = await self._http.request("GET", f"{self._path}/status/buildinfo", None, self._headers)
         return parse.version(reply.body) if reply.status == 200 else ""
 
@@ -75,17 +75,19 @@ class Api:
         return reply.body
 
     def _refused(self, reply: HttpReply) -> NoReturn:
-        said = parse.complaint(reply.body)
-        told = f"{self._server} answered {reply.status}{f': {said}' if said else ''}"
+        error_text = parse.error_text(reply.body)
+        message = f"{self._server} answered {reply.status}{f': {error_text}' if error_text else ''}"
         if reply.status in (401, 403):
-            raise CollectorError(Failure.REFUSED, f"{told}: check bearer_token, or user and password, and tenant")
+            raise CollectorError(Failure.REFUSED, f"{message}: check bearer_token, or user and password, and tenant")
         if reply.status in (429, 502, 503, 504):
-            raise CollectorError(Failure.UNREACHABLE, told)
-        if reply.status == 413 or (reply.status in (400, 422) and any(words in said for words in _TOO_MANY)):
-            raise TooManySamplesError(Failure.UNREADABLE, told)
+            raise CollectorError(Failure.UNREACHABLE, message)
+        if reply.status == 413 or (
+            reply.status in (400, 422) and any(words in error_text for words in _TOO_MANY_PHRASES)
+        ):
+            raise TooManySamplesError(Failure.UNREADABLE, message)
         if reply.status == 404 or 300 <= reply.status < 400:
-            raise CollectorError(Failure.MISCONFIGURED, f"{told}: there is no Prometheus API at {self._path}")
-        raise CollectorError(Failure.UNREADABLE, told, parse.excerpt(reply.body))
+            raise CollectorError(Failure.MISCONFIGURED, f"{message}: there is no Prometheus API at {self._path}")
+        raise CollectorError(Failure.UNREADABLE, message, parse.excerpt(reply.body))
 
 
 def _headers(config: PrometheusConfig) -> dict[str, str]:

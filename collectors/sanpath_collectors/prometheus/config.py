@@ -1,4 +1,4 @@
-"""What the user says about a Prometheus-compatible server."""
+"""The configuration of a Prometheus-compatible server in sanpath.yaml."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class PrometheusConfig(SourceConfig):
     @classmethod
     def _is_an_address(cls, url: str) -> str:
         try:
-            parts = urlsplit(url)
-            whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            address = urlsplit(url)
+            is_complete = address.scheme in ("http", "https") and address.hostname and address.port != 0
         except ValueError:
-            whole = False
-        if not whole or parts.query or parts.fragment:
+            is_complete = False
+        if not is_complete or address.query or address.fragment:
             raise PydanticCustomError("url", "write an address as https://prometheus.example.com:9090")
-        if parts.username is not None or parts.password is not None:
+        if address.username is not None or address.password is not None:
             raise PydanticCustomError("url_secret", "no account in the address: give user and password")
         return url.rstrip("/").removesuffix("/api/v1")
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> PrometheusConfig:
+    def _check_access(self) -> PrometheusConfig:
         if (self.user is None) != (self.password is None):
             raise PydanticCustomError("basic", "user and password go together")
         if self.bearer_token is not None and self.user is not None:
@@ -79,14 +79,14 @@ class PrometheusConfig(SourceConfig):
 
     @property
     def client(self) -> ClientCertificate | None:
-        """The certificate to show; None: none."""
+        """The client certificate to present; None: none is configured."""
         return (
             None if self.client_certificate is None else ClientCertificate(self.client_certificate, self.client_key)
         )
 
     @property
-    def in_the_clear(self) -> bool:
-        """Whether credentials go over the network for everybody to read."""
+    def sends_secrets_unencrypted(self) -> bool:
+        """Whether credentials are sent unencrypted over the network."""
         secret = self.bearer_token is not None or self.password is not None
-        parts = urlsplit(self.url)
-        return secret and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost")
+        address = urlsplit(self.url)
+        return secret and address.scheme == "http" and address.hostname not in ("127.0.0.1", "::1", "localhost")

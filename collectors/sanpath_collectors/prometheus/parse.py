@@ -6,8 +6,8 @@ An answer to an instant query with a range selector, `up[1m]` (Prometheus 2.42):
       {"metric": {"__name__": "up", "instance": "db7:9100", "job": "node"},
        "values": [[1700000000.123, "1"], [1700000015.123, "1"]]}]}}
 
-`warnings` stand beside `data` where a part of the answer is missing (Thanos, Prometheus with remote read);
-VictoriaMetrics says `isPartial`. Samples that mark the end of a series are left out by the server.
+`warnings` next to `data` mean that some series may be missing (Thanos, Prometheus with remote read); VictoriaMetrics
+writes `isPartial`. The server leaves out samples that mark the end of a series.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sanpath.plugin import CollectorError, Failure, read_json
 
 Labels = Mapping[str, str]
 Point = tuple[int, float]
-"""Microseconds since the epoch, and the value; NaN: the exporter did not know."""
+"""Microseconds since the epoch, and the value; NaN: not known to the exporter."""
 
 _EXCERPT_CHARACTERS = 200
 NAME = "__name__"
@@ -36,19 +36,20 @@ class Series:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the metric."""
         return self.labels.get(NAME, "")
 
     @property
-    def written(self) -> str:
-        """Its labels as people write them, in a fixed order."""
-        said = ", ".join(f'{key}="{value}"' for key, value in sorted(self.labels.items()) if key != NAME)
-        return f"{self.name}{{{said}}}"
+    def selector_text(self) -> str:
+        """The series as a PromQL selector, with labels in a fixed order."""
+        warnings = ", ".join(f'{key}="{value}"' for key, value in sorted(self.labels.items()) if key != NAME)
+        return f"{self.name}{{{warnings}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a query. `warnings`: why it may lack something; `unreadable`: series that are none of numbers."""
+    """The result of a query. `warnings`: reasons why series may be missing. `unreadable`: number of series without
+    numeric values."""
 
     series: list[Series] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
@@ -56,12 +57,12 @@ class Answer:
 
     @property
     def points(self) -> int:
-        """How many samples it holds."""
+        """The number of samples."""
         return sum(len(series.points) for series in self.series)
 
 
 def answer(body: bytes) -> Answer:
-    """The series of an answer. Raises UNREADABLE with an excerpt.
+    """Parse an answer into series. Raises UNREADABLE with an excerpt.
 
     >>> found = answer(b'{"status": "success", "data": {"resultType": "vector", "result": '
     ...                b'[{"metric": {"__name__": "up"}, "value": [1700000000.5, "1"]}]}}')
@@ -77,12 +78,12 @@ def answer(body: bytes) -> Answer:
     if kind == "scalar":
         result = [{"metric": {}, "value": result}]
     read = [_series(item) for item in result]
-    series = [found for found in read if found is not None]
+    series = [parsed for parsed in read if parsed is not None]
     return Answer(series, _warnings(document), len(read) - len(series))
 
 
 def names(body: bytes) -> tuple[list[str], tuple[str, ...]]:
-    """The values of a label, and why some may be missing. Raises UNREADABLE.
+    """Parse the values of a label, and the reasons why some may be missing. Raises UNREADABLE.
 
     >>> names(b'{"status": "success", "data": ["up"]}')
     (['up'], ())
@@ -95,7 +96,7 @@ def names(body: bytes) -> tuple[list[str], tuple[str, ...]]:
 
 
 def version(body: bytes) -> str:
-    """The release of the server, "" where it does not say."""
+    """Parse the release of the server; "" if it is not given."""
     try:
         data = _document(body).get("data")
     except CollectorError:
@@ -103,18 +104,18 @@ def version(body: bytes) -> str:
     return str(data.get("version") or "") if isinstance(data, dict) else ""
 
 
-def complaint(body: bytes) -> str:
-    """What an error answer says, "" where it says nothing."""
+def error_text(body: bytes) -> str:
+    """Parse the message of an error answer; "" if it has none."""
     try:
         document = read_json(body)
     except ValueError:
         return ""
-    said = document.get("error") if isinstance(document, dict) else None
-    return str(said)[:_EXCERPT_CHARACTERS] if said else ""
+    warnings = document.get("error") if isinstance(document, dict) else None
+    return str(warnings)[:_EXCERPT_CHARACTERS] if warnings else ""
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body, for a person."""
+    """Return the first characters of a body, for messages."""
     return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
 
 
@@ -129,15 +130,15 @@ def _document(body: bytes) -> dict[str, Any]:
 
 
 def _warnings(document: Mapping[str, Any]) -> tuple[str, ...]:
-    said = document.get("warnings")
-    found = [str(text) for text in said] if isinstance(said, list) else []
+    warnings = document.get("warnings")
+    parsed = [str(text) for text in warnings] if isinstance(warnings, list) else []
     if document.get("isPartial") is True or document.get("status") == "partial":
-        found.append("the server says that a part of it is missing")
-    return tuple(text[:_EXCERPT_CHARACTERS] for text in found)
+        parsed.append("the server says that a part of it is missing")
+    return tuple(text[:_EXCERPT_CHARACTERS] for text in parsed)
 
 
 def _series(item: Any) -> Series | None:
-    """None: no labels, no values (native histograms), or values that are none."""
+    """Parse one series. None: it has no labels, no values (native histograms), or invalid values."""
     if not isinstance(item, dict) or not isinstance(labels := item.get("metric"), dict):
         return None
     values = item.get("values", [item["value"]] if "value" in item else None)
@@ -151,7 +152,7 @@ def _series(item: Any) -> Series | None:
 
 
 def _points(values: Sequence[Sequence[Any]]) -> Iterator[Point]:
-    """Infinite values say no more than NaN."""
-    for time, written in values:
-        value = float(written)
+    """Parse the samples of a series; infinite values become NaN."""
+    for time, selector_text in values:
+        value = float(selector_text)
         yield round(time * 1000) * 1000, value if math.isfinite(value) else math.nan

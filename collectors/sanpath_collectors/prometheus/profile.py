@@ -1,7 +1,7 @@
-"""What an exporter calls what: the YAML files of `profiles/`, as typed objects.
+"""Profiles: the series and labels of an exporter, from the YAML files of `profiles/` as typed objects.
 
-A place is `label`, a label of the series itself, or `series.label`, that of another series of the same device (and
-part), such as node_uname_info.nodename. Of several the first that has something is taken.
+A place is `label`, a label of the series itself, or `series.label`, a label of another series of the same device and
+entity, such as node_uname_info.nodename. Of several places the first with a value is used.
 """
 
 from __future__ import annotations
@@ -18,42 +18,43 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sanpath.plugin import Table
 from sanpath_collectors.prometheus.tables import table
 
-_OneOrMore = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+_OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 Places = Annotated[tuple[str, ...], _OneOrMore]
 Form = Literal["text", "wwpn", "speed", "number"]
-"""How something is written: `wwpn`: 16 digits; `speed`: the value of a series, bits a second or what is meant for
-them; `number`: the value of a series."""
+"""The form of a value. `wwpn`: 16 digits. `speed`: the value of a series, in bits per second or a unit mistaken for
+them. `number`: the value of a series."""
 Patterns = Mapping[str, re.Pattern[str]]
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Told(_Part):
-    """A join key or an attribute: the text at a place, the value of a series, or always the same (`always`).
+class AttributeSource(_Section):
+    """The source of a join key or attribute: the text at a place, the value of a series, or a constant (`always`).
 
-    `values`: what texts mean, as patterns that have to match in whole; others mean nothing. `before`: put before it.
+    `values`: patterns for the full text and their meanings; other texts have no meaning. `prefix`: put before the
+    text.
     """
 
-    at: Places = ()
+    places: Places = Field(default=(), alias="at")
     value: str = ""
     always: str = ""
     form: Form = Field(default="text", alias="as")
     values: Mapping[re.Pattern[str], str] = {}
-    before: str = ""
+    prefix: str = Field(default="", alias="before")
 
 
-class Source(_Part):
-    """Which series tells a metric: the first of the names that the server has.
+class Source(_Section):
+    """The series of a metric: the first of these names that the server has.
 
-    `where`: what its labels have to match in whole. `unit`: of its numbers, in the base unit. `wraps_at`: where a
-    counter begins anew, in its own unit. `equals`: the value that means 1, others are 0. `above_zero`: 0 and less
-    stand for not known. `total`: the sum of all such series is meant.
+    `label_patterns`: patterns for the full value of its labels. `unit`: of its numbers, in the base unit. `wraps_at`:
+    the value at which a counter wraps, in its own unit. `equals`: the value that means 1, others are 0. `above_zero`:
+    0 and less mean not known. `total`: the metric is the sum of all matching series.
     """
 
     series: Places
-    where: Patterns = {}
+    label_patterns: Patterns = Field(default={}, alias="where")
     unit: float = 1.0
     wraps_at: float | None = None
     equals: float | None = None
@@ -61,8 +62,8 @@ class Source(_Part):
     total: bool = False
 
 
-class Labelled(_Part):
-    """Several metrics that one series tells, apart by a label: `metrics` is its value → the metric."""
+class Labelled(_Section):
+    """Several metrics in one series, distinguished by a label: `metrics` is {label value: metric}."""
 
     series: str
     label: str
@@ -70,27 +71,28 @@ class Labelled(_Part):
     metrics: Mapping[str, str]
 
     def sources(self) -> Iterator[tuple[str, Source]]:
-        """Each metric and what tells it."""
+        """Yield each metric and its source."""
         for value, metric in self.metrics.items():
-            where = {self.label: re.compile(re.escape(value))}
-            yield metric, Source(series=(self.series,), where=where, unit=self.unit)
+            label_patterns = {self.label: re.compile(re.escape(value))}
+            yield metric, Source(series=(self.series,), where=label_patterns, unit=self.unit)
 
 
-class Part(_Part):
-    """A kind of thing that an exporter tells of.
+class EntityProfile(_Section):
+    """An entity kind of an exporter.
 
-    `per`: the labels that tell the parts of a device apart, the first that a series has; none: the device itself.
-    `add`: to be added to such a number; `before`: put before such a text. `name`: what it is called; `wwid`: places
-    of a disk's identifier, in whatever way udev and device-mapper write it; `below`: what it lies on. `skip`: which
-    are left out. `needs`: a series that such a part has to have; `unless`: not where the device has this series.
-    `averaged_seconds`: a value is the mean of so long, 0: of a time that is not told; None: it is of one moment.
+    `per`: labels that distinguish the entities of a device, of which the first that a series has is used; empty: the
+    device itself. `add`: added to the value of that label; `prefix`: put before it. `name`: places of the name.
+    `wwid`: places of a disk's identifier, in the notation of udev or device-mapper. `below`: place of the lower
+    device. `skip`: labels of entities to leave out. `needs`: a series that the entity must have; `unless`: a series
+    that the device must not have. `averaged_seconds`: the duration over which a value is averaged, 0: unknown; None:
+    values are instantaneous.
     """
 
     kind: str
     plane: str | None = None
     per: Places = ()
     add: int = 0
-    before: str = ""
+    prefix: str = Field(default="", alias="before")
     upper_case: bool = False
     name: Places = ()
     relation: Literal["attached_to", "member_of"] | None = None
@@ -98,90 +100,92 @@ class Part(_Part):
     needs: str = ""
     unless: str = ""
     averaged_seconds: float | None = None
-    ids: Mapping[str, Told] = {}
+    ids: Mapping[str, AttributeSource] = {}
     wwid: Places = ()
     below: str = ""
-    attributes: Mapping[str, Told] = {}
+    attributes: Mapping[str, AttributeSource] = {}
     metrics: Mapping[str, Source] = {}
     labelled: tuple[Labelled, ...] = ()
 
     @cached_property
     def sources(self) -> Mapping[str, Source]:
-        """Metric → what tells it."""
-        return {**self.metrics, **{metric: source for one in self.labelled for metric, source in one.sources()}}
+        """The source of each metric."""
+        return {**self.metrics, **{metric: source for item in self.labelled for metric, source in item.sources()}}
 
     @cached_property
     def table(self) -> Table:
-        """What its samples are."""
+        """The table of its samples."""
         return table(self.kind, self.plane, self.averaged_seconds is not None)
 
 
-class Device(_Part):
-    """What an exporter tells of: a host, a switch or an array. `scope`: the labels that tell one from another;
-    `name`: what it is called."""
+class Device(_Section):
+    """The device kind of an exporter. `scope`: labels that distinguish devices; `name`: places of the name."""
 
     kind: Literal["host", "switch", "array"]
     scope: tuple[str, ...] = ("instance",)
     name: Places
-    attributes: Mapping[str, Told] = {}
+    attributes: Mapping[str, AttributeSource] = {}
 
 
-class Profile(_Part):
+class Profile(_Section):
     """One exporter.
 
-    `verified`: on what the profile was tried, "": never on a live one. `present`: the server has one of these series
-    when it has this exporter; none: any series with samples. `doubts`: what is always to be known of its figures.
+    `verified`: the versions with which the profile was tested, "": never with a live exporter. `present`: series of
+    which the server has at least one if it has this exporter; empty: any series with samples. `remarks`: remarks that
+    always apply to its figures.
     """
 
     title: str
     verified: str = ""
     present: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = Field(default=(), alias="doubts")
     device: Device
-    parts: tuple[Part, ...]
+    entities: tuple[EntityProfile, ...] = Field(alias="parts")
 
     @cached_property
     def series(self) -> tuple[str, ...]:
-        """Names of all series with samples."""
-        sources = (source for part in self.parts for source in part.sources.values())
+        """The names of all series with samples."""
+        sources = (source for entity in self.entities for source in entity.sources.values())
         return tuple(dict.fromkeys(name for source in sources for name in source.series))
 
     @cached_property
-    def told_by(self) -> tuple[str, ...]:
-        """Names of the series that say what things are, by their labels or their value."""
-        told = [*self.device.attributes.values()]
+    def metadata_series(self) -> tuple[str, ...]:
+        """The names of all series that describe entities, by their labels or their value."""
+        attribute_sources = [*self.device.attributes.values()]
         places = [*self.device.name]
         names = []
-        for part in self.parts:
-            told += [*part.ids.values(), *part.attributes.values()]
-            places += [*part.name, *part.wwid, part.below]
-            names += [part.needs]
-        places += [place for one in told for place in one.at]
-        names += [place.partition(".")[0] for place in places if "." in place] + [one.value for one in told]
+        for entity in self.entities:
+            attribute_sources += [*entity.ids.values(), *entity.attributes.values()]
+            places += [*entity.name, *entity.wwid, entity.below]
+            names += [entity.needs]
+        places += [place for item in attribute_sources for place in item.places]
+        names += [place.partition(".")[0] for place in places if "." in place] + [
+            item.value for item in attribute_sources
+        ]
         return tuple(dict.fromkeys(name for name in names if name))
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """What it may yield."""
-        return tuple(dict.fromkeys(part.table for part in self.parts))
+        """The tables that the exporter may yield."""
+        return tuple(dict.fromkeys(entity.table for entity in self.entities))
 
 
 @cache
 def profiles() -> Mapping[str, Profile]:
-    """All of them, by the names of their files."""
+    """Load all profiles, by the names of their files."""
     folder = files(__package__).joinpath("profiles")
-    found = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
+    yaml_files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
     return {
         name.removesuffix(".yaml"): Profile.model_validate(yaml.safe_load(file.read_text("utf-8")))
-        for name, file in found
+        for name, file in yaml_files
     }
 
 
 def selector(names: Iterable[str], match: str | None) -> str:
-    """A PromQL selector of series by their names and what the user has narrowed it down to.
+    """Return a PromQL selector for series by name and by the label matchers of the user.
 
     >>> selector(["up", "down"], 'job="node"')
     '{__name__=~"up|down",job="node"}'
     """
-    narrowed = f",{match.strip().removeprefix('{').removesuffix('}')}" if match else ""
-    return f'{{__name__=~"{"|".join(names)}"{narrowed}}}'
+    matchers = f",{match.strip().removeprefix('{').removesuffix('}')}" if match else ""
+    return f'{{__name__=~"{"|".join(names)}"{matchers}}}'

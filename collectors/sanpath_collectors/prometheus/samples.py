@@ -1,4 +1,4 @@
-"""Series → rows: each sample at the time it was scraped, counters as whole numbers. No I/O."""
+"""Conversion of series to rows: each sample at its scrape time, counters as integers. No I/O."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from statistics import median
 
 from sanpath.plugin import Column, Rows, Table
 from sanpath_collectors.prometheus.devices import Devices, Entity
-from sanpath_collectors.prometheus.doubts import Doubts
 from sanpath_collectors.prometheus.parse import Point, Series
-from sanpath_collectors.prometheus.profile import Part, Profile, Source
+from sanpath_collectors.prometheus.profile import EntityProfile, Profile, Source
+from sanpath_collectors.prometheus.remarks import Remarks
 
 Number = int | float | None
-_TOGETHER_US = 1_000_000
-"""Samples closer than this are of one scrape, where the time between scrapes is not known yet."""
+_SAME_SCRAPE_US = 1_000_000
+"""Samples closer than this are of one scrape, as long as the scrape interval is not known."""
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known of an entity. `newest`: time of its last row; `spacing_us`: time between its rows."""
+class _EntityState:
+    """The state of an entity. `newest`: time of its last row; `spacing_us`: time between its rows, None: unknown."""
 
     newest: int = 0
     spacing_us: int | None = None
@@ -31,180 +31,191 @@ class _Known:
 
 @dataclass(slots=True)
 class _Wrapping:
-    """A counter that begins anew: its last sample, and what it has counted before it last began."""
+    """The state of a counter that wraps: its last sample, and the sum of its values before the last wrap."""
 
     time: int = 0
     last: float = 0.0
-    before: float = 0.0
+    previous: float = 0.0
 
 
 @dataclass(slots=True)
-class _Found:
-    """Series of an entity by metric, with what is meant by them."""
+class _EntitySeries:
+    """The series of an entity by metric, each with its source in the profile."""
 
     entity: Entity
-    part: Part
+    profile: EntityProfile
     metrics: dict[str, list[tuple[Source, Series]]] = field(default_factory=dict)
 
 
 class Samples:
-    """Makes rows of what one exporter told, each sample once. `step_seconds`: length of the shortest load step."""
+    """Converts the series of one exporter to rows, each sample once. `step_seconds`: length of the shortest step."""
 
-    def __init__(self, profile: Profile, devices: Devices, doubts: Doubts, step_seconds: float) -> None:
-        self._devices, self._doubts, self._step_seconds = devices, doubts, step_seconds
-        self._known: dict[tuple[str, str], _Known] = defaultdict(_Known)
+    def __init__(self, profile: Profile, devices: Devices, remarks: Remarks, step_seconds: float) -> None:
+        self._devices, self._remarks, self._step_seconds = devices, remarks, step_seconds
+        self._states: dict[tuple[str, str], _EntityState] = defaultdict(_EntityState)
         self._wrapping: dict[str, _Wrapping] = defaultdict(_Wrapping)
         self._chosen: dict[tuple[str, str, str], str] = {}
-        self._uses: dict[str, list[tuple[Part, str, Source]]] = defaultdict(list)
-        for part in profile.parts:
-            for metric, source in part.sources.items():
+        self._uses: dict[str, list[tuple[EntityProfile, str, Source]]] = defaultdict(list)
+        for entity_profile in profile.entities:
+            for metric, source in entity_profile.sources.items():
                 for name in source.series:
-                    self._uses[name].append((part, metric, source))
+                    self._uses[name].append((entity_profile, metric, source))
 
-    def rows(self, answer: Iterable[Series], ahead_us: int) -> Iterator[tuple[str, Rows]]:
-        """Rows that are newer than all before, each with the name of its device. `ahead_us`: the server's clock minus
-        ours."""
+    def rows(self, answer: Iterable[Series], offset_us: int) -> Iterator[tuple[str, Rows]]:
+        """Yield rows newer than all previous ones, each with the name of its device.
+
+        `offset_us`: the server's clock minus the recorder's.
+        """
         tables: dict[tuple[str, Table, tuple[str, ...]], list[tuple[Entity, dict[str, dict[int, Number]], list[int]]]]
         tables = {}
-        for found in self._found(answer):
-            columns, times = self._columns(found)
+        for entity_series in self._group_by_entity(answer):
+            columns, times = self._columns(entity_series)
             if times:
-                key = (found.entity.device, found.part.table, tuple(columns))
-                tables.setdefault(key, []).append((found.entity, columns, times))
+                key = (entity_series.entity.device, entity_series.profile.table, tuple(columns))
+                tables.setdefault(key, []).append((entity_series.entity, columns, times))
         for (device, table, _), entities in tables.items():
-            averaged = next((e.part.averaged_seconds for e, _, _ in entities), None)
-            yield device, _rows(table, entities, averaged, ahead_us)
+            averaged = next((e.profile.averaged_seconds for e, _, _ in entities), None)
+            yield device, _rows(table, entities, averaged, offset_us)
 
-    def look(self, answer: Iterable[Series]) -> None:
-        """Find out what there is, without its samples."""
-        for _ in self._found(answer):
+    def discover(self, answer: Iterable[Series]) -> None:
+        """Register the entities of an answer, without its samples."""
+        for _ in self._group_by_entity(answer):
             pass
 
-    def _found(self, answer: Iterable[Series]) -> Iterator[_Found]:
-        found: dict[tuple[str, str], _Found] = {}
+    def _group_by_entity(self, answer: Iterable[Series]) -> Iterator[_EntitySeries]:
+        by_entity: dict[tuple[str, str], _EntitySeries] = {}
         for series in answer:
-            for part, metric, source in self._uses.get(series.name, ()):
-                where = source.where.items()
-                if not all(pattern.fullmatch(series.labels.get(label, "")) for label, pattern in where):
+            for profile, metric, source in self._uses.get(series.name, ()):
+                patterns = source.label_patterns.items()
+                if not all(pattern.fullmatch(series.labels.get(label, "")) for label, pattern in patterns):
                     continue
-                if (entity := self._devices.find(part, series.labels)) is not None:
-                    one = found.setdefault((part.kind, entity.local_id), _Found(entity, part))
-                    one.metrics.setdefault(metric, []).append((source, series))
-        yield from found.values()
+                if (entity := self._devices.find(profile, series.labels)) is not None:
+                    key = (profile.kind, entity.local_id)
+                    entity_series = by_entity.setdefault(key, _EntitySeries(entity, profile))
+                    entity_series.metrics.setdefault(metric, []).append((source, series))
+        yield from by_entity.values()
 
-    def _columns(self, found: _Found) -> tuple[dict[str, dict[int, Number]], list[int]]:
-        """Metric → time → value, and the times of the rows: those of the first metric. What was scraped apart, within
-        half the time between two scrapes, belongs to the row."""
-        known = self._known[found.part.kind, found.entity.local_id]
-        declared = {column.metric: column for column in found.part.table.columns}
-        order = [metric for metric in declared if metric in found.metrics]
-        points = {m: self._metric(found.entity, declared[m], found.metrics[m], known.newest) for m in order}
+    def _columns(self, entity_series: _EntitySeries) -> tuple[dict[str, dict[int, Number]], list[int]]:
+        """Return {metric: {time: value}} and the times of the rows, which are those of the first metric.
+
+        Values of other series belong to the row if their time is within half a scrape interval.
+        """
+        state = self._states[entity_series.profile.kind, entity_series.entity.local_id]
+        declared = {column.metric: column for column in entity_series.profile.table.columns}
+        order = [metric for metric in declared if metric in entity_series.metrics]
+        points = {
+            m: self._metric(entity_series.entity, declared[m], entity_series.metrics[m], state.newest) for m in order
+        }
         times = sorted(next((points[metric] for metric in order if points[metric]), {}))
         if not times:
             return {}, []
-        self._space(found.entity, known, times)
-        near = _TOGETHER_US if known.spacing_us is None else known.spacing_us // 2
-        columns = {metric: _placed(of, times, near) for metric, of in points.items()}
-        known.newest = times[-1]
-        self._look_at_speed(found.entity, columns)
+        self._update_spacing(entity_series.entity, state, times)
+        max_distance_us = _SAME_SCRAPE_US if state.spacing_us is None else state.spacing_us // 2
+        columns = {metric: _aligned(values, times, max_distance_us) for metric, values in points.items()}
+        state.newest = times[-1]
+        self._check_throughput(entity_series.entity, columns)
         return columns, times
 
-    def _space(self, entity: Entity, known: _Known, times: Sequence[int]) -> None:
-        moments = [known.newest, *times] if known.newest else times
-        gaps = [after - before for before, after in pairwise(moments)]
+    def _update_spacing(self, entity: Entity, state: _EntityState, times: Sequence[int]) -> None:
+        times_us = [state.newest, *times] if state.newest else times
+        gaps = [after_us - previous for previous, after_us in pairwise(times_us)]
         if gaps:
-            known.spacing_us = round(median(gaps))
-            self._doubts.spacing(entity.device, round(known.spacing_us / 1e6, 1), self._step_seconds)
+            state.spacing_us = round(median(gaps))
+            self._remarks.spacing(entity.device, round(state.spacing_us / 1e6, 1), self._step_seconds)
 
     def _metric(
-        self, entity: Entity, column: Column, told: Sequence[tuple[Source, Series]], after: int
+        self, entity: Entity, column: Column, candidates: Sequence[tuple[Source, Series]], after_us: int
     ) -> dict[int, Number]:
-        best = min(source.series.index(series.name) for source, series in told)
-        chosen = [(source, series) for source, series in told if source.series.index(series.name) == best]
+        best = min(source.series.index(series.name) for source, series in candidates)
+        chosen = [(source, series) for source, series in candidates if source.series.index(series.name) == best]
         source = chosen[0][0]
         if source.total:
-            return _totals(source, column, [[p for p in series.points if p[0] > after] for _, series in chosen])
-        series = self._one(entity, column.metric, [series for _, series in chosen])
-        points = [point for point in series.points if point[0] > after]
-        self._look_at_points(series, points)
+            return _totals(source, column, [[p for p in series.points if p[0] > after_us] for _, series in chosen])
+        series = self._select_series(entity, column.metric, [series for _, series in chosen])
+        points = [point for point in series.points if point[0] > after_us]
+        self._check_points(series, points)
         if source.wraps_at is not None:
-            points = self._continued(series, points, source.wraps_at)
+            points = self._unwrapped(series, points, source.wraps_at)
         return {time: _recorded(source, column, value) for time, value in points}
 
-    def _one(self, entity: Entity, metric: str, told: Sequence[Series]) -> Series:
-        """The series that is read, always the same one as long as it is there."""
-        if len(told) == 1:
-            return told[0]
-        by_text = {series.written: series for series in sorted(told, key=lambda s: s.written)}
+    def _select_series(self, entity: Entity, metric: str, candidates: Sequence[Series]) -> Series:
+        """Select one of several candidates, always the same one as long as it exists."""
+        if len(candidates) == 1:
+            return candidates[0]
+        by_text = {series.selector_text: series for series in sorted(candidates, key=lambda s: s.selector_text)}
         if len(by_text) > 1:
-            self._doubts.duplicates(metric, entity.local_id, list(by_text))
+            self._remarks.duplicates(metric, entity.local_id, list(by_text))
         key = (entity.kind, entity.local_id, metric)
         if self._chosen.get(key) not in by_text:
             self._chosen[key] = next(iter(by_text))
         return by_text[self._chosen[key]]
 
-    def _continued(self, series: Series, points: Iterable[Point], wraps_at: float) -> list[Point]:
-        """A counter that goes on where it began anew; a fall by less than half of its range is a restart."""
-        state = self._wrapping[series.written]
-        continued = []
+    def _unwrapped(self, series: Series, points: Iterable[Point], wraps_at: float) -> list[Point]:
+        """Continue a counter beyond its wraps; a fall by less than half of its range is a restart."""
+        state = self._wrapping[series.selector_text]
+        continuous = []
         for time, value in points:
-            if time <= state.time:  # it came with the poll before, but after the last row
-                before = state.before - wraps_at if value > state.last and state.before else state.before
-                continued.append((time, value + before))
+            if time <= state.time:  # it was in the previous poll's answer, but after the last row
+                previous = state.previous - wraps_at if value > state.last and state.previous else state.previous
+                continuous.append((time, value + previous))
                 continue
             if not math.isnan(value):
                 if state.last - value > wraps_at / 2:
-                    state.before += wraps_at
+                    state.previous += wraps_at
                 elif value < state.last:
-                    state.before = 0.0
+                    state.previous = 0.0
                 state.time, state.last = time, value
-            continued.append((time, value + state.before))
-        return continued
+            continuous.append((time, value + state.previous))
+        return continuous
 
-    def _look_at_points(self, series: Series, points: Sequence[Point]) -> None:
+    def _check_points(self, series: Series, points: Sequence[Point]) -> None:
         if unknown := sum(math.isnan(value) for _, value in points):
-            text = f"{unknown} of {len(points)} samples of {series.written} are no numbers: taken for not known"
-            self._doubts.say("not-a-number", text, about=series.name)
+            text = f"{unknown} of {len(points)} samples of {series.selector_text} are no numbers: taken for not known"
+            self._remarks.add("not-a-number", text, subject=series.name)
 
-    def _look_at_speed(self, entity: Entity, columns: Mapping[str, Mapping[int, Number]]) -> None:
+    def _check_throughput(self, entity: Entity, columns: Mapping[str, Mapping[int, Number]]) -> None:
         speeds = [speed for speed in columns.get("link_speed_bits_per_second", {}).values() if speed]
-        speed = max(speeds) if speeds else self._devices.capable(entity)
-        for way in ("rx", "tx"):
-            counted = [(t, value) for t, value in columns.get(f"bytes_{way}_total", {}).items() if value is not None]
+        speed = max(speeds) if speeds else self._devices.capable_bits_per_second(entity)
+        for direction in ("rx", "tx"):
+            counted = [
+                (t, value) for t, value in columns.get(f"bytes_{direction}_total", {}).items() if value is not None
+            ]
             if len(counted) > 1 and counted[-1][1] > counted[0][1]:
                 seconds = (counted[-1][0] - counted[0][0]) / 1e6
-                self._doubts.throughput(entity.local_id, (counted[-1][1] - counted[0][1]) / seconds, speed)
-            for value in columns.get(f"bytes_per_second_{way}", {}).values():
-                self._doubts.throughput(entity.local_id, value or 0.0, speed)
+                self._remarks.throughput(entity.local_id, (counted[-1][1] - counted[0][1]) / seconds, speed)
+            for value in columns.get(f"bytes_per_second_{direction}", {}).values():
+                self._remarks.throughput(entity.local_id, value or 0.0, speed)
 
 
-def _placed(told: Mapping[int, Number], times: Sequence[int], near: int) -> dict[int, Number]:
-    if all(time in told for time in times):
-        return {time: told[time] for time in times}
-    known = sorted(told)
-    placed: dict[int, Number] = {}
+def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us: int) -> dict[int, Number]:
+    if all(time in values for time in times):
+        return {time: values[time] for time in times}
+    candidate_times = sorted(values)
+    aligned: dict[int, Number] = {}
     for time in times:
-        at = bisect_left(known, time)
-        closest = min(known[max(0, at - 1) : at + 1], key=lambda moment: abs(moment - time), default=None)
-        placed[time] = None if closest is None or abs(closest - time) > near else told[closest]
-    return placed
+        index = bisect_left(candidate_times, time)
+        neighbours = candidate_times[max(0, index - 1) : index + 1]
+        closest = min(neighbours, key=lambda time_us: abs(time_us - time), default=None)
+        aligned[time] = None if closest is None or abs(closest - time) > max_distance_us else values[closest]
+    return aligned
 
 
-def _totals(source: Source, column: Column, parts: Sequence[Sequence[Point]]) -> dict[int, Number]:
-    """The sums at the times at which all parts are told."""
+def _totals(source: Source, column: Column, series_points: Sequence[Sequence[Point]]) -> dict[int, Number]:
+    """Return the sums at the times at which all series have a sample."""
     sums: dict[int, float] = defaultdict(float)
     counts: dict[int, int] = defaultdict(int)
-    for points in parts:
+    for points in series_points:
         for time, value in points:
             sums[time] += value
             counts[time] += 1
     return {
-        time: _recorded(source, column, total) if counts[time] == len(parts) else None for time, total in sums.items()
+        time: _recorded(source, column, total) if counts[time] == len(series_points) else None
+        for time, total in sums.items()
     }
 
 
 def _recorded(source: Source, column: Column, value: float) -> Number:
-    """A sample as it is recorded: of a counter a whole number of what its column counts."""
+    """Return a sample as it is recorded: a counter as an integer in the unit of its column."""
     if math.isnan(value) or (source.above_zero and value <= 0):
         return None
     if source.equals is not None:
@@ -217,14 +228,14 @@ def _rows(
     table: Table,
     entities: Sequence[tuple[Entity, Mapping[str, Mapping[int, Number]], Sequence[int]]],
     averaged: float | None,
-    ahead_us: int,
+    offset_us: int,
 ) -> Rows:
     asked = entities[0][1]
     order = sorted((time, entity.local_id, columns) for entity, columns, times in entities for time in times)
     return Rows(
         table,
         entity=[entity for _, entity, _ in order],
-        seen=[time - ahead_us for time, _, _ in order],
+        seen=[time - offset_us for time, _, _ in order],
         values={metric: [columns[metric][time] for time, _, columns in order] for metric in asked},
         device_time=[time for time, _, _ in order],
         covers_seconds=[averaged] * len(order) if averaged else None,

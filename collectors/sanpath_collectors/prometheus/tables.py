@@ -1,8 +1,8 @@
-"""What is read from a Prometheus server: one table an entity kind, whichever exporter told it.
+"""The tables of a Prometheus server: one for each entity kind, the same for all exporters.
 
-Exporters tell floating-point numbers in units of their own. Each profile says how to bring them to the base unit, so
-that a metric is recorded in one way here: counters as whole numbers, seconds of them as nanoseconds. A counter that
-wraps in the device is continued past its width.
+Exporters report floating-point numbers in various units. Each profile has the factors to the base unit, so that a
+metric is always recorded in the same form: counters as integers, and counters of seconds as nanoseconds. A counter
+that wraps in the device is continued beyond its width.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sanpath.plugin import Column, Table
 _NANOSECONDS = 1e-9
 _DIRECTIONS = ("read", "write")
 
-_BLOCK = tuple(f"{what}_{d}_total" for what in ("ops", "bytes", "latency_seconds") for d in _DIRECTIONS)
-_PORT = tuple(f"{what}_{d}_total" for what in ("bytes", "errors", "discards") for d in ("rx", "tx"))
+_BLOCK = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in _DIRECTIONS)
+_PORT = tuple(f"{quantity}_{d}_total" for quantity in ("bytes", "errors", "discards") for d in ("rx", "tx"))
 _ARRAY = tuple(
-    f"{what}_{d}"
-    for what in (
+    f"{quantity}_{d}"
+    for quantity in (
         "ops_per_second",
         "bytes_per_second",
         "service_seconds",
@@ -42,9 +42,9 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
         "ops_flush_total",
         "latency_seconds_flush_total",
         *(
-            f"{part}_seconds_mean{of}"
-            for part in ("device", "kernel", "queue", "guest")
-            for of in ("", "_read", "_write")
+            f"{plane_part}_seconds_mean{direction}"
+            for plane_part in ("device", "kernel", "queue", "guest")
+            for direction in ("", "_read", "_write")
         ),
         "queue_depth",
     ),
@@ -101,14 +101,14 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
 
 
 def column(metric: str) -> Column:
-    """How a metric is recorded."""
+    """Return the column in which a metric is recorded."""
     if not metric.endswith("_total"):
         return Column(metric)
     return Column(metric, 64, _NANOSECONDS if "_seconds_" in metric else 1.0)
 
 
 def table(kind: str, plane: str | None = None, averaged: bool = False) -> Table:
-    """The table of a kind, as one exporter tells it."""
+    """Return the table of an entity kind, with the plane and the averaging of one exporter."""
     return Table(kind, tuple(map(column, _METRICS[kind])), "average" if averaged else "instant", plane)
 
 

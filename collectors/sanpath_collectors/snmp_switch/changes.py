@@ -1,4 +1,4 @@
-"""What happens to ports during the run: links that come and go, speeds that change."""
+"""Events of ports during the run: links that go up or down, speeds that change."""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ _MILLION = 1_000_000
 
 
 class Changes:
-    """The state of each port as it was last seen."""
+    """The last link state and speed of each port."""
 
     def __init__(self) -> None:
-        self._up: dict[str, int] = {}
-        self._speed: dict[str, int] = {}
+        self._last_up: dict[str, int] = {}
+        self._last_speed: dict[str, int] = {}
 
     def events(self, rows: Rows, ports: Mapping[str, Port]) -> Iterator[Event]:
-        """What is different from the poll before; what was not told is no change."""
-        told = (rows.values.get(name) for name in ("link_up", "link_speed_bits_per_second"))
-        up, speed = (values if values is not None else [None] * len(rows.entity) for values in told)
+        """Yield the differences from the previous poll; a missing value is no change."""
+        columns = (rows.values.get(name) for name in ("link_up", "link_speed_bits_per_second"))
+        up, speed = (values if values is not None else [None] * len(rows.entity) for values in columns)
         for number, port in enumerate(rows.entity):
             name = {"switch_port": port, "label": ports[port].label if port in ports else port}
-            now, rate = up[number], speed[number]
-            if isinstance(now, int):
-                before = self._up.setdefault(port, now)
-                if before != now:
-                    self._up[port] = now
-                    yield Event(rows.seen[number], "port-state", {**name, "up_before": bool(before), "up": bool(now)})
-            if isinstance(rate, int):
-                was = self._speed.setdefault(port, rate)
-                if was != rate:
-                    self._speed[port] = rate
-                    detail = {"bits_per_second_before": was * _MILLION, "bits_per_second": rate * _MILLION}
+            up_now, speed_now = up[number], speed[number]
+            if isinstance(up_now, int):
+                up_before = self._last_up.setdefault(port, up_now)
+                if up_before != up_now:
+                    self._last_up[port] = up_now
+                    yield Event(
+                        rows.seen[number],
+                        "port-state",
+                        {**name, "up_before": bool(up_before), "up": bool(up_now)},
+                    )
+            if isinstance(speed_now, int):
+                speed_before = self._last_speed.setdefault(port, speed_now)
+                if speed_before != speed_now:
+                    self._last_speed[port] = speed_now
+                    detail = {
+                        "bits_per_second_before": speed_before * _MILLION,
+                        "bits_per_second": speed_now * _MILLION,
+                    }
                     yield Event(rows.seen[number], "port-speed", {**name, **detail})

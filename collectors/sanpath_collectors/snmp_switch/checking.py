@@ -1,4 +1,4 @@
-"""What `sanpath check` tells of a switch: what it is, and what cannot be known with these rights and settings."""
+"""The answer of a switch to `sanpath check`: its identity, and what these rights and settings leave unknown."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _NO_LOGINS = "logins of Fibre Channel ports: who hangs on which port has to be t
 
 
 def check(device: Device, plan: Plan) -> Check:
-    """The device's account of itself, and what is missing."""
+    """Return the identity of the device, and what cannot be read from it."""
     ports = [port for port in device.ports.values() if port.carries and _is_physical(port)]
     online = [port for port in ports if port.attributes.get("up")]
     links = [port for port in online if port.attributes.get("port_mode") in ("E", "TE", "EX")]
     model = device.about.get("model") or device.summary
-    what = [str(model), str(device.about.get("firmware", ""))]
+    description = [str(model), str(device.about.get("firmware", ""))]
     if ports:
         between = f", {len(links)} of them inter-switch links" if links else ""
-        what.append(f"{len(ports)} {'port' if len(ports) == 1 else 'ports'}, {len(online)} online{between}")
-    said = ", ".join(filter(None, what))
-    return Check(f"{device.name}: {said}" if said else device.name, None, tuple(_unreadable(device, plan)))
+        description.append(f"{len(ports)} {'port' if len(ports) == 1 else 'ports'}, {len(online)} online{between}")
+    identity = ", ".join(filter(None, description))
+    return Check(f"{device.name}: {identity}" if identity else device.name, None, tuple(_unreadable(device, plan)))
 
 
 def _is_physical(port: Port) -> bool:
-    # Fabric OS denies the connector of a port without a transceiver.
+    # Fabric OS reports no connector for a port without a transceiver.
     return port.attributes.get("connector_present") is not False or port.technology == "fibre_channel"
 
 
 def _unreadable(device: Device, plan: Plan) -> list[str]:
     if not device.ports:
         return [_NO_PORTS]
-    missing = [profile.without for profile in device.family.silent if profile.without]
+    missing = [profile.without for profile in device.family.unanswered if profile.without]
     if not device.object_id:
         missing.append(_NO_FAMILY)
     counted = [plan.chosen.get(port.local_id, {}) for port in device.ports.values() if port.carries]

@@ -1,4 +1,4 @@
-"""Asks a switch what it is, what hangs on it and what it has counted."""
+"""The collector: reads the identity of a switch, what is connected to it, and its counters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sanpath_collectors.snmp_switch import parse
 from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.checking import check
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
-from sanpath_collectors.snmp_switch.device import Device, discover, whereabouts
+from sanpath_collectors.snmp_switch.device import Device, discover, read_inventory
 from sanpath_collectors.snmp_switch.plan import Plan, PortCells, by_port
 from sanpath_collectors.snmp_switch.reading import SYS_NAME, SYS_UPTIME, read
 from sanpath_collectors.snmp_switch.samples import samples
@@ -28,7 +28,7 @@ from sanpath_collectors.snmp_switch.values import text
 
 
 class SnmpSwitch(Collector[SnmpSwitchConfig]):
-    """A switch by whatever tables it answers: the uptime, then the columns that its ports need."""
+    """A switch, read by the tables that it answers: each poll reads the uptime, then the columns of its ports."""
 
     def __init__(self, config: SnmpSwitchConfig) -> None:
         super().__init__(config)
@@ -46,7 +46,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
         return self._snmp
 
     async def open(self, ctx: Context) -> None:
-        """Ask for the name: the first proof that host and credentials are right. Leaves nothing open otherwise."""
+        """Read the name, to verify host and credentials. Closes the socket on failure."""
         try:
             self._name = text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
         except BaseException:
@@ -54,27 +54,27 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:
-        """Model, firmware and ports; which facts the account, or the switch's settings, keep from us."""
-        return check(await self._learn(ctx), self._plan)
+        """Report model, firmware and ports, and the facts that the rights or the switch's settings hide."""
+        return check(await self._discover(ctx), self._plan)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """The switch, its ports, the logins on them and the links to other switches."""
-        async for item in whereabouts(self._agent(ctx), await self._learn(ctx)):
+        """Yield the switch, its ports, their logins and the links to other switches."""
+        async for item in read_inventory(self._agent(ctx), await self._discover(ctx)):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Uptime, then all ports. Raises UNREADABLE when the agent shows no port."""
-        ticks = (await self._agent(ctx).get([SYS_UPTIME]))[SYS_UPTIME]
-        seen = ctx.clock.now_us()
-        if isinstance(ticks, int):
-            if restart := self._restart(ticks, seen):
+        """Yield the uptime, then the samples of all ports. Raises UNREADABLE when the agent shows no port."""
+        uptime_ticks = (await self._agent(ctx).get([SYS_UPTIME]))[SYS_UPTIME]
+        seen_us = ctx.clock.now_us()
+        if isinstance(uptime_ticks, int):
+            if restart := self._restart(uptime_ticks, seen_us):
                 yield restart
             if self._started_us is None:
-                self._started_us = seen - ticks * parse.TICK_US
-            yield parse.uptime(self._name, ticks, seen)
-        device = self._device or await self._learn(ctx)
-        counting = [port for port in self._plan.counting() if port in device.ports and device.ports[port].carries]
-        if not counting:
+                self._started_us = seen_us - uptime_ticks * parse.TICK_US
+            yield parse.uptime(self._name, uptime_ticks, seen_us)
+        device = self._device or await self._discover(ctx)
+        polled = [port for port in self._plan.counted_ports() if port in device.ports and device.ports[port].carries]
+        if not polled:
             raise CollectorError(Failure.UNREADABLE, "the agent answers, but its view holds no port with counters")
         cells: PortCells = {}
         problem = None
@@ -82,7 +82,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             await self._ask(ctx, device, cells)
         except CollectorError as error:
             problem = error
-        for rows in samples(counting, self._plan.chosen, cells, self._started_us):
+        for rows in samples(polled, self._plan.chosen, cells, self._started_us):
             yield rows
             for event in self._changes.events(rows, device.ports):
                 yield event
@@ -90,31 +90,31 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             raise problem
 
     async def close(self) -> None:
-        """Free the socket."""
+        """Close the socket."""
         if self._snmp is not None:
             await self._snmp.close()
             self._snmp = None
 
-    async def _learn(self, ctx: Context) -> Device:
+    async def _discover(self, ctx: Context) -> Device:
         agent = self._agent(ctx)
         device = await discover(agent, self.config.name)
-        await self._plan.learn(agent, device.profiles, device.ports, device.interfaces)
+        await self._plan.choose_columns(agent, device.profiles, device.ports, device.interfaces)
         self._device, self._name = device, device.name
         return device
 
     async def _ask(self, ctx: Context, device: Device, cells: PortCells) -> None:
-        """Fill in the cells, profile by profile: what has been answered before a failure is kept."""
+        """Fill in the cells, profile by profile: what was answered before a failure is retained."""
         for profile in device.profiles:
             if columns := self._plan.columns(profile):
                 rows = await read(self._agent(ctx), columns, SYS_UPTIME)
-                for port, told in by_port(profile, rows, device.interfaces).items():
-                    cells.setdefault(port, {}).update(told)
+                for port, port_cells in by_port(profile, rows, device.interfaces).items():
+                    cells.setdefault(port, {}).update(port_cells)
 
-    def _restart(self, ticks: int, seen: int) -> Event | None:
-        before, self._uptime = self._uptime, (ticks, seen)
-        if before is None or not parse.restarted(before[0], ticks, (seen - before[1]) / 1e6):
+    def _restart(self, uptime_ticks: int, seen_us: int) -> Event | None:
+        previous, self._uptime = self._uptime, (uptime_ticks, seen_us)
+        if previous is None or not parse.restarted(previous[0], uptime_ticks, (seen_us - previous[1]) / 1e6):
             return None
-        # A new start may number the ports anew, and count from zero: find out again what there is.
+        # After a restart ports may have new numbers, and counters start from zero: discover the switch again.
         self._device, self._plan, self._changes, self._started_us = None, Plan(), Changes(), None
-        detail = {"uptime_seconds_before": before[0] / 100, "uptime_seconds": ticks / 100}
-        return Event(seen, "device-restarted", detail)
+        detail = {"uptime_seconds_before": previous[0] / 100, "uptime_seconds": uptime_ticks / 100}
+        return Event(seen_us, "device-restarted", detail)

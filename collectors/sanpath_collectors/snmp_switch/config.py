@@ -1,4 +1,4 @@
-"""What the user says about a switch."""
+"""The configuration of a switch in sanpath.yaml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from sanpath.plugin import SecretStr, SnmpCredentials, SnmpUser, SourceConfig
 
 _USER_KEYS = ("user", "auth_password", "privacy_password")
-_NEITHER = "give community (SNMP v2c), or user, auth_password and privacy_password (SNMPv3)"
+_NO_ACCESS_GIVEN = "give community (SNMP v2c), or user, auth_password and privacy_password (SNMPv3)"
 _USER_SETTINGS = ("auth_protocol", "privacy_protocol", "key_extension", "context")
 
 
@@ -46,21 +46,21 @@ class SnmpSwitchConfig(SourceConfig):
     )
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> SnmpSwitchConfig:
-        given = [key for key in _USER_KEYS if getattr(self, key) is not None]
+    def _check_access(self) -> SnmpSwitchConfig:
+        user_keys = [key for key in _USER_KEYS if getattr(self, key) is not None]
         settings = [key for key in _USER_SETTINGS if key in self.model_fields_set]
         problem = ""
-        if self.community is not None and (given or settings):
-            problem = f"community is SNMP v2c, {', '.join(given + settings)} SNMPv3: give one or the other"
-        elif self.community is None and len(given) < len(_USER_KEYS):
-            missing = [key for key in _USER_KEYS if key not in given]
-            problem = f"SNMPv3 also needs {', '.join(missing)}" if given or settings else _NEITHER
+        if self.community is not None and (user_keys or settings):
+            problem = f"community is SNMP v2c, {', '.join(user_keys + settings)} SNMPv3: give one or the other"
+        elif self.community is None and len(user_keys) < len(_USER_KEYS):
+            missing = [key for key in _USER_KEYS if key not in user_keys]
+            problem = f"SNMPv3 also needs {', '.join(missing)}" if user_keys or settings else _NO_ACCESS_GIVEN
         if problem:
             raise PydanticCustomError("snmp_access", "{problem}", {"problem": problem})
         return self
 
     def credentials(self) -> SnmpCredentials:
-        """The agent's address, and the community or the user."""
+        """Return the agent's address, and the community or the user."""
         user = None
         if self.user is not None and self.auth_password is not None and self.privacy_password is not None:
             user = SnmpUser(

@@ -1,4 +1,4 @@
-"""Who has logged in at which port of the switch, and whether it is an initiator or a target."""
+"""Logins at the ports of a switch, and whether each is an initiator or a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from sanpath.plugin import Snmp, SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch.parse import wwpns_in
-from sanpath_collectors.snmp_switch.ports import Port, named_by
+from sanpath_collectors.snmp_switch.ports import Port, port_of_row
 from sanpath_collectors.snmp_switch.profile import Devices, FcId, LoginTable, Profile
 from sanpath_collectors.snmp_switch.reading import Cell, Cells, read_if_allowed, sub_identifiers
 from sanpath_collectors.snmp_switch.values import octets, text, wwn
@@ -20,7 +20,10 @@ _INQUIRY_CHARACTERS = 28
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A WWPN at a port. `fc_id`: six hexadecimal digits, "": not told; `symbolic`: what the device calls itself."""
+    """A WWPN at a port. `fc_id`: six hexadecimal digits, "": unknown. `symbolic`: symbolic names of the device.
+
+    `features`: the FC-4 features that the device registered with the name server.
+    """
 
     port: str
     wwpn: str
@@ -34,22 +37,22 @@ class Login:
 async def logins(
     snmp: Snmp, profiles: Iterable[Profile], ports: Mapping[str, Port], interfaces: Mapping[str, object]
 ) -> list[Login]:
-    """The logins of every table that has any, one a port and WWPN. Raises CollectorError when the agent is silent."""
-    found: dict[tuple[str, str], Login] = {}
-    by_wwn = {own: port.local_id for port in ports.values() for own in port.wwpns}
+    """Read the logins of all tables, merged by port and WWPN. Raises CollectorError if the agent does not answer."""
+    logins_by_port: dict[tuple[str, str], Login] = {}
+    by_wwn = {port_wwn: port.local_id for port in ports.values() for port_wwn in port.wwpns}
     for profile in profiles:
         for table in profile.logins:
             rows = await read_if_allowed(snmp, _columns(table))
             for login in _of_table(profile, table, rows, by_wwn, interfaces):
-                known = found.get((login.port, login.wwpn))
-                found[login.port, login.wwpn] = login if known is None else _together(known, login)
-    return list(found.values())
+                previous = logins_by_port.get((login.port, login.wwpn))
+                logins_by_port[login.port, login.wwpn] = login if previous is None else _merged(previous, login)
+    return list(logins_by_port.values())
 
 
 def _columns(table: LoginTable) -> list[str]:
-    places = (table.port.column if table.port else None, table.fc_id.column if table.fc_id else None)
-    single = (table.wwpn, table.fabric_port, table.node_wwn, table.fc4_types, table.features, *places)
-    return [oid for oid in (*single, *table.symbolic) if oid is not None]
+    extra_columns = (table.port.column if table.port else None, table.fc_id.column if table.fc_id else None)
+    columns = (table.wwpn, table.fabric_port, table.node_wwn, table.fc4_types, table.features, *extra_columns)
+    return [oid for oid in (*columns, *table.symbolic) if oid is not None]
 
 
 def _of_table(
@@ -58,7 +61,7 @@ def _of_table(
     for row, cells in rows.items():
         wwpn = _wwn(cells, table.wwpn)
         if table.port is not None:
-            port = named_by(table.port, profile.index, row, cells, interfaces)
+            port = port_of_row(table.port, profile.index, row, cells, interfaces)
         else:
             port = by_wwn.get(_wwn(cells, table.fabric_port) or "")
         if wwpn is None or port is None or by_wwn.get(wwpn) == port:
@@ -82,28 +85,28 @@ def _wwn(cells: Mapping[str, Cell], oid: str | None) -> str | None:
     return wwn(cells[oid].value) if oid is not None and oid in cells else None
 
 
-def _fc_id(where: FcId | None, row: str, cells: Mapping[str, Cell]) -> str:
-    if where is None:
+def _fc_id(location: FcId | None, row: str, cells: Mapping[str, Cell]) -> str:
+    if location is None:
         return ""
-    if where.column is not None:
-        return octets(cells[where.column].value)[-3:].hex() if where.column in cells else ""
-    first = where.sub_identifier or 0
-    parts = sub_identifiers(row)[first : first + 3]
-    return bytes(parts).hex() if len(parts) == 3 and max(parts) < 256 else ""
+    if location.column is not None:
+        return octets(cells[location.column].value)[-3:].hex() if location.column in cells else ""
+    first = location.sub_identifier or 0
+    octets_of_id = sub_identifiers(row)[first : first + 3]
+    return bytes(octets_of_id).hex() if len(octets_of_id) == 3 and max(octets_of_id) < 256 else ""
 
 
-def _together(known: Login, other: Login) -> Login:
+def _merged(previous: Login, later: Login) -> Login:
     return replace(
-        known,
-        fc_id=known.fc_id or other.fc_id,
-        node_wwn=known.node_wwn or other.node_wwn,
-        features=known.features or other.features,
-        symbolic=known.symbolic or other.symbolic,
+        previous,
+        fc_id=previous.fc_id or later.fc_id,
+        node_wwn=previous.node_wwn or later.node_wwn,
+        features=previous.features or later.features,
+        symbolic=previous.symbolic or later.symbolic,
     )
 
 
 def role(login: Login, devices: Devices) -> Role | None:
-    """Initiator or target, as the device has told the name server. None: it is both, or has told nothing."""
+    """Return the role that the device registered with the name server. None: both roles, or unknown."""
     bits = 0
     for octet in devices.features.octets:
         bits |= login.features[octet] & 0x0F if octet < len(login.features) else 0
@@ -126,13 +129,13 @@ def _by_name(names: Iterable[str], devices: Devices) -> Role | None:
     return None
 
 
-def things(
-    found: Iterable[Login], ports: Mapping[str, Port], devices: Devices
+def inventory(
+    all_logins: Iterable[Login], ports: Mapping[str, Port], devices: Devices
 ) -> Iterator[SourceEntity | SourceLink]:
-    """A link for every login; and the device, where it has told what it is: its WWPN is the only name it has here."""
-    for login in found:
-        if (what := role(login, devices)) is not None:
-            yield _device(_KINDS[what], login)
+    """Yield a link for every login, and an entity for each device of known role, identified by its WWPN."""
+    for login in all_logins:
+        if (device_role := role(login, devices)) is not None:
+            yield _device(_KINDS[device_role], login)
         address = f", address {login.fc_id}" if login.fc_id else ""
         named = f', "{login.symbolic[0]}"' if login.symbolic else ""
         evidence = f"{login.evidence}{address}{named}"
@@ -141,16 +144,16 @@ def things(
 
 
 def _device(kind: str, login: Login) -> SourceEntity:
-    said = {
+    optional = {
         "symbolic_name": login.symbolic[0][: _INQUIRY_CHARACTERS * 4] if login.symbolic else None,
         "node_wwn": login.node_wwn,
     }
-    attributes = {name: value for name, value in said.items() if value is not None}
+    attributes = {name: value for name, value in optional.items() if value is not None}
     return SourceEntity(kind, login.wwpn, login.wwpn, {"wwpn": (login.wwpn,)}, attributes)
 
 
-def written_by_hand(ports: Mapping[str, Port]) -> Iterator[SourceLink]:
-    """Logins that people have written into the descriptions of ports."""
+def links_from_descriptions(ports: Mapping[str, Port]) -> Iterator[SourceLink]:
+    """Yield a link for every WWPN that people have written into the description of a port."""
     for port in ports.values():
         alias = str(port.attributes.get("alias") or "")
         for wwpn in wwpns_in(alias):

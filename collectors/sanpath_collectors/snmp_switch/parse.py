@@ -1,4 +1,4 @@
-"""What the system group and port descriptions say. No I/O.
+"""Parsing of the system group and of port descriptions. No I/O.
 
 `Snmp.get` of the system group of a Brocade DS-5100B:
 
@@ -22,7 +22,7 @@ _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?
 
 
 def wwpns_in(alias: str) -> list[str]:
-    """World wide port names in a port's description, as 16 lower-case hexadecimal digits.
+    """Find world wide port names in a port's description, as 16 lower-case hexadecimal digits.
 
     >>> wwpns_in("esx7 vmhba2 21:00:00:24:FF:00:00:01")
     ['21000024ff000001']
@@ -30,12 +30,12 @@ def wwpns_in(alias: str) -> list[str]:
     return [re.sub(r"[:.-]", "", match.group()).lower() for match in _WWPN.finditer(alias)]
 
 
-def uptime(switch: str, ticks: int, seen: int) -> Rows:
-    """The switch's own row: sysUpTime in hundredths of a second."""
-    return Rows(SWITCH, [switch], [seen], {"uptime_seconds": [ticks]})
+def uptime(switch: str, uptime_ticks: int, seen_us: int) -> Rows:
+    """Return the row of the switch itself; `uptime_ticks` is sysUpTime in hundredths of a second."""
+    return Rows(SWITCH, [switch], [seen_us], {"uptime_seconds": [uptime_ticks]})
 
 
-def restarted(before: int, now: int, elapsed_seconds: float) -> bool:
-    """Whether sysUpTime fell because the agent started again, and not because it wrapped after 497 days."""
-    wrapped = before + elapsed_seconds * 100 >= _TICKS_WRAP - _TICKS_SLACK
-    return now < before and not wrapped
+def restarted(ticks_before: int, ticks_now: int, elapsed_seconds: float) -> bool:
+    """Whether sysUpTime fell because the agent restarted, and not because it wrapped after 497 days."""
+    wrapped = ticks_before + elapsed_seconds * 100 >= _TICKS_WRAP - _TICKS_SLACK
+    return ticks_now < ticks_before and not wrapped

@@ -1,4 +1,4 @@
-"""What a family of switches shows in which table: the YAML files of `profiles/`, as typed objects."""
+"""Profiles: the tables of a family of switches, from the YAML files of `profiles/` as typed objects."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Oid = Annotated[str, Field(pattern=r"^\d+(\.\d+)+$")]
 OneOrMore = Annotated[
-    tuple[Oid, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given), Field(min_length=1)
+    tuple[Oid, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value), Field(min_length=1)
 ]
 Reading = Literal["integer", "text", "octets", "number", "wwn", "gigabit_list"]
-"""How a value is written: `octets`: a counter of 4 or 8 octets, the highest bit never part of it, or any octets of an
-attribute; `number`: decimal text; `wwn`: 8 octets; `gigabit_list`: text such as "8,16,32_Gbps"."""
+"""The encoding of a value. `octets`: a counter of 4 or 8 octets, whose highest bit is not part of it, or any octets
+of an attribute. `number`: decimal text. `wwn`: 8 octets. `gigabit_list`: text such as "8,16,32_Gbps"."""
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Detect(_Part):
-    """When a profile applies: the sysObjectID lies below one of `object_ids` (none: any), and a column has rows."""
+class Detect(_Section):
+    """The condition of a profile: sysObjectID is below one of `object_ids` (empty: any), and a column has rows."""
 
     object_ids: tuple[Oid, ...] = ()
     answers: OneOrMore
 
 
-class Index(_Part):
-    """How the index of a row names a port: by ifIndex, or by a number counted from 1 at a place of the index.
+class Index(_Section):
+    """How the index of a row identifies a port: by ifIndex, or by a port number that counts from 1.
 
-    `if_index_offset`: what to add to such a number for the port's ifIndex.
+    `sub_identifier`: the position of that number in the index. `if_index_offset`: the difference between ifIndex and
+    port number.
     """
 
     form: Literal["if_index", "port_number"]
-    at: int = 0
+    sub_identifier: int = 0
     if_index_offset: int = 0
 
 
-class Value(_Part):
-    """A column, and what its raw value means.
+class Value(_Section):
+    """A column and the meaning of its raw value.
 
-    `values`: names of an enumeration, others are None; `equals`: the value that means true; `factor`: to the unit of
-    the attribute or of the table; `above_zero`: 0 stands for none.
+    `values`: names of an enumeration, other values become None. `equals`: the value that means true. `factor`:
+    converts to the unit of the attribute or table. `above_zero`: 0 means no value.
     """
 
     oid: Oid
@@ -57,10 +58,10 @@ class Value(_Part):
 
 
 class Counter(Value):
-    """A column that is polled. `bits`: its width, 0: a gauge.
+    """A polled column. `bits`: its width, 0: a gauge.
 
-    `while_up`: means nothing while the link is down; `always`: taken without looking whether it answers;
-    `technology`: of ports of this technology only.
+    `while_up`: only valid while the link is up. `always`: chosen without a check that it answers. `technology`: only
+    for ports of this technology.
     """
 
     metric: str
@@ -70,30 +71,33 @@ class Counter(Value):
     technology: Literal["fibre_channel", "ethernet"] | None = None
 
 
-class PortNumber(_Part):
-    """Where a row names the port: in its index or in a column; `add` makes it count from 1."""
+class PortNumber(_Section):
+    """The location of the port number in a row: a sub-identifier of its index, or a column.
+
+    `add`: added to the number so that it counts from 1.
+    """
 
     sub_identifier: int | None = None
     column: Oid | None = None
     add: int = 0
 
 
-class FcId(_Part):
-    """Where a row has the Fibre Channel address: three sub-identifiers of its index, or the end of a column."""
+class FcId(_Section):
+    """The location of an FC address in a row: three sub-identifiers of its index, or the end of a column."""
 
     sub_identifier: int | None = None
     column: Oid | None = None
 
 
-class Only(_Part):
-    """The rows that count."""
+class Only(_Section):
+    """A condition on rows: only rows with this value in the column are used."""
 
     column: Oid
     equals: int
 
 
-class LoginTable(_Part):
-    """Who has logged in. The port is named by `port`, or by its own WWN in the column `fabric_port`."""
+class LoginTable(_Section):
+    """A table of logins. `port` gives the port's number, or `fabric_port` the column with the port's own WWN."""
 
     evidence: str
     wwpn: Oid
@@ -106,8 +110,8 @@ class LoginTable(_Part):
     symbolic: tuple[Oid, ...] = ()
 
 
-class NeighbourTable(_Part):
-    """Inter-switch links: which port leads to the port with which WWN."""
+class NeighbourTable(_Section):
+    """A table of inter-switch links: the local port, and the WWN of the port at the other end (`peer`)."""
 
     evidence: str
     port: PortNumber
@@ -115,8 +119,8 @@ class NeighbourTable(_Part):
     only: Only | None = None
 
 
-class Lldp(_Part):
-    """Columns of LLDP-MIB. `number_is_if_index`: sysObjectIDs of agents whose local port number is the ifIndex."""
+class Lldp(_Section):
+    """Columns of LLDP-MIB. `number_is_if_index`: sysObjectIDs of agents whose LLDP port number is the ifIndex."""
 
     number_is_if_index: tuple[Oid, ...] = ()
     chassis_id: Oid
@@ -129,25 +133,29 @@ class Lldp(_Part):
     remote_name: Oid
 
 
-class ForwardingTable(_Part):
-    """A forwarding database: bridge port and status of each MAC address, the last six of the index."""
+class ForwardingTable(_Section):
+    """A forwarding database: bridge port and status of each MAC address, whose octets end the index."""
 
     port: Oid
     status: Oid
 
 
-class Forwarding(_Part):
-    """Forwarding databases, the better first, and what makes an ifIndex of a bridge port."""
+class Forwarding(_Section):
+    """Forwarding databases in order of preference, and the column that maps a bridge port to its ifIndex.
+
+    `most_addresses`: a port with more learned addresses is an uplink.
+    """
 
     bridge_port_if_index: Oid
     most_addresses: int
     tables: tuple[ForwardingTable, ...]
 
 
-class SwitchFacts(_Part):
-    """What the switch says of itself: attribute → scalars, the first that answers; attribute → column, its first row.
+class SwitchFacts(_Section):
+    """Attributes of the switch itself.
 
-    `description`: a pattern whose groups are attributes found in sysDescr.
+    `scalars`: attribute → OIDs, of which the first that answers is used. `columns`: attribute → column, whose first
+    row is used. `description`: a pattern for sysDescr whose groups are attributes.
     """
 
     scalars: dict[str, tuple[Oid, ...]] = {}
@@ -155,11 +163,11 @@ class SwitchFacts(_Part):
     description: str = ""
 
 
-class Profile(_Part):
-    """One MIB as one family of switches fills it. A lower `precedence` is asked before, and believed more.
+class Profile(_Section):
+    """One MIB as a family of switches implements it. Values of profiles with lower `precedence` come first.
 
-    `without`: what is not known when the switch is one of these but the tables do not answer. `management`: names of
-    interfaces that no storage traffic crosses.
+    `without`: what is unknown when the switch is of this family but the tables do not answer. `management`: pattern
+    for names of interfaces without storage traffic.
     """
 
     title: str
@@ -178,16 +186,16 @@ class Profile(_Part):
     forwarding: Forwarding | None = None
 
 
-class Features(_Part):
-    """FC-4 features: octets whose lower nibble is that of a type, and the bits in it."""
+class Features(_Section):
+    """FC-4 features: the octets whose lower nibble has the features of a type, and the bits for each role."""
 
     octets: tuple[int, ...]
     target: int
     initiator: int
 
 
-class Devices(_Part):
-    """How to tell initiators from targets; patterns are searched in symbolic names."""
+class Devices(_Section):
+    """Criteria that distinguish initiators from targets; patterns are searched in symbolic names."""
 
     features: Features
     initiator: tuple[re.Pattern[str], ...]
@@ -203,13 +211,13 @@ def _parsed(model: type[_T], text: str) -> _T:
 
 @cache
 def profiles() -> tuple[Profile, ...]:
-    """All of them, by precedence."""
+    """Load all profiles, by precedence."""
     folder = files(__package__).joinpath("profiles")
-    found = [_parsed(Profile, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".yaml")]
-    return tuple(sorted(found, key=lambda profile: profile.precedence))
+    loaded = [_parsed(Profile, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".yaml")]
+    return tuple(sorted(loaded, key=lambda profile: profile.precedence))
 
 
 @cache
 def devices() -> Devices:
-    """How initiators and targets are told apart."""
+    """Load the criteria that distinguish initiators from targets."""
     return _parsed(Devices, files(__package__).joinpath("devices.yaml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Reading columns that belong together, a few at a time so that the values of a row come in one answer."""
+"""Reading columns with a common index, a few at a time so that the values of a row come in one answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath.plugin import CollectorError, Failure, Snmp, SnmpValue
 from sanpath_collectors.snmp_switch.profile import Profile
 
 COLUMNS_TOGETHER = 10
-"""Columns of one walk: their values of four ports fit one answer."""
+"""Columns of one walk: the values of four ports fit one answer."""
 
 _T = TypeVar("_T")
 
@@ -21,11 +21,14 @@ SYS_NAME = "1.3.6.1.2.1.1.5.0"
 
 
 class Cell(NamedTuple):
-    """A value, when its answer arrived, and the agent's uptime in that answer (None: not asked)."""
+    """A value, the time in microseconds when its answer arrived, and the agent's uptime in the same answer.
+
+    `uptime_ticks`: sysUpTime in hundredths of a second; None: it was not requested.
+    """
 
     value: SnmpValue
-    seen: int
-    ticks: int | None
+    seen_us: int
+    uptime_ticks: int | None
 
 
 Cells = dict[str, dict[str, Cell]]
@@ -33,50 +36,53 @@ Cells = dict[str, dict[str, Cell]]
 
 
 def sub_identifiers(index: str) -> list[int]:
-    """The numbers of a row's index; none where an agent answers a column without one."""
-    return [int(part) for part in index.split(".") if part]
+    """Return the numbers of a row's index; empty where an agent answers a column without an index."""
+    return [int(number) for number in index.split(".") if number]
 
 
-async def read(snmp: Snmp, oids: Sequence[str], beside: str | None = None, whole_rows: bool = True) -> Cells:
-    """Columns with one index, in the order given; for the rest see `plugin.Snmp.columns`. Raises CollectorError."""
-    found: Cells = {}
+async def read(snmp: Snmp, oids: Sequence[str], alongside: str | None = None, row_per_pdu: bool = True) -> Cells:
+    """Read columns with a common index, in the order given; see `plugin.Snmp.columns`. Raises CollectorError."""
+    cells_by_row: Cells = {}
     for first in range(0, len(oids), COLUMNS_TOGETHER):
-        asked = oids[first : first + COLUMNS_TOGETHER]
-        for index, row in (await snmp.columns(asked, beside=beside, whole_rows=whole_rows)).items():
-            seen, ticks = row.get("seen"), row.get("beside")
-            cells = found.setdefault(index, {})
-            for oid in asked:
+        requested = oids[first : first + COLUMNS_TOGETHER]
+        for index, row in (await snmp.columns(requested, alongside=alongside, row_per_pdu=row_per_pdu)).items():
+            seen_us, uptime_ticks = row.get("seen"), row.get("alongside")
+            cells = cells_by_row.setdefault(index, {})
+            for oid in requested:
                 if oid in row:
-                    moment = seen if isinstance(seen, int) else 0
-                    cells[oid] = Cell(row[oid], moment, ticks if isinstance(ticks, int) else None)
-    return found
+                    arrival_us = seen_us if isinstance(seen_us, int) else 0
+                    cells[oid] = Cell(row[oid], arrival_us, uptime_ticks if isinstance(uptime_ticks, int) else None)
+    return cells_by_row
 
 
 async def read_if_allowed(snmp: Snmp, oids: Sequence[str]) -> Cells:
-    """What stands still; nothing where the agent refuses or garbles it. Raises CollectorError when it is silent."""
-    return await _if_allowed(read(snmp, oids, whole_rows=False), {})
+    """Read columns whose values seldom change. Empty: the agent refuses them or its answer is malformed.
+
+    Raises CollectorError when the agent does not answer.
+    """
+    return await _if_allowed(read(snmp, oids, row_per_pdu=False), {})
 
 
 async def get_if_allowed(snmp: Snmp, oids: Sequence[str]) -> dict[str, SnmpValue]:
-    """Scalars, None where the agent has none or refuses them. Raises CollectorError when it is silent."""
+    """Read scalars; None where the agent lacks or refuses them. Raises CollectorError when it does not answer."""
     return await _if_allowed(snmp.get(oids), dict.fromkeys(oids)) if oids else {}
 
 
-async def _if_allowed(asked: Awaitable[_T], otherwise: _T) -> _T:
+async def _if_allowed(requested: Awaitable[_T], default: _T) -> _T:
     try:
-        return await asked
+        return await requested
     except CollectorError as error:
         if error.failure is Failure.UNREACHABLE:
             raise
-        return otherwise
+        return default
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What a switch turned out to be: the profiles that apply, and those that should but whose tables are silent."""
+    """The profiles of a switch: `applicable` ones, and `unanswered` ones that should apply but have no table rows."""
 
     applicable: tuple[Profile, ...]
-    silent: tuple[Profile, ...]
+    unanswered: tuple[Profile, ...]
 
 
 def _below(object_id: str, roots: Sequence[str]) -> bool:
@@ -84,18 +90,18 @@ def _below(object_id: str, roots: Sequence[str]) -> bool:
 
 
 async def family(snmp: Snmp, object_id: str, profiles: Sequence[Profile]) -> Family:
-    """What applies to a switch with this sysObjectID ("": not told) that answers these tables."""
+    """Find the profiles of a switch by its sysObjectID ("": unknown) and by the tables that it answers."""
     applicable: list[Profile] = []
-    silent: list[Profile] = []
+    unanswered: list[Profile] = []
     for profile in profiles:
         if profile.detect.object_ids and not _below(object_id, profile.detect.object_ids):
             continue
-        answers = False
+        has_answer = False
         for oid in profile.detect.answers:
-            answers = answers or await _has_rows(snmp, oid)
-        (applicable if answers else silent).append(profile)
-    return Family(tuple(applicable), tuple(silent))
+            has_answer = has_answer or await _has_rows(snmp, oid)
+        (applicable if has_answer else unanswered).append(profile)
+    return Family(tuple(applicable), tuple(unanswered))
 
 
 async def _has_rows(snmp: Snmp, oid: str) -> bool:
-    return bool(await _if_allowed(snmp.columns([oid], max_rows=1, whole_rows=False), {}))
+    return bool(await _if_allowed(snmp.columns([oid], max_rows=1, row_per_pdu=False), {}))

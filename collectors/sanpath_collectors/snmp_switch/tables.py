@@ -1,4 +1,4 @@
-"""What a poll of a switch yields: a row a port with the metrics that are told of it, each as wide as it is told."""
+"""The tables of a switch: a row for each port with the metrics that its agent has, each with its counter width."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ORDER = ("bytes_rx_total", "bytes_tx_total", *_GAUGES, *_COUNTERS)
 
 
 def port_table(bits: Mapping[str, Bits]) -> Table:
-    """The table of ports whose metrics are this wide, 0: a gauge."""
+    """Return the table of ports whose metrics have these widths in bits, 0: a gauge."""
     return _table(tuple(sorted(bits.items(), key=lambda item: _ORDER.index(item[0]))))
 
 

@@ -1,4 +1,4 @@
-"""What single SNMP values mean: texts, counters in octet strings, world wide names, numbers in words."""
+"""Decoding of single SNMP values: texts, counters in octet strings, world wide names, numbers as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath.plugin import SnmpValue
 from sanpath_collectors.snmp_switch.profile import Value
 
 _UNSUPPORTED = 1 << 63
-"""FCMGMT-MIB: the highest bit of a counter is no part of it; alone it says that the counter is not supported."""
+"""FCMGMT-MIB: the highest bit of a counter is not part of its value; alone it marks an unsupported counter."""
 _HEX_TEXT = re.compile(rb"[0-9A-Fa-f]{2}(?:[ :.-][0-9A-Fa-f]{2})+")
 _CONTROL = frozenset({"Cc", "Cf", "Cs"})
 
@@ -18,24 +18,24 @@ Decoded = int | float | str | bool | None
 
 
 def text(value: SnmpValue) -> str:
-    """A string without padding and control characters, whatever its encoding; "" where there is none.
+    """Return a string without padding and control characters, whatever its encoding; "" for other values.
 
     >>> text(b"array\\x1b[2J port \\xff\\n")
     'array[2J port \\ufffd'
     """
     if not isinstance(value, bytes):
         return ""
-    written = (" " if c in "\t\r\n" else c for c in value.decode("utf-8", "replace"))
-    return "".join(c for c in written if unicodedata.category(c) not in _CONTROL).strip()
+    characters = (" " if c in "\t\r\n" else c for c in value.decode("utf-8", "replace"))
+    return "".join(c for c in characters if unicodedata.category(c) not in _CONTROL).strip()
 
 
 def integer(value: SnmpValue) -> int | None:
-    """A whole number; None for everything else."""
+    """Return an integer; None for other values."""
     return value if isinstance(value, int) else None
 
 
 def octets(value: SnmpValue) -> bytes:
-    """Octets, also when something on the way has made the text of their hexadecimal digits of them.
+    """Return octets, also from text with their hexadecimal digits, as some agents and gateways send.
 
     >>> octets(b"00 00 00 00 00 00 01 FE").hex()
     '00000000000001fe'
@@ -46,8 +46,10 @@ def octets(value: SnmpValue) -> bytes:
 
 
 def counted(value: SnmpValue, bits: int) -> tuple[int, int] | None:
-    """A counter and its width in bits: an integer of the width declared, or big-endian octets, 8 of them 63 bits
-    and 4 of them 32. None: not a counter, or one that the agent does not support."""
+    """Return a counter and its width in bits. None: not a counter, or one that the agent does not support.
+
+    A counter is an integer of the declared width `bits`, or big-endian octets: 8 octets have 63 bits, 4 have 32.
+    """
     if isinstance(value, int):
         return (value, bits) if value >= 0 else None
     raw = octets(value)
@@ -61,22 +63,25 @@ def counted(value: SnmpValue, bits: int) -> tuple[int, int] | None:
 
 
 def wwn(value: SnmpValue) -> str | None:
-    """A world wide name as 16 hexadecimal digits, also from the start of a longer identifier. None: not one."""
+    """Return a world wide name as 16 hexadecimal digits, also from the start of a longer identifier.
+
+    None: the value is not a world wide name.
+    """
     raw = octets(value)[:8]
     return raw.hex() if len(raw) == 8 and any(raw) and raw != b"\xff" * 8 else None
 
 
 def number(value: SnmpValue) -> float | None:
-    """Decimal text; None where it is none, or has no end ("-inf": no light at a receiver)."""
+    """Parse decimal text; None where it is not a number, or infinite ("-inf": no light at a receiver)."""
     try:
-        found = float(text(value))
+        value_as_number = float(text(value))
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return value_as_number if math.isfinite(value_as_number) else None
 
 
 def decoded(column: Value, value: SnmpValue) -> Decoded:
-    """The value of a column that is no counter. None: not answered, or nothing that makes sense."""
+    """Return the value of a column that is not a counter. None: not answered, or not valid."""
     match column.reading:
         case "text":
             return text(value) or None

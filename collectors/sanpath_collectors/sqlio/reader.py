@@ -1,4 +1,4 @@
-"""Reads a file of SQLIO: the output of its runs, or the parameter file that they were given."""
+"""The reader of SQLIO's files: the output of runs, or their parameter file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _HEADER = re.compile(r"\s*sqlio (v[0-9]\S*)\s*")
 
 
 class _Document(Protocol):
-    """What a file of SQLIO may be, taken in line by line."""
+    """A file of SQLIO, read line by line."""
 
     @property
     def now_us(self) -> int:
-        """How far it has come, on the reader's clock."""
+        """The present time on the reader's clock."""
         ...
 
     def line(self, line: str) -> Iterable[Item]:
-        """What this line completes."""
+        """Read a line, and return the items that it completes."""
         ...
 
     def end(self, cut_line: str) -> Iterable[Item]:
-        """The file has ended; its last line had no end. Raises CollectorError: it held nothing."""
+        """Read the last line, which has no line end. Raises CollectorError: the file has no usable content."""
         ...
 
 
 class SqlioReader(ResultReader):
-    """Output or parameter file: the first line that says something tells which."""
+    """Reads output or a parameter file; the first line that is not a remark decides which."""
 
     clock: ResultClock = "elapsed"
 
@@ -44,28 +44,28 @@ class SqlioReader(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """By the line SQLIO begins with; a parameter file by its name and all of its lines."""
+        """Recognise output by SQLIO's first line, a parameter file by its name and all of its lines."""
         lines = text_of(head)[0].splitlines()
         if any(_HEADER.fullmatch(line) for line in lines):
             return True
-        said = [line for line in lines if not is_remark(line)]
-        return bool(said) and fnmatch(name.casefold(), "*param*.txt") and all(map(parameter_line, said))
+        statements = [line for line in lines if not is_remark(line)]
+        return bool(statements) and fnmatch(name.casefold(), "*param*.txt") and all(map(parameter_line, statements))
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Items of the runs that are complete now."""
+        """Yield the items of the runs that are now complete."""
         for line in self._lines.feed(added):
-            yield from self._kind(line).line(line)
+            yield from self._document_of(line).line(line)
 
     def finish(self) -> Iterable[Item]:
-        """The last run. Raises CollectorError(UNREADABLE): there is no finished one."""
-        cut_line = self._lines.rest()
-        document = self._kind(cut_line)
+        """Yield the items of the last run. Raises CollectorError(UNREADABLE): no run has finished."""
+        cut_line = self._lines.last_line()
+        document = self._document_of(cut_line)
         yield from document.end(cut_line)
         if self._lines.guessed:
             text = "the text is in the code page of a machine, read as cp1252: names may be off"
             yield warning(document.now_us, "code-page", text)
 
-    def _kind(self, line: str) -> _Document:
+    def _document_of(self, line: str) -> _Document:
         if self._document is None and parameter_line(line):
             self.clock = "none"
             self._document = _ParameterFile(self.load)
@@ -75,7 +75,7 @@ class SqlioReader(ResultReader):
 
 
 class _Output:
-    """Runs, one after the other; a run is complete when the next begins."""
+    """Output with runs, one after the other; a run is complete when the next begins."""
 
     def __init__(self, load: str) -> None:
         self._runs = Runs(load)
@@ -89,18 +89,18 @@ class _Output:
         header = _HEADER.fullmatch(line)
         if header is None:
             if self._run is not None:
-                self._run.tell(line)
+                self._run.read_line(line)
             return
         yield from self._close()
         self._run = Run(header[1])
 
     def end(self, cut_line: str) -> Iterator[Item]:
-        # A prompt has no line end either; what a run tells may be cut inside of a number.
-        cut = self._run is not None and Run("").tell(cut_line)
+        # A prompt has no line end either; a cut line of a run may end inside a number.
+        cut = self._run is not None and Run("").read_line(cut_line)
         yield from self._close()
         if not self._runs.finished:
-            why = "no run in it has finished" if self._runs.seen else "no run begins in it"
-            text = f"{why} : give the output of SQLIO from its first line to its last"
+            reason = "no run in it has finished" if self._runs.started else "no run begins in it"
+            text = f"{reason} : give the output of SQLIO from its first line to its last"
             raise CollectorError(Failure.UNREADABLE, text)
         if cut:
             text = f"the file ends inside a line, which is left out: {cut_line.strip()[:60]!r}"
@@ -113,7 +113,7 @@ class _Output:
 
 
 class _ParameterFile:
-    """What the runs were to do: files, their sizes and threads. Nothing of what came of it."""
+    """A parameter file, with files, their sizes and threads, but without results."""
 
     now_us = 0
 

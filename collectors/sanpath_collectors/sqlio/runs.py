@@ -1,4 +1,4 @@
-"""Runs of SQLIO → things, samples and steps, laid end to end: the output tells no time."""
+"""Conversion of SQLIO's runs to entities, samples and steps, one after the other: the output has no times."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from sanpath.plugin import Item, LoadStep, Rows, SourceEntity, histogram, warnin
 from sanpath_collectors.sqlio.parse import KIB, Run, histogram_of
 from sanpath_collectors.sqlio.tables import LOAD
 
-_APART_US = 1
-"""Between two runs, so that the last sample of one is not the first of the next."""
+_GAP_US = 1
+"""The gap between two runs, so that the last sample of one is not the first of the next."""
 _TOLERANCE = 0.02
-_COUNTER_END = 1 << 63
+_COUNTER_LIMIT = 1 << 63
 
 
 class Runs:
-    """Turns one run after the other into items."""
+    """Converts runs to items. `started` and `finished`: the numbers of such runs so far."""
 
     def __init__(self, load: str) -> None:
         self._load = load
         self._begin_us = 0
         self._attributes: Mapping[str, Scalar] = {}
         self.finished = 0
-        self.seen = 0
+        self.started = 0
 
     @property
     def now_us(self) -> int:
-        """Where the next run would begin."""
+        """The time at which the next run would begin."""
         return self._begin_us
 
     def items(self, run: Run) -> Iterator[Item]:
-        """What one run yields: a warning and nothing else when it has not finished or cannot be read."""
-        self.seen += 1
+        """Yield the items of one run: only a warning when it has not finished or cannot be read."""
+        self.started += 1
         if not run.has_result:
             yield warning(
                 self._begin_us,
                 "not-finished",
-                f"run {self.seen} has no CUMULATIVE DATA: it was stopped, or the file was copied while it ran",
+                f"run {self.started} has no CUMULATIVE DATA: it was stopped, or the file was copied while it ran",
             )
             return
         rows = self._rows(run)
@@ -45,10 +45,10 @@ class Runs:
             yield warning(
                 self._begin_us,
                 "run-unreadable",
-                f"run {self.seen} is left out: its threads, its I/O size or its IOs/sec are missing or damaged",
+                f"run {self.started} is left out: its threads, its I/O size or its IOs/sec are missing or damaged",
             )
             return
-        yield from self._thing(run)
+        yield from self._load_entity(run)
         step = LoadStep(
             name=run.name,
             loads=(self._load,),
@@ -61,15 +61,17 @@ class Runs:
         yield step.event("step-begin", begin)
         yield rows
         yield from self._histogram(run, end)
-        yield from self._doubts(run, end)
+        yield from self._check_sums(run, end)
         yield step.event("step-end", end)
         self.finished += 1
-        self._begin_us = end + _APART_US
+        self._begin_us = end + _GAP_US
 
-    def _thing(self, run: Run) -> Iterator[Item]:
-        """The load, when there is news of it: what it was told to do in every run so far."""
-        told = run.profile.attributes
-        common = told if not self.finished else {k: v for k, v in self._attributes.items() if told.get(k) == v}
+    def _load_entity(self, run: Run) -> Iterator[Item]:
+        """Yield the load when its attributes change: they are those that all runs so far have in common."""
+        attributes = run.profile.attributes
+        common = (
+            attributes if not self.finished else {k: v for k, v in self._attributes.items() if attributes.get(k) == v}
+        )
         if not self.finished or common != self._attributes:
             self._attributes = common
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, common)
@@ -78,36 +80,37 @@ class Runs:
         if run.direction is None or not run.seconds or run.block_bytes is None or run.ops_per_second is None:
             return None
         operations = round(run.ops_per_second * run.seconds)
-        if operations * run.block_bytes >= _COUNTER_END:
+        if operations * run.block_bytes >= _COUNTER_LIMIT:
             return None
         values: dict[str, list[int | float | None]] = {column.metric: [None, None] for column in LOAD.columns}
         for direction in DIRECTIONS:
-            done = operations if direction == run.direction else 0
-            values[f"ops_{direction}_total"] = [0, done]
-            values[f"bytes_{direction}_total"] = [0, done * run.block_bytes]
+            completed = operations if direction == run.direction else 0
+            values[f"ops_{direction}_total"] = [0, completed]
+            values[f"bytes_{direction}_total"] = [0, completed * run.block_bytes]
         values[f"latency_seconds_mean_{run.direction}"] = [None, run.mean_ms]
         values[f"latency_seconds_max_{run.direction}"] = [None, run.max_ms]
         values["in_flight_configured"] = [run.in_flight, run.in_flight]
         end = self._begin_us + run.seconds * 1_000_000
         return Rows(LOAD, [self._load] * 2, [self._begin_us, end], {**values})
 
-    def _histogram(self, run: Run, seen: int) -> Iterator[Item]:
+    def _histogram(self, run: Run, seen_us: int) -> Iterator[Item]:
         buckets = histogram_of(run)
         if buckets is not None and run.direction is not None:
-            yield histogram(seen, self._load, run.direction, buckets)
+            yield histogram(seen_us, self._load, run.direction, buckets)
         elif run.percents:
-            text = f"the histogram of run {self.seen} is left out: its shares do not add up, or it is cut"
-            yield warning(seen, "histogram-damaged", text)
+            text = f"the histogram of run {self.started} is left out: its shares do not add up, or it is cut"
+            yield warning(seen_us, "histogram-damaged", text)
 
-    def _doubts(self, run: Run, seen: int) -> Iterator[Item]:
+    def _check_sums(self, run: Run, seen_us: int) -> Iterator[Item]:
         if run.mib_per_second is None or run.ops_per_second is None or run.block_kib is None:
             return
         expected = run.ops_per_second * run.block_kib / KIB
-        # MBs/sec is cut off behind its second decimal.
+        # MBs/sec is truncated after its second decimal.
         if abs(run.mib_per_second - expected) > max(_TOLERANCE * expected, 0.01):
             yield warning(
-                seen,
+                seen_us,
                 "sums-differ",
-                f"run {self.seen}: {run.ops_per_second:.6g} IOs/sec of {run.block_kib} KiB are {expected:.6g} MiB/s, "
-                f"but MBs/sec says {run.mib_per_second:.6g}; bytes are counted from IOs/sec",
+                f"run {self.started}: {run.ops_per_second:.6g} IOs/sec of {run.block_kib} KiB "
+                f"are {expected:.6g} MiB/s, but MBs/sec says {run.mib_per_second:.6g}; "
+                "bytes are counted from IOs/sec",
             )

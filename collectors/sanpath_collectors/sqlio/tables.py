@@ -1,4 +1,4 @@
-"""What a run of SQLIO yields."""
+"""The table of a run of SQLIO."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOAD = Table(
     "load",
     (
         *LOAD_COUNTERS,
-        # SQLIO cuts each latency down to whole milliseconds, and their mean again.
+        # SQLIO rounds each latency down to milliseconds, and their mean again.
         Column("latency_seconds_mean_read", 0, _MS, resolution=2e-3),
         Column("latency_seconds_mean_write", 0, _MS, resolution=2e-3),
         Column("latency_seconds_max_read", 0, _MS, resolution=1e-3),

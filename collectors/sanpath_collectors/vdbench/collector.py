@@ -1,4 +1,4 @@
-"""Follows the flatfile.html that a vdbench run elsewhere on this machine is writing."""
+"""Follows the flatfile.html that another vdbench process on this machine is writing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Columns of a report, by name → the figures of an interval, for devices (SD, WD) and for files (FSD, FWD).
+"""Conversion of report columns to the figures of an interval, for devices (SD, WD) and for files (FSD, FWD).
 
-Old and new versions print different columns, in a different order and letter case; the names are those of
-flatfile.html, in lower case. vdbench tells rates a second, response times in milliseconds and megabytes of 2^20.
+Versions differ in the columns, their order and letter case; the names here are those of flatfile.html, in lower
+case. vdbench prints rates per second, response times in milliseconds and megabytes of 2^20 bytes.
 """
 
 from __future__ import annotations
@@ -10,32 +10,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sanpath_collectors.vdbench.parse import UNCONTROLLED, number, ratio
-from sanpath_collectors.vdbench.told import Told
+from sanpath_collectors.vdbench.run_header import RunSettings
 
 _MS = 1e-3
 _MIB = 1024.0**2
 _GIB = 1024.0**3
 _METADATA = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr", "access", "copy", "move")
-"""Operations on files and directories that move no data through the load itself."""
+"""Operations on files and directories that transfer no data."""
 
 Cells = Sequence[str]
 
 
 @dataclass(slots=True)
 class Flow:
-    """One kind of operation in an interval: a second. `latency` in seconds, None: not told apart. `longest`: the
-    slowest one, seconds."""
+    """Operations of one kind in an interval. `ops` and `bytes` are per second.
+
+    `latency_seconds`: the mean; None: not reported separately. `max_seconds`: latency of the slowest operation.
+    """
 
     ops: float = 0.0
     bytes: float = 0.0
-    latency: float | None = None
-    longest: float | None = None
+    latency_seconds: float | None = None
+    max_seconds: float | None = None
 
 
 @dataclass(slots=True)
 class Figures:
-    """An interval, or the average of several. `ops`: operations a second that the run was told to do; `in_flight`:
-    of those, on average, as measured. `bytes_printed`: all bytes a second, as the report rounds them."""
+    """The figures of an interval, or the average of several intervals.
+
+    `ops`: operations per second of the configured kinds. `in_flight`: their measured mean in flight; None: not
+    reported. `bytes_printed`: all bytes per second, as rounded in the report.
+    """
 
     ops: float
     in_flight: float | None
@@ -46,61 +51,65 @@ class Figures:
 
 
 class Columns:
-    """The columns of one header. `megabyte`: bytes of what it calls so."""
+    """The columns of one header. `megabyte`: the bytes in a megabyte of this report."""
 
     def __init__(self, names: Sequence[str], megabyte: float = _MIB) -> None:
         self._megabyte = megabyte
-        self._place = {name.lower(): place for place, name in enumerate(names)}
+        self._positions = {name.lower(): position for position, name in enumerate(names)}
         self.width = len(names)
-        self.files = "read_rate" in self._place
+        self.files = "read_rate" in self._positions
         self.figures: Callable[[Cells], Figures | None] = self._file_figures if self.files else self._device_figures
-        """What a row tells; None: not even a rate."""
-        # Old versions tell one response time for reads and writes, and all but the newest one maximum: they are those
-        # of a direction only where it is alone.
-        self._response = {which: f"{which}_resp" if f"{which}_resp" in self else "" for which in ("read", "write")}
-        self._longest = {which: f"{which}_max" if f"{which}_max" in self else "" for which in ("read", "write")}
+        """Converts a row; None: it has not even a rate."""
+        # Old versions report one response time for reads and writes, and all but the newest report one maximum. They
+        # are used for a direction only where it is the only one.
+        self._response_columns = {
+            direction: f"{direction}_resp" if f"{direction}_resp" in self else "" for direction in ("read", "write")
+        }
+        self._max_columns = {
+            direction: f"{direction}_max" if f"{direction}_max" in self else "" for direction in ("read", "write")
+        }
 
     def __contains__(self, name: str) -> bool:
-        return name in self._place
+        return name in self._positions
 
-    def place(self, name: str) -> int:
-        """Where a column stands that there is."""
-        return self._place[name]
+    def position(self, name: str) -> int:
+        """Return the position of an existing column."""
+        return self._positions[name]
 
     def value(self, cells: Cells, name: str) -> float | None:
-        """A figure by the name of its column. None: no such column, or not told."""
-        place = self._place.get(name)
-        return None if place is None else number(cells[place])
+        """Return a figure by the name of its column. None: no such column, or no value."""
+        position = self._positions.get(name)
+        return None if position is None else number(cells[position])
 
     def text(self, cells: Cells, name: str) -> str:
-        """A cell by the name of its column; "" where there is none."""
-        place = self._place.get(name)
-        return "" if place is None else cells[place]
+        """Return a cell by the name of its column; "" if there is no such column."""
+        position = self._positions.get(name)
+        return "" if position is None else cells[position]
 
-    def told(self, cells: Cells) -> Told:
-        """What the row says of what its run was told to do."""
+    def settings(self, cells: Cells) -> RunSettings:
+        """Return the settings of its run that a row contains."""
         requested = self.value(cells, "reqrate")
-        limited = requested is not None and requested not in UNCONTROLLED
+        has_rate_limit = requested is not None and requested not in UNCONTROLLED
         seeks, size = self.value(cells, "seekpct"), self.value(cells, "lunsize")
-        return Told(
+        return RunSettings(
             threads=self.value(cells, "threads"),
             files=self.files,
-            # Without the column "threads", "xfersize" is the mean of the I/Os that were done.
+            # Without the column "threads", "xfersize" is the mean size of the completed I/Os.
             block_bytes=(self.value(cells, "xfersize") or None) if "threads" in self else None,
             read_ratio=ratio(self.value(cells, "rdpct")),
             random_ratio=ratio(seeks),
             working_set_bytes=size * _GIB if size else None,
-            limited=limited,
-            requested=requested if limited else None,
+            has_rate_limit=has_rate_limit,
+            requested_ops_per_second=requested if has_rate_limit else None,
         )
 
     def _device_figures(self, cells: Cells) -> Figures | None:
         rate, percent_read = self.value(cells, "rate"), self.value(cells, "read%")
         if rate is None or percent_read is None or percent_read > 100:
             return None
-        each, printed = self.value(cells, "bytes/io"), self._bytes(cells, "mb/sec")
-        if each is None:
-            each = printed / rate if printed is not None and rate else 0.0
+        bytes_per_op, printed_bytes = self.value(cells, "bytes/io"), self._bytes(cells, "mb/sec")
+        if bytes_per_op is None:
+            bytes_per_op = printed_bytes / rate if printed_bytes is not None and rate else 0.0
         response, in_flight = self.value(cells, "resp"), self.value(cells, "queue_depth")
         if in_flight is None and response is not None:
             in_flight = rate * response * _MS
@@ -108,35 +117,38 @@ class Columns:
         return Figures(
             rate,
             in_flight,
-            self._flow(cells, "read", reads, each, percent_read == 100),
-            self._flow(cells, "write", rate - reads, each, percent_read == 0),
+            self._flow(cells, "read", reads, bytes_per_op, percent_read == 100),
+            self._flow(cells, "write", rate - reads, bytes_per_op, percent_read == 0),
             Flow(),
-            printed,
+            printed_bytes,
         )
 
-    def _flow(self, cells: Cells, which: str, ops: float, each: float, alone: bool) -> Flow:
-        response = self._response[which] or ("resp" if alone else "")
-        longest = self._longest[which] or ("resp_max" if alone else "")
-        return Flow(ops, ops * each, self._seconds(cells, response), self._seconds(cells, longest))
+    def _flow(self, cells: Cells, direction: str, ops: float, bytes_per_op: float, only_direction: bool) -> Flow:
+        response = self._response_columns[direction] or ("resp" if only_direction else "")
+        max_seconds = self._max_columns[direction] or ("resp_max" if only_direction else "")
+        return Flow(ops, ops * bytes_per_op, self._seconds(cells, response), self._seconds(cells, max_seconds))
 
     def _file_figures(self, cells: Cells) -> Figures | None:
         rate, response = self.value(cells, "rate"), self.value(cells, "resp")
         reads, writes = self._file_flow(cells, "read"), self._file_flow(cells, "write")
         if rate is None or reads is None or writes is None:
             return None
-        metadata, waited = Flow(), 0.0
-        for which in _METADATA:
-            ops = self.value(cells, f"{which}_rate") or 0.0
+        metadata, latency_sum = Flow(), 0.0
+        for direction in _METADATA:
+            ops = self.value(cells, f"{direction}_rate") or 0.0
             metadata.ops += ops
-            waited += ops * (self._seconds(cells, f"{which}_resp") or 0.0)
-        metadata.latency = waited / metadata.ops if metadata.ops else None
+            latency_sum += ops * (self._seconds(cells, f"{direction}_resp") or 0.0)
+        metadata.latency_seconds = latency_sum / metadata.ops if metadata.ops else None
         in_flight = None if response is None else rate * response * _MS
         return Figures(rate, in_flight, reads, writes, metadata, self._bytes(cells, "mb/sec"))
 
-    def _file_flow(self, cells: Cells, which: str) -> Flow | None:
-        ops, moved = self.value(cells, f"{which}_rate"), self._bytes(cells, f"mb_{which}")
-        latency, longest = self._seconds(cells, f"{which}_resp"), self._seconds(cells, f"{which}_resp_max")
-        return None if ops is None else Flow(ops, moved or 0.0, latency, longest)
+    def _file_flow(self, cells: Cells, direction: str) -> Flow | None:
+        ops, bytes_per_second = self.value(cells, f"{direction}_rate"), self._bytes(cells, f"mb_{direction}")
+        latency_seconds, max_seconds = (
+            self._seconds(cells, f"{direction}_resp"),
+            self._seconds(cells, f"{direction}_resp_max"),
+        )
+        return None if ops is None else Flow(ops, bytes_per_second or 0.0, latency_seconds, max_seconds)
 
     def _seconds(self, cells: Cells, name: str) -> float | None:
         milliseconds = self.value(cells, name)

@@ -1,4 +1,4 @@
-"""histogram.html: how many reads and writes of each run took how long.
+"""histogram.html: the latency distribution of reads and writes of each run.
 
 Reads:
   min(ms) <     max(ms)        count       %%    cum%%  '+': Individual%; '+-': Cumulative%
@@ -26,7 +26,7 @@ from sanpath.plugin import (
     warning,
 )
 from sanpath_collectors.vdbench.clock import ReportClock
-from sanpath_collectors.vdbench.told import ENGINE, local_id, start
+from sanpath_collectors.vdbench.run_header import ENGINE, local_id, run_header
 
 _TITLE = re.compile(rb"^Total response time histogram\.", re.MULTILINE)
 _RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
@@ -37,7 +37,7 @@ _BUCKET = re.compile(
 )
 _DIRECTIONS: dict[str, Direction] = {"Reads": "read", "Writes": "write"}
 _MOST_BUCKETS = 10_000
-"""No version prints more; a file that does is damaged."""
+"""No version prints more buckets; a file with more is damaged."""
 
 
 class HistogramReader(ResultReader):
@@ -48,27 +48,27 @@ class HistogramReader(ResultReader):
         self._lines, self._clock = Lines(), ReportClock()
         self._names: Counter[str] = Counter()
         self._run = ""
-        self._ended = 0
-        self._told: set[str] = set()
+        self._run_end_us = 0
+        self._reported_runs: set[str] = set()
         self._block = ""
         self._buckets: list[tuple[float | None, float]] = []
         self._counts: dict[str, float] = {}
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its title is enough
-        """By its title. Those of one SD, WD or host have another: they are parts of this one."""
+        """Recognise it by its title. Histograms of one SD, WD or host have other titles: they are subsets of this."""
         return _TITLE.search(head) is not None and _RUNS.search(head) is not None
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Items of the lines that are whole now."""
+        """Yield the items of the lines that are now complete."""
         for line in self._lines.feed(added):
             yield from self._line(line)
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: there is no distribution of reads or of writes."""
-        yield from self._line(self._lines.rest())
+        """Yield the items of the last run. Raises CollectorError: there is no distribution of reads or of writes."""
+        yield from self._line(self._lines.last_line())
         yield from self._end_of_run()
-        if not self._told:
+        if not self._reported_runs:
             raise CollectorError(
                 Failure.UNREADABLE,
                 "histogram.html has no distribution of reads or writes: no run has ended, or vdbench counted all "
@@ -76,17 +76,17 @@ class HistogramReader(ResultReader):
             )
 
     def _line(self, line: str) -> Iterator[Item]:
-        if (begun := start(line)) is not None:
+        if (header := run_header(line)) is not None:
             yield from self._end_of_run()
-            self._names[begun.run] += 1
-            self._run = local_id(self.load, begun.run, self._names[begun.run])
-            tick = self._clock.tick(begun.time_of_day)
-            self._ended = self._clock.at(tick) + round((begun.told.seconds or 0.0) * 1e6)
+            self._names[header.run] += 1
+            self._run = local_id(self.load, header.run, self._names[header.run])
+            tick = self._clock.tick(header.time_of_day)
+            self._run_end_us = self._clock.to_clock(tick) + round((header.settings.seconds or 0.0) * 1e6)
         elif (block := _BLOCK.match(line)) is not None:
             yield from self._end_of_block()
             self._block = block[1]
         elif self._block and (bucket := _BUCKET.match(line)) is not None and len(self._buckets) < _MOST_BUCKETS:
-            # Bounds have three decimals, after a point or a comma; counts none, whatever groups their thousands.
+            # Bounds have three decimals after a point or comma. Counts have none, with any separator of thousands.
             upper = None if bucket[1] == "max" else float(re.sub(r"[.,](?=\d*[.,])", "", bucket[1]).replace(",", "."))
             self._buckets.append((None if upper is None else upper / 1000, float(re.sub(r"\D", "", bucket[2]))))
 
@@ -98,21 +98,21 @@ class HistogramReader(ResultReader):
         bounds = [bound for bound, _ in buckets if bound is not None]
         if not self._run or direction is None or not total or bounds != sorted(set(bounds)):
             return
-        if not self._told:
+        if not self._reported_runs:
             yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
             text = "histogram.html has no dates: its times are counted from the beginning of its first run"
-            yield warning(self._ended, "no-date", text)
-        if self._run not in self._told:
-            self._told.add(self._run)
+            yield warning(self._run_end_us, "no-date", text)
+        if self._run not in self._reported_runs:
+            self._reported_runs.add(self._run)
             yield SourceEntity("load", self._run, self._run, {"name": (self._run,)}, ENGINE)
             yield SourceLink("member_of", ("load", self._run), ("load", self.load), "RD in histogram.html")
-        yield histogram(self._ended, self._run, direction, [(bound, count / total) for bound, count in buckets])
+        yield histogram(self._run_end_us, self._run, direction, [(bound, count / total) for bound, count in buckets])
 
     def _end_of_run(self) -> Iterator[Item]:
         yield from self._end_of_block()
         counts, self._counts = self._counts, {}
-        together = counts.get("Reads and writes")
-        apart = counts.get("Reads", 0.0) + counts.get("Writes", 0.0)
-        if together and apart and together != apart:
-            text = f"{self._run}: {together:,.0f} reads and writes, but {apart:,.0f} when they are told apart"
-            yield warning(self._ended, "counts-disagree", text)
+        combined = counts.get("Reads and writes")
+        separate = counts.get("Reads", 0.0) + counts.get("Writes", 0.0)
+        if combined and separate and combined != separate:
+            text = f"{self._run}: {combined:,.0f} reads and writes, but {separate:,.0f} when they are told apart"
+            yield warning(self._run_end_us, "counts-disagree", text)

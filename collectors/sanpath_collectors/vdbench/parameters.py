@@ -1,4 +1,4 @@
-"""vdbench's parameter language, as far as it says how hard and with what a run loads what.
+"""vdbench's parameter language, as far as it describes the I/O of a run.
 
 sd=default,openflags=o_direct
 sd=sd1,lun=/dev/sdb,threads=16
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sanpath_collectors.vdbench.parse import number, ratio, size_bytes
-from sanpath_collectors.vdbench.told import Told
+from sanpath_collectors.vdbench.run_header import RunSettings
 
 _THREADS = 8.0
-"""I/Os in flight on an SD whose threads= is not told (vdbench user guide, "threads=")."""
-_MOST_STATEMENTS = 100_000
+"""Default of threads=, the I/Os in flight on an SD (vdbench user guide, "threads=")."""
+_MAX_STATEMENTS = 100_000
 _KEYS = (
     *("sd", "wd", "rd", "fsd", "fwd", "hd", "host", "lun", "size", "range", "count", "openflags", "threads"),
     *("xfersize", "rdpct", "seekpct", "skew", "iorate", "fwdrate", "elapsed", "interval", "warmup", "operation"),
@@ -32,10 +32,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run definition. `in_flight`: I/Os it keeps in flight, None: it loops over several numbers, or works on
-    files."""
+    """A run definition. `in_flight`: its I/Os in flight; None: it loops over several numbers, or works on files."""
 
-    told: Told
+    settings: RunSettings
     in_flight: float | None
 
 
@@ -44,25 +43,25 @@ class Parameters:
 
     def __init__(self) -> None:
         self.included = False
-        self._begun = ""
+        self._unfinished = ""
         self._statements = 0
         self._defined: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in ("sd", "wd", "rd", "fsd", "fwd")}
         self._defaults: dict[str, dict[str, str]] = {}
 
     def add(self, line: str) -> None:
-        """The next line. What follows a blank is a remark; a comma at the end continues on the next line."""
+        """Add the next line. Text after a blank is a remark; a comma at the end continues on the next line."""
         text = line.strip()
-        if not text or text[0] in "*#/<" or self._statements >= _MOST_STATEMENTS:
+        if not text or text[0] in "*#/<" or self._statements >= _MAX_STATEMENTS:
             return
-        self._begun += text.split()[0]
-        if self._begun.endswith(",") and len(self._begun) < 1 << 20:
+        self._unfinished += text.split()[0]
+        if self._unfinished.endswith(",") and len(self._unfinished) < 1 << 20:
             return
-        statement, self._begun = self._begun, ""
+        statement, self._unfinished = self._unfinished, ""
         self._statements += 1
         self._define(statement)
 
     def plans(self) -> dict[str, Plan]:
-        """Run definition → what it was told."""
+        """Return the plan of each run definition by its name."""
         return {name: self._plan(words) for name, words in self._defined["rd"].items()}
 
     def _define(self, statement: str) -> None:
@@ -75,45 +74,47 @@ class Parameters:
         if name == "default":
             self._defaults[kind] = words
             return
-        for each in _counted(name, words.get("count")):
-            self._defined[kind][each] = words
+        for item in _counted(name, words.get("count")):
+            self._defined[kind][item] = words
 
     def _plan(self, rd: Words) -> Plan:
         if "fwd" in rd:
-            works, storages = self._chosen("fwd", rd["fwd"]), {}
+            workloads, storage_definitions = self._chosen("fwd", rd["fwd"]), {}
         else:
-            works = self._chosen("wd", rd.get("wd", ""))
-            chosen = [rd["sd"]] if "sd" in rd else [work.get("sd", "sd*") for work in works.values()]
-            storages = {name: sd for text in chosen for name, sd in self._chosen("sd", text).items()}
+            workloads = self._chosen("wd", rd.get("wd", ""))
+            chosen = [rd["sd"]] if "sd" in rd else [workload.get("sd", "sd*") for workload in workloads.values()]
+            storage_definitions = {name: sd for text in chosen for name, sd in self._chosen("sd", text).items()}
         files = "fwd" in rd
         limit = rd.get("fwdrate" if files else "iorate", "max").lower()
-        sizes = [size_bytes(sd.get("size", "")) for sd in storages.values()]
-        whole = None not in sizes and not any("range" in words for words in (*works.values(), *storages.values()))
-        threads = [_threads(rd, sd) for sd in storages.values()]
-        told = Told(
-            threads=_same(threads),
-            storages=len(storages) or None,
+        sizes = [size_bytes(sd.get("size", "")) for sd in storage_definitions.values()]
+        sizes_are_known = None not in sizes and not any(
+            "range" in words for words in (*workloads.values(), *storage_definitions.values())
+        )
+        threads = [_threads(rd, sd) for sd in storage_definitions.values()]
+        settings = RunSettings(
+            threads=_common_value(threads),
+            storage_definitions=len(storage_definitions) or None,
             files=files,
-            block_bytes=_same(size_bytes(text) for text in _texts("xfersize", rd, works)),
-            read_ratio=_same(_reads(work, rd) for work in works.values()),
-            random_ratio=_same(_random(text) for text in _texts("seekpct", rd, works)),
-            working_set_bytes=sum(size or 0.0 for size in sizes) or None if whole else None,
-            direct=True if storages and all(_direct(sd) for sd in storages.values()) else None,
-            limited=limit != "max",
-            requested=number(limit),
+            block_bytes=_common_value(size_bytes(text) for text in _texts("xfersize", rd, workloads)),
+            read_ratio=_common_value(_reads(workload, rd) for workload in workloads.values()),
+            random_ratio=_common_value(_random(text) for text in _texts("seekpct", rd, workloads)),
+            working_set_bytes=sum(size or 0.0 for size in sizes) or None if sizes_are_known else None,
+            direct=True if storage_definitions and all(_direct(sd) for sd in storage_definitions.values()) else None,
+            has_rate_limit=limit != "max",
+            requested_ops_per_second=number(limit),
             seconds=_seconds(rd.get("elapsed", "")),
             warmup_seconds=_seconds(rd.get("warmup", "")),
         )
-        known = [each for each in threads if each is not None]
-        return Plan(told, sum(known) if known and len(known) == len(threads) else None)
+        known_threads = [count for count in threads if count is not None]
+        return Plan(settings, sum(known_threads) if known_threads and len(known_threads) == len(threads) else None)
 
     def _chosen(self, kind: str, text: str) -> dict[str, dict[str, str]]:
-        wanted = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in _names(text)]
-        return {n: w for n, w in self._defined[kind].items() if any(pattern.fullmatch(n) for pattern in wanted)}
+        patterns = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in _names(text)]
+        return {n: w for n, w in self._defined[kind].items() if any(pattern.fullmatch(n) for pattern in patterns)}
 
 
 def _split(statement: str) -> list[str]:
-    """At the commas outside of parentheses."""
+    """Split a statement at the commas outside of parentheses."""
     words, depth = [""], 0
     for character in statement:
         depth += (character == "(") - (character == ")")
@@ -125,55 +126,55 @@ def _split(statement: str) -> list[str]:
 
 
 def _pair(word: str) -> tuple[str, str]:
-    """Key and value; a key may be cut short as long as it is clear which it is."""
+    """Split a word into key and value; a key may be abbreviated as long as it is unique."""
     key, _, value = word.partition("=")
     key = key.lower()
-    meant = [known for known in _KEYS if len(key) > 1 and known.startswith(key)]
-    return meant[0] if key not in _KEYS and len(meant) == 1 else key, value.strip('"')
+    matches = [known_key for known_key in _KEYS if len(key) > 1 and known_key.startswith(key)]
+    return matches[0] if key not in _KEYS and len(matches) == 1 else key, value.strip('"')
 
 
 def _names(text: str) -> Iterator[str]:
-    """`(sd1,sd5-sd7)` → sd1, sd5, sd6, sd7."""
-    for part in text.strip("()").split(","):
-        span = re.fullmatch(r"(\D+)(\d{1,6})-(?:\1)?(\d{1,6})", part)
-        if span is None or int(span[3]) - int(span[2]) > 10_000:
-            yield part
+    """Expand `(sd1,sd5-sd7)` → sd1, sd5, sd6, sd7."""
+    for name in text.strip("()").split(","):
+        name_range = re.fullmatch(r"(\D+)(\d{1,6})-(?:\1)?(\d{1,6})", name)
+        if name_range is None or int(name_range[3]) - int(name_range[2]) > 10_000:
+            yield name
         else:
-            yield from (f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1))
+            yield from (f"{name_range[1]}{number}" for number in range(int(name_range[2]), int(name_range[3]) + 1))
 
 
 def _counted(name: str, count: str | None) -> Iterator[str]:
-    """`sd=sd,count=(1,8)` defines sd1 to sd8."""
-    span = re.fullmatch(r"\((\d{1,6}),(\d{1,4})\)", count or "")
-    if span is None:
+    """Expand `sd=sd,count=(1,8)` → sd1 to sd8."""
+    name_range = re.fullmatch(r"\((\d{1,6}),(\d{1,4})\)", count or "")
+    if name_range is None:
         yield from _names(name)
     else:
-        yield from (f"{name}{int(span[1]) + number}" for number in range(int(span[2])))
+        yield from (f"{name}{int(name_range[1]) + number}" for number in range(int(name_range[2])))
 
 
-def _texts(key: str, rd: Words, works: Mapping[str, Words]) -> list[str]:
-    """What each workload is told; what the run itself says goes before."""
-    over = rd.get(key, rd.get(f"for{key}"))
-    return [over if over is not None else work.get(key, "") for work in works.values()]
+def _texts(key: str, rd: Words, workloads: Mapping[str, Words]) -> list[str]:
+    """Return the value of a key for each workload; a value of the run itself has precedence."""
+    run_value = rd.get(key, rd.get(f"for{key}"))
+    return [run_value if run_value is not None else workload.get(key, "") for workload in workloads.values()]
 
 
-def _same(values: Iterable[T | None]) -> T | None:
-    """The one value that all have. None: they differ, or one is not known."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+def _common_value(values: Iterable[T | None]) -> T | None:
+    """Return the value that all have in common. None: they differ, or one is not known."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _threads(rd: Words, sd: Words) -> float | None:
-    """None: the run is repeated with several numbers."""
+    """Return the I/Os in flight on an SD. None: the run is repeated with several numbers."""
     text = rd.get("threads", rd.get("forthreads", sd.get("threads")))
     return _THREADS if text is None else number(text.strip("()"))
 
 
-def _reads(work: Words, rd: Words) -> float | None:
-    told = rd.get("rdpct", rd.get("forrdpct", work.get("rdpct")))
-    if told is None:
-        return {"read": 1.0, "write": 0.0}.get(work.get("operation", ""))
-    return ratio(number(told))
+def _reads(workload: Words, rd: Words) -> float | None:
+    settings = rd.get("rdpct", rd.get("forrdpct", workload.get("rdpct")))
+    if settings is None:
+        return {"read": 1.0, "write": 0.0}.get(workload.get("operation", ""))
+    return ratio(number(settings))
 
 
 def _random(text: str) -> float | None:
@@ -187,7 +188,7 @@ def _direct(sd: Words) -> bool:
 
 
 def _seconds(text: str) -> float | None:
-    """`60`, `90s`, `10m`, `2h` → seconds."""
+    """Parse `60`, `90s`, `10m`, `2h` → seconds."""
     unit = _SECONDS.get(text[-1:].lower())
-    told = number(text if unit is None else text[:-1])
-    return None if told is None else told * (unit or 1.0)
+    settings = number(text if unit is None else text[:-1])
+    return None if settings is None else settings * (unit or 1.0)

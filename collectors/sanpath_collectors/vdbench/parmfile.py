@@ -1,4 +1,4 @@
-"""parmfile.html: what the runs were told to do."""
+"""parmfile.html: the configuration of the runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, SourceEntity, SourceLink, warning
 from sanpath_collectors.vdbench.parameters import Parameters
-from sanpath_collectors.vdbench.told import ENGINE, local_id
+from sanpath_collectors.vdbench.run_header import ENGINE, local_id
 
 _TITLE = re.compile(rb"^\* Contents of parameter file:", re.MULTILINE)
 
 
 class ParmfileReader(ResultReader):
-    """Reads one parmfile.html: no samples, only the loads with what they were told."""
+    """Reads one parmfile.html: no samples, only the loads with their settings."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
@@ -21,18 +21,18 @@ class ParmfileReader(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first remark is enough
-        """By the remark that vdbench puts before every file of parameters."""
+        """Recognise it by the remark that vdbench writes before every file of parameters."""
         return _TITLE.search(head) is not None
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Nothing before its end: what comes first refers to what comes later."""
+        """Yield nothing before the end of the file: early statements refer to later ones."""
         for line in self._lines.feed(added):
             self._parameters.add(line)
         return ()
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: there is no run definition."""
-        self._parameters.add(self._lines.rest())
+        """Yield the loads of all runs. Raises CollectorError: there is no run definition."""
+        self._parameters.add(self._lines.last_line())
         plans = self._parameters.plans()
         if not plans:
             raise CollectorError(Failure.UNREADABLE, "parmfile.html has no run definition (rd=): it was cut")
@@ -41,6 +41,8 @@ class ParmfileReader(ResultReader):
             text = "it includes other files (include=): what they say is not known here"
             yield warning(0, "included-files", text)
         for run, plan in plans.items():
-            called = local_id(self.load, run, 1)
-            yield SourceEntity("load", called, called, {"name": (called,)}, plan.told.attributes(plan.in_flight))
-            yield SourceLink("member_of", ("load", called), ("load", self.load), f"rd={run} in parmfile.html")
+            load_id = local_id(self.load, run, 1)
+            yield SourceEntity(
+                "load", load_id, load_id, {"name": (load_id,)}, plan.settings.attributes(plan.in_flight)
+            )
+            yield SourceLink("member_of", ("load", load_id), ("load", self.load), f"rd={run} in parmfile.html")

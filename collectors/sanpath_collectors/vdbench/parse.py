@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from datetime import date
 
 _LARGEST = 1e12
-"""No figure of a report is larger; what is comes from a damaged file."""
+"""No figure of a report is larger; a larger one comes from a damaged file."""
 UNCONTROLLED = frozenset((999_988.0, 9_999_988.0))
-"""What stands for `iorate=max` in the column reqrate: in older and in newer versions."""
+"""Values of the column reqrate that mean `iorate=max`, in older and in newer versions."""
 
 _AVERAGE = re.compile(r"avg_(\d{1,9})-(\d{1,9})", re.ASCII)
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:[.,](\d{3}))?", re.ASCII)
@@ -43,11 +43,11 @@ _MONTHS = {
     **{"aug": 8, "aoû": 8, "ago": 8, "sep": 9, "set": 9, "oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11},
     **{"dec": 12, "dez": 12, "déc": 12, "dic": 12},
 }
-"""How the JVM's languages begin the names of the months; in those that count them it is `5月`."""
+"""First letters of the months in the JVM's languages; some languages number the months, as `5月`."""
 
 
 def number(text: str) -> float | None:
-    """A figure of a report. None: `n/a`, or nonsense."""
+    """Parse a figure of a report. None: `n/a`, or invalid."""
     try:
         value = float(text)
     except ValueError:
@@ -55,11 +55,11 @@ def number(text: str) -> float | None:
     return value if 0 <= value <= _LARGEST else None
 
 
-def unlocalised(cells: Sequence[str]) -> list[str]:
-    """Figures of one row with a comma among them, as a JVM without a locale would have written them.
+def without_locale(cells: Sequence[str]) -> list[str]:
+    """Rewrite the figures of a row that contains commas in the format of a JVM without a locale.
 
-    A row has many figures with decimals: where no cell has a point, or one groups thousands with it (1.234,5), the
-    comma is the decimal mark; else it groups thousands.
+    A row has many figures with decimals. If no cell has a point, or a point separates thousands (1.234,5), the comma
+    is the decimal mark; otherwise it separates thousands.
     """
     joined = " ".join(cells)
     if "." not in joined or re.search(r"\d\.\d{3},", joined):
@@ -68,18 +68,18 @@ def unlocalised(cells: Sequence[str]) -> list[str]:
 
 
 def interval(label: str) -> int | None:
-    """The number of an interval, from 1 on. None: no such label."""
+    """Parse the number of an interval, from 1 on. None: another label."""
     return int(label) or None if len(label) < 10 and label.isdecimal() else None
 
 
-def averaged(label: str) -> tuple[int, int] | None:
-    """`avg_2-60` → (2, 60), the first and the last interval that count. None: no such label."""
+def averaged_intervals(label: str) -> tuple[int, int] | None:
+    """Parse `avg_2-60` → (2, 60), the first and last interval of an average. None: another label."""
     match = _AVERAGE.fullmatch(label)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def time_of_day(text: str) -> int | None:
-    """`13:49:01.260` → microseconds since midnight. None: it is none."""
+    """Parse `13:49:01.260` → microseconds since midnight. None: not a time."""
     match = _TIME_OF_DAY.fullmatch(text)
     if match is None:
         return None
@@ -88,26 +88,26 @@ def time_of_day(text: str) -> int | None:
 
 
 def day(text: str) -> int | None:
-    """`Apr 08, 2016`, `08:17:11 Mar 08 2019 UTC`, `5月 10, 2023` → days since 1970. None: no known month."""
+    """Parse `Apr 08, 2016`, `08:17:11 Mar 08 2019 UTC`, `5月 10, 2023` → days since 1970. None: unknown month."""
     match = _DATE.search(text)
     if match is None:
         return None
     word = match[1].lower()
-    counted = re.match(r"\d{1,2}", word)
-    month = int(counted[0]) if counted else _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0)
+    month_number = re.match(r"\d{1,2}", word)
+    month = int(month_number[0]) if month_number else _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0)
     return days_of(int(match[3]), month, int(match[2]))
 
 
 def days_of(year: int, month: int, day_of_month: int) -> int | None:
-    """A date → days since 1970. None: there is no such day."""
+    """Convert a date to days since 1970. None: there is no such day."""
     try:
         return date(year, month, day_of_month).toordinal() - date(1970, 1, 1).toordinal()
     except ValueError:
         return None
 
 
-def ahead_of_utc(zone: str) -> int | None:
-    """`UTC`, `GMT+05:30` → microseconds ahead of UTC. None: an abbreviation, which several zones may have."""
+def utc_offset_us(zone: str) -> int | None:
+    """Parse `UTC`, `GMT+05:30` → microseconds ahead of UTC. None: an abbreviation, which may be ambiguous."""
     match = _FROM_UTC.fullmatch(zone)
     if match is None:
         return None
@@ -116,11 +116,11 @@ def ahead_of_utc(zone: str) -> int | None:
 
 
 def size_bytes(text: str) -> float | None:
-    """`4k` → 4096.0, `1m`, `16g`, `2t`, `512`. None: no single size."""
+    """Parse `4k` → 4096.0, `1m`, `16g`, `2t`, `512`. None: not a single size."""
     match = re.fullmatch(r"(\d{1,12})([kmgt]?)b?", text.strip(), re.ASCII | re.IGNORECASE)
     return int(match[1]) * 1024.0 ** " kmgt".index(match[2].lower() or " ") if match else None
 
 
 def ratio(percent: float | None) -> float | None:
-    """A percentage as a ratio. None: not told, or none."""
+    """Convert a percentage to a ratio. None: not known, or above 100."""
     return percent / 100 if percent is not None and percent <= 100 else None

@@ -1,4 +1,4 @@
-"""A report of vdbench, whichever of them it is."""
+"""The reader of any vdbench report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath_collectors.vdbench.parmfile import ParmfileReader
 from sanpath_collectors.vdbench.summary import SummaryReader
 from sanpath_collectors.vdbench.totals import TotalsReader
 
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 _REPORTS: tuple[type[ResultReader], ...] = (
     FlatfileReader,
     SummaryReader,
@@ -22,7 +22,7 @@ _REPORTS: tuple[type[ResultReader], ...] = (
 
 
 class VdbenchReader(ResultReader):
-    """Hands a file to the reader of the report that its beginning shows it to be."""
+    """Recognises a report by its first bytes, and passes the file to the reader of that report."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
@@ -31,40 +31,42 @@ class VdbenchReader(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """One of the reports."""
+        """Recognise any of the reports."""
         return any(report.recognises(head, name) for report in _REPORTS)
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Keeps the beginning until it is long enough to tell."""
+        """Collect the first bytes until they suffice to recognise the report, then yield its items."""
         if self._report is None:
             self._head += added
-            if len(self._head) < _HEAD:
+            if len(self._head) < _HEAD_BYTES:
                 return
             added = self._head
-        report = self._report or self._chosen()
-        yield from self._timed(report, report.feed(added))
+        report = self._report or self._selected_report()
+        yield from self._with_clock(report, report.feed(added))
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: it is none of the reports, or an empty one."""
+        """Yield the remaining items. Raises CollectorError: the file is not a report, or an empty one."""
         if self._report is None:
-            report = self._chosen()
-            yield from self._timed(report, report.feed(self._head))
-        report = self._chosen()
-        yield from self._timed(report, report.finish())
+            report = self._selected_report()
+            yield from self._with_clock(report, report.feed(self._head))
+        report = self._selected_report()
+        yield from self._with_clock(report, report.finish())
 
-    def _chosen(self) -> ResultReader:
+    def _selected_report(self) -> ResultReader:
         if self._report is None:
-            found = next((report for report in _REPORTS if report.recognises(self._head[:_HEAD], "")), None)
-            if found is None:
+            report_class = next(
+                (report for report in _REPORTS if report.recognises(self._head[:_HEAD_BYTES], "")), None
+            )
+            if report_class is None:
                 raise CollectorError(
                     Failure.UNREADABLE,
                     "no report of vdbench that sanpath reads: import flatfile.html, summary.html, totals.html, "
                     "histogram.html or parmfile.html of its output folder",
                 )
-            self._report = found(self.load)
+            self._report = report_class(self.load)
         return self._report
 
-    def _timed(self, report: ResultReader, items: Iterable[Item]) -> Iterator[Item]:
+    def _with_clock(self, report: ResultReader, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
             self.clock = report.clock
             yield item

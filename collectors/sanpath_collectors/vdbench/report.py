@@ -1,4 +1,4 @@
-"""What summary.html and totals.html have in common: their two header lines, their rows, their dates."""
+"""The common format of summary.html and totals.html: two header lines, rows, and dates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import pairwise
 from sanpath.plugin import Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns, Figures
-from sanpath_collectors.vdbench.parse import day, time_of_day, unlocalised
+from sanpath_collectors.vdbench.parse import day, time_of_day, without_locale
+from sanpath_collectors.vdbench.run_header import RunHeader, run_header
 from sanpath_collectors.vdbench.runs import Runs
-from sanpath_collectors.vdbench.told import Start, start
 
 _MEGABYTES = {"1024**2": 1024.0**2, "1000**2": 1000.0**2}
 _NAMES = {
@@ -19,11 +19,11 @@ _NAMES = {
     **{"read resp": "read_resp", "write resp": "write_resp", "resp max": "resp_max", "queue depth": "queue_depth"},
     **{"read max": "read_max", "write max": "write_max"},
 }
-"""The upper and the lower line of a device column → its name in flatfile.html."""
+"""The two header words of a device column → its name in flatfile.html."""
 
 
 class Report(ResultReader):
-    """Reads a report whose rows stand under lines of text, between the lines with which runs begin."""
+    """Reads a report with rows below two header lines, between the header lines of runs."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
@@ -31,101 +31,101 @@ class Report(ResultReader):
         self._upper: tuple[str, list[str], bool] | None = None
         self._columns: Columns | None = None
         self._clock, self._runs = ReportClock(), Runs(load)
-        self.storages: int | None = None
+        self.storage_definitions: int | None = None
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Items of the lines that are whole now."""
+        """Yield the items of the lines that are now complete."""
         for line in self._lines.feed(added):
             yield from self._line(line)
 
     def finish(self) -> Iterable[Item]:
-        """The last line may have been cut; a run may not have ended."""
-        yield from self._line(self._lines.rest())
+        """Yield the items of the last line, which may be cut, and of a run without an end."""
+        yield from self._line(self._lines.last_line())
         yield from self._runs.end()
 
     @abstractmethod
-    def started(self, begun: Start, tick: int) -> Iterator[Item]:
-        """A run begins, at this tick of the clock."""
+    def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
+        """Yield the items for the beginning of a run, at this tick of the clock."""
 
     @abstractmethod
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
-        """A row of a run."""
+        """Yield the items for a row of a run."""
 
-    def other(self, line: str) -> None:
-        """A line that is none of these."""
+    def other_line(self, line: str) -> None:
+        """Read a line that is neither a header nor a row."""
 
-    def seen(self, tick: int) -> int:
-        """Microseconds on the file's clock."""
-        moment = self._clock.at(tick)
+    def clock_us(self, tick: int) -> int:
+        """Convert a tick to microseconds on the file's clock."""
+        moment = self._clock.to_clock(tick)
         self.clock = self._clock.kind
         return moment
 
     def _line(self, line: str) -> Iterator[Item]:
-        if (begun := start(line, self.storages)) is not None:
-            yield from self.started(begun, self._clock.tick(begun.time_of_day))
-        elif (header := _header(line.split())) is not None:
-            self._upper = header
+        if (header := run_header(line, self.storage_definitions)) is not None:
+            yield from self.run_started(header, self._clock.tick(header.time_of_day))
+        elif (upper_line := _header(line.split())) is not None:
+            self._upper = upper_line
         elif self._upper is not None:
             (date, upper, files), self._upper = self._upper, None
             self._columns = _columns(upper, line.split(), files)
             if (number := day(date)) is not None:
-                self._clock.dated(number)
+                self._clock.set_date(number)
         else:
             cells = line.split()
             time = time_of_day(cells[0]) if len(cells) > 2 else None
             if time is None:
-                self.other(line)
+                self.other_line(line)
             elif self._columns is not None:
                 yield from self._row(self._columns, cells, time)
 
     def _row(self, columns: Columns, cells: list[str], time: int) -> Iterator[Item]:
-        told = cells[2:] if not any("," in cell for cell in cells[2:]) else unlocalised(cells[2:])
-        # Beside what is in the header some versions print the figures of an auxiliary report.
-        if not cells[1].startswith(("std_", "max_")) and len(told) >= columns.width:
-            figures = columns.figures(told)
+        figure_cells = cells[2:] if not any("," in cell for cell in cells[2:]) else without_locale(cells[2:])
+        # In addition to the columns of the header, some versions print the figures of an auxiliary report.
+        if not cells[1].startswith(("std_", "max_")) and len(figure_cells) >= columns.width:
+            figures = columns.figures(figure_cells)
             if figures is not None:
                 yield from self.row(cells[1], self._clock.tick(time), figures)
                 return
-        if cells[1][:1].isdecimal() and self._runs.begun:
+        if cells[1][:1].isdecimal() and self._runs.has_runs:
             text = f"a row is damaged or cut and left out: {cells[0]} ..."
-            yield from self._runs.warn(self.seen(self._clock.tick(time)), "damaged-row", text)
+            yield from self._runs.warn(self.clock_us(self._clock.tick(time)), "damaged-row", text)
 
 
 def _header(words: list[str]) -> tuple[str, list[str], bool] | None:
-    """The upper line of a header: its date, its columns, and whether they are of files; None: it is none."""
-    for at, (word, first) in enumerate(pairwise(words)):
+    """Parse the upper line of a header into date, columns, and whether they are of files. None: another line."""
+    for position, (word, first) in enumerate(pairwise(words)):
         files = word.strip(".") == "Interval" and first.startswith(".") and first.lstrip(".").startswith("ReqstdOps.")
         if files or (word == "interval" and first == "i/o"):
-            return " ".join(words[:at]), words[at + 1 :], files
+            return " ".join(words[:position]), words[position + 1 :], files
     return None
 
 
 def _columns(upper: Sequence[str], lower: Sequence[str], files: bool) -> Columns | None:
-    """Both lines of a header, without the date and the interval. None: one of them is damaged."""
+    """Combine both lines of a header, without date and interval. None: one of them is damaged."""
     if files:
         return _file_columns(upper, lower)
     if len(upper) != len(lower):
         return None
-    pairs = [f"{above} {below}".lower() for above, below in zip(upper, lower, strict=True)]
+    pairs = [f"{upper_word} {lower_word}".lower() for upper_word, lower_word in zip(upper, lower, strict=True)]
     unit = next((pair.partition(" ")[2] for pair in pairs if pair.startswith("mb/sec ")), "")
     names = ["mb/sec" if pair.startswith("mb/sec ") else _NAMES.get(pair, pair) for pair in pairs]
     return Columns(names, _MEGABYTES.get(unit, _MEGABYTES["1024**2"])) if "rate" in names else None
 
 
 def _file_columns(upper: Sequence[str], lower: Sequence[str]) -> Columns | None:
-    """`.ReqstdOps...` above `rate   resp`: a group stands above one column or two."""
+    """Combine the header lines of files: a group `.ReqstdOps...` is above one or two columns, `rate   resp`."""
     names: list[str] = []
-    left = list(lower)
+    remaining = list(lower)
     for group in upper:
         kind = group.strip(".").lower()
-        wide = 2 if left[:2] in (["rate", "resp"], ["total", "sys"], ["read", "write"]) else 1
-        for below in left[:wide]:
+        width = 2 if remaining[:2] in (["rate", "resp"], ["total", "sys"], ["read", "write"]) else 1
+        for lower_word in remaining[:width]:
             match kind:
                 case "reqstdops":
-                    names.append(below)
+                    names.append(lower_word)
                 case "mb/sec":
-                    names.append("mb/sec" if below == "total" else f"mb_{below}")
+                    names.append("mb/sec" if lower_word == "total" else f"mb_{lower_word}")
                 case _:
-                    names.append(f"{kind}_{below}")
-        left = left[wide:]
-    return Columns(names) if not left and "read_rate" in names else None
+                    names.append(f"{kind}_{lower_word}")
+        remaining = remaining[width:]
+    return Columns(names) if not remaining and "read_rate" in names else None

@@ -1,4 +1,4 @@
-"""summary.html: every interval of every run, as vdbench shows it on the screen."""
+"""summary.html: every interval of every run, in the format of vdbench's screen output."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item
 from sanpath_collectors.vdbench.columns import Figures
-from sanpath_collectors.vdbench.parse import ahead_of_utc, averaged, day, interval, time_of_day
+from sanpath_collectors.vdbench.parse import averaged_intervals, day, interval, time_of_day, utc_offset_us
 from sanpath_collectors.vdbench.report import Report
-from sanpath_collectors.vdbench.told import Start
+from sanpath_collectors.vdbench.run_header import RunHeader
 
 _TITLE = b"Vdbench summary report, created"
 _CREATED = re.compile(
@@ -27,45 +27,45 @@ class SummaryReader(Report):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first line is enough
-        """By the line that says when it was created."""
+        """Recognise it by the line with its time of creation."""
         return _TITLE in head
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: no run has begun."""
+        """Yield the items at the end of the file. Raises CollectorError: no run has begun."""
         yield from super().finish()
-        if not self._runs.begun:
+        if not self._runs.has_runs:
             raise CollectorError(
                 Failure.UNREADABLE, "summary.html has no run: it was broken off before; look into errorlog.html"
             )
 
-    def started(self, begun: Start, tick: int) -> Iterator[Item]:
-        """A run begins."""
-        return self._runs.start(begun.run, self.seen(tick), begun.told)
+    def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
+        """Yield the items for the beginning of a run."""
+        return self._runs.start(header.run, self.clock_us(tick), header.settings)
 
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
-        """An interval, or the average of a run."""
-        seen = self.seen(tick)
-        if (span := averaged(label)) is not None:
-            yield from self._runs.average(*span, seen, figures)
+        """Yield the items for an interval, or for the average of a run."""
+        clock_us = self.clock_us(tick)
+        if (intervals := averaged_intervals(label)) is not None:
+            yield from self._runs.average(*intervals, clock_us, figures)
         elif (number := interval(label)) is not None:
-            yield from self._runs.interval(number, seen, figures)
+            yield from self._runs.interval(number, clock_us, figures)
 
-    def other(self, line: str) -> None:
-        """When it was created, and the links to the reports of the SDs, eight a line."""
+    def other_line(self, line: str) -> None:
+        """Read the time of creation, and count the links to reports of SDs, eight in a line."""
         if (created := _CREATED.search(line)) is not None:
             self._created(created)
         self._listing = line.startswith("Link to SD reports:") or (self._listing and line.startswith(" " * 32))
         if self._listing:
-            self.storages = (self.storages or 0) + line.count("<A HREF=")
+            self.storage_definitions = (self.storage_definitions or 0) + line.count("<A HREF=")
 
     def _created(self, created: re.Match[str]) -> None:
-        """`09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)`: since 5.04.07 it tells UTC too."""
-        here, time = day(created[2]), time_of_day(created[1])
-        if here is None or time is None:
+        """Read `09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)`; UTC is included since 5.04.07."""
+        local_day, time = day(created[2]), time_of_day(created[1])
+        if local_day is None or time is None:
             return
-        ahead = ahead_of_utc(created[2].split()[-1])
-        there, then = day(created[4] or ""), time_of_day(created[3] or "")
-        if there is not None and then is not None:
-            ahead = (here - there) * _DAY_US + time - then
-        self._clock.dated(here, ahead)
+        offset_us = utc_offset_us(created[2].split()[-1])
+        utc_day, utc_time = day(created[4] or ""), time_of_day(created[3] or "")
+        if utc_day is not None and utc_time is not None:
+            offset_us = (local_day - utc_day) * _DAY_US + time - utc_time
+        self._clock.set_date(local_day, offset_us)
         self._clock.tick(time)

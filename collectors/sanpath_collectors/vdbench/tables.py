@@ -1,4 +1,4 @@
-"""What vdbench tells of a run."""
+"""The table of a vdbench run."""
 
 from __future__ import annotations
 

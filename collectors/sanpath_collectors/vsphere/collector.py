@@ -1,4 +1,4 @@
-"""Asks a vCenter or an ESXi host: samples every poll; path and host states, and what esxcli knows, less often."""
+"""The collector: reads samples in every poll; path and host states, and details from esxcli, less often."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, S
 from sanpath_collectors.vsphere import checking, details, states
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.counters import Plan, plan
-from sanpath_collectors.vsphere.details import Told
-from sanpath_collectors.vsphere.inventory import DEVICES, EVERYTHING, STORAGE, EsxHost, Inventory, Machine, chosen
+from sanpath_collectors.vsphere.details import Details
+from sanpath_collectors.vsphere.inventory import (
+    DEVICES,
+    EVERYTHING,
+    STORAGE,
+    EsxHost,
+    Inventory,
+    Machine,
+    select_inventory,
+)
 from sanpath_collectors.vsphere.parse import Samples
 from sanpath_collectors.vsphere.performance import Performance
 from sanpath_collectors.vsphere.session import Session
 from sanpath_collectors.vsphere.vsan_source import VsanSource
 
 _LATE_US = 60_000_000
-"""Samples of an idle vCenter are up to two intervals old; older ones are late."""
-_SPARE, _LATEST = 0.5, 0.9
-"""Shares of a poll's time: until the first another host is asked for its details, by the second it has to answer."""
+"""Age above which samples are late: those of an idle vCenter are up to two intervals old."""
+_DETAILS_BEGIN_RATIO, _DETAILS_END_RATIO = 0.5, 0.9
+"""Shares of a poll's time: details of another host are requested until the first, and must arrive by the second."""
 
 
 class Vsphere(Collector[VsphereConfig]):
@@ -32,19 +40,19 @@ class Vsphere(Collector[VsphereConfig]):
     def __init__(self, config: VsphereConfig) -> None:
         super().__init__(config)
         self._http: Http | None = None
-        self._found = Inventory({}, {}, {})
+        self._inventory = Inventory({}, {}, {})
         self._samples = Samples(Plan())
-        self._told: dict[str, Told] = {}
-        self._untold: list[str] = []
+        self._host_details: dict[str, Details] = {}
+        self._pending_hosts: list[str] = []
         self._states = states.States()
         self._states_due = 0
-        self._quiet: set[str] = set()
+        self._without_samples: set[str] = set()
         self._late = False
         self._clock = ServerClock()
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Log in, and find the ids of the counters. Leaves nothing open when that fails."""
+        """Log in, and read the ids of the counters. Closes the session on failure."""
         config = self.config
         await self.close()
         self._http = ctx.http(
@@ -65,51 +73,58 @@ class Vsphere(Collector[VsphereConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the session was lent at open
-        """Product, version and clock; what this account, and these hosts, do not tell."""
-        await self._look()
-        return await checking.check(self._session, self._performance, self._found, self._samples.plan, self.config)
+        """Report product, version and clock, and what this account and these hosts do not provide."""
+        await self._refresh_inventory()
+        return await checking.check(
+            self._session, self._performance, self._inventory, self._samples.plan, self.config
+        )
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - as above
-        """Hosts with their adapters, LUNs and paths, virtual machines with their disks, vSAN clusters."""
-        await self._look()
-        self._found.require(self.config.hosts)
-        self._untold = self._found.connected()
-        for item in self._found.items():
+        """Yield hosts with adapters, LUNs and paths, virtual machines with disks; find vSAN clusters."""
+        await self._refresh_inventory()
+        self._inventory.require(self.config.hosts)
+        self._pending_hosts = self._inventory.connected()
+        for item in self._inventory.items():
             yield self._with_details(item)
         if self._vsan is not None:
             await self._vsan.find()
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """New samples of hosts and virtual machines, changes of state, and details of a host or more, in turn."""
-        began = ctx.clock.now_us()
-        now = await self._session.now_us()
-        self._clock.told(now, began, ctx.clock.now_us())
-        if (compared := self._clock.event(began)) is not None:
-            yield compared
-        for event in self._say(began):
+        """Yield new samples of hosts and virtual machines, changes of state, and details of some hosts in turn."""
+        began_us = ctx.clock.now_us()
+        server_now_us = await self._session.now_us()
+        self._clock.add_reading(server_now_us, began_us, ctx.clock.now_us())
+        if (clock_event := self._clock.event(began_us)) is not None:
+            yield clock_event
+        for event in self._unknown_facts(began_us):
             yield event
-        for item in await self._moves(ctx):
+        for item in await self._machine_changes(ctx):
             yield item
-        hosts = {moid: self._found.hosts[moid] for moid in self._found.connected()}
+        hosts = {moid: self._inventory.hosts[moid] for moid in self._inventory.connected()}
         async for sample in self._samples_of("HostSystem", hosts, ctx):
             yield sample
-        async for sample in self._samples_of("VirtualMachine", self._found.machines, ctx):
+        async for sample in self._samples_of("VirtualMachine", self._inventory.machines, ctx):
             yield sample
-        for event in self._lateness(now, began):
+        for event in self._lateness(server_now_us, began_us):
             yield event
-        if began >= self._states_due:
+        if began_us >= self._states_due:
             # half a poll early rather than a whole one late: the grid of polls has jitter
             wait = self.config.states_every_seconds - self.config.every_seconds / 2
-            self._states_due = began + int(max(0.0, wait) * 1e6)
+            self._states_due = began_us + int(max(0.0, wait) * 1e6)
             async for item in self._state_items(ctx):
                 yield item
         if self._vsan is not None:
-            until = began + int(_SPARE * self.config.budget_seconds * 1e6)
-            async for item in self._vsan.poll(now, self._found.vsan_nodes, ctx.clock, until):
+            until_us = began_us + int(_DETAILS_BEGIN_RATIO * self.config.budget_seconds * 1e6)
+            async for item in self._vsan.poll(server_now_us, self._inventory.vsan_nodes, ctx.clock, until_us):
                 yield item
         budget = self.config.budget_seconds
-        while self._untold and (spent := (ctx.clock.now_us() - began) / 1e6) < _SPARE * budget:
-            for item in await self._details(self._untold.pop(0), _LATEST * budget - spent, ctx):
+        while (
+            self._pending_hosts
+            and (spent_seconds := (ctx.clock.now_us() - began_us) / 1e6) < _DETAILS_BEGIN_RATIO * budget
+        ):
+            for item in await self._details(
+                self._pending_hosts.pop(0), _DETAILS_END_RATIO * budget - spent_seconds, ctx
+            ):
                 yield item
 
     async def close(self) -> None:
@@ -121,15 +136,15 @@ class Vsphere(Collector[VsphereConfig]):
             finally:
                 await http.close()
 
-    async def _look(self) -> None:
-        """What there is now. Logs in again first when the session has expired: views end with it."""
+    async def _refresh_inventory(self) -> None:
+        """Read the inventory. Logs in again first when the session has expired: views end with it."""
         await self._session.now_us()
         everything = await self._session.all_of(EVERYTHING)
-        found = chosen(everything, self.config.hosts, self.config.machines, self.config.name)
-        found.add_storage(await self._session.properties_of("HostSystem", found.connected(), STORAGE))
-        found.add_devices(await self._session.properties_of("VirtualMachine", list(found.machines), [DEVICES]))
-        self._found = found
-        self._states.begin(found)
+        selected = select_inventory(everything, self.config.hosts, self.config.machines, self.config.name)
+        selected.add_storage(await self._session.properties_of("HostSystem", selected.connected(), STORAGE))
+        selected.add_devices(await self._session.properties_of("VirtualMachine", list(selected.machines), [DEVICES]))
+        self._inventory = selected
+        self._states.begin(selected)
 
     async def _samples_of(
         self, kind: str, objects: Mapping[str, EsxHost] | Mapping[str, Machine], ctx: Context
@@ -139,85 +154,91 @@ class Vsphere(Collector[VsphereConfig]):
             return
         answered: set[str] = set()
         async for answers in self._performance.query(kind, list(objects), counters):
-            seen = ctx.clock.now_us()
+            seen_us = ctx.clock.now_us()
             for answer in answers:
-                if (one := objects.get(answer.moid)) is not None and answer.times:
+                if (entity := objects.get(answer.moid)) is not None and answer.times:
                     answered.add(answer.moid)
-                    for item in self._samples.rows(answer, one.name, one.local_id, seen):
+                    for item in self._samples.rows(answer, entity.name, entity.local_id, seen_us):
                         yield item
-        for event in self._silent(objects, answered, ctx.clock.now_us()):
+        for event in self._missing_samples(objects, answered, ctx.clock.now_us()):
             yield event
 
-    def _silent(
-        self, objects: Mapping[str, EsxHost] | Mapping[str, Machine], answered: set[str], seen: int
+    def _missing_samples(
+        self, objects: Mapping[str, EsxHost] | Mapping[str, Machine], answered: set[str], seen_us: int
     ) -> Iterator[Event]:
-        """What has no samples any longer, once each time."""
-        for moid, one in objects.items():
+        """Yield an event for each entity that has stopped having samples."""
+        for moid, entity in objects.items():
             if moid in answered:
-                self._quiet.discard(moid)
-            elif moid not in self._quiet:
-                self._quiet.add(moid)
-                why = self._performance.failed.get(moid, "the server has no samples of it")
-                yield Event(seen, "no-samples", {"entity": one.name, "why": why})
+                self._without_samples.discard(moid)
+            elif moid not in self._without_samples:
+                self._without_samples.add(moid)
+                reason = self._performance.failed.get(moid, "the server has no samples of it")
+                yield Event(seen_us, "no-samples", {"entity": entity.name, "why": reason})
 
-    def _lateness(self, now: int, seen: int) -> Iterator[Event]:
+    def _lateness(self, server_now_us: int, seen_us: int) -> Iterator[Event]:
         newest = self._samples.newest
         if newest is None:
             return
-        late = now - newest > _LATE_US
-        if late != self._late:
-            self._late = late
-            detail = {"seconds": round((now - newest) / 1e6, 1)}
-            yield Event(seen, "samples-late" if late else "samples-in-time", detail)
+        is_late = server_now_us - newest > _LATE_US
+        if is_late != self._late:
+            self._late = is_late
+            detail = {"seconds": round((server_now_us - newest) / 1e6, 1)}
+            yield Event(seen_us, "samples-late" if is_late else "samples-in-time", detail)
 
-    async def _moves(self, ctx: Context) -> Sequence[Item]:
-        """Machines that run on another host than at the last poll: a step is judged on the host that it ran on."""
-        running = await self._session.properties_of("VirtualMachine", list(self._found.machines), states.OF_MACHINES)
-        return list(states.machine_changes(self._found, running, ctx.clock.now_us()))
+    async def _machine_changes(self, ctx: Context) -> Sequence[Item]:
+        """Return changes of virtual machines since the last poll: a step is judged by the host that it ran on."""
+        running = await self._session.properties_of(
+            "VirtualMachine", list(self._inventory.machines), states.OF_MACHINES
+        )
+        return list(states.machine_changes(self._inventory, running, ctx.clock.now_us()))
 
     async def _state_items(self, ctx: Context) -> AsyncIterator[Item]:
-        """Changes since the last look; path states on the server's clock, which tells its offset from ours."""
-        told = await self._session.properties_of("HostSystem", list(self._found.hosts), states.OF_HOSTS)
+        """Yield changes since the last inventory, and path states with the server's time."""
+        host_details = await self._session.properties_of("HostSystem", list(self._inventory.hosts), states.OF_HOSTS)
         device_time = await self._session.now_us()
-        for item in self._states.changes(self._found, told, ctx.clock.now_us(), device_time):
+        for item in self._states.changes(self._inventory, host_details, ctx.clock.now_us(), device_time):
             yield self._with_details(item) if isinstance(item, SourceEntity) else item
-        if any(self._found.hosts[moid].unread for moid in self._found.connected()):
-            async for thing in self.inventory(ctx):
-                yield thing
+        if any(self._inventory.hosts[moid].storage_is_unread for moid in self._inventory.connected()):
+            async for entity in self.inventory(ctx):
+                yield entity
 
     async def _details(self, moid: str, seconds: float, ctx: Context) -> Sequence[Item]:
-        """What esxcli and the advanced options say of one host."""
-        host = self._found.hosts[moid]
-        told = self._told[host.name] = await details.ask(self._session, host, self.config.esxcli, seconds)
-        items: list[Item] = []
-        if told.refused and f"esxcli {moid}" not in self._said:
-            self._said.add(f"esxcli {moid}")
-            why = {"entity": host.name, "why": told.refused, "consequence": details.CONSEQUENCE}
-            items.append(Event(ctx.clock.now_us(), "facts-unknown", why))
-        things = (
-            item for item in self._found.of_host(host) if isinstance(item, SourceEntity) and self._details_of(item)
+        """Read the details of one host from esxcli and the advanced options; return the entities with them."""
+        host = self._inventory.hosts[moid]
+        host_details = self._host_details[host.name] = await details.ask(
+            self._session, host, self.config.esxcli, seconds
         )
-        return [*items, *map(self._with_details, things)]
+        items: list[Item] = []
+        if host_details.refused and f"esxcli {moid}" not in self._reported:
+            self._reported.add(f"esxcli {moid}")
+            reason = {"entity": host.name, "why": host_details.refused, "consequence": details.CONSEQUENCE}
+            items.append(Event(ctx.clock.now_us(), "facts-unknown", reason))
+        entities = (
+            item
+            for item in self._inventory.of_host(host)
+            if isinstance(item, SourceEntity) and self._details_of(item)
+        )
+        return [*items, *map(self._with_details, entities)]
 
     def _with_details(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
-        if isinstance(item, SourceEntity) and (more := self._details_of(item)):
-            return replace(item, attributes={**item.attributes, **more})
+        if isinstance(item, SourceEntity) and (extra := self._details_of(item)):
+            return replace(item, attributes={**item.attributes, **extra})
         return item
 
-    def _details_of(self, thing: SourceEntity) -> Mapping[str, Scalar]:
-        host = thing.local_id.partition("/")[0]
-        told = self._told.get(host)
-        return {} if told is None else details.merged(thing.kind, thing.local_id, host, told)
+    def _details_of(self, entity: SourceEntity) -> Mapping[str, Scalar]:
+        host = entity.local_id.partition("/")[0]
+        host_details = self._host_details.get(host)
+        return {} if host_details is None else details.merged(entity.kind, entity.local_id, host, host_details)
 
-    def _say(self, seen: int) -> Iterator[Event]:
-        """What stays unknown in this run, once."""
-        if "run" in self._said:
+    def _unknown_facts(self, seen_us: int) -> Iterator[Event]:
+        """Yield events for what is unknown in this run, once."""
+        if "run" in self._reported:
             return
-        self._said.add("run")
+        self._reported.add("run")
         for line in self._samples.plan.unknown():
-            yield Event(seen, "counters-missing", {"text": line})
-        for host in self._found.hosts.values():
+            yield Event(seen_us, "counters-missing", {"text": line})
+        for host in self._inventory.hosts.values():
             if host.state != "connected":
-                yield states.host_event(seen, host.name, None, host.state)
-            for name, why in host.missing.items():
-                yield Event(seen, "facts-unknown", {"entity": host.name, "what": name, "why": why})
+                yield states.host_event(seen_us, host.name, None, host.state)
+            for name, reason in host.missing.items():
+                yield Event(seen_us, "facts-unknown", {"entity": host.name, "what": name, "why": reason})

@@ -1,4 +1,4 @@
-"""What esxcli and the advanced options add to LUNs, adapters and hosts: the second tier. Pure but for `ask`."""
+"""Details of LUNs, adapters and hosts from esxcli and the advanced options. Pure except `ask`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Failure
-from sanpath_collectors.vsphere.adapters import told
+from sanpath_collectors.vsphere.adapters import without_empty
 from sanpath_collectors.vsphere.esxcli import Esxcli, Fields
 from sanpath_collectors.vsphere.inventory import EsxHost
 from sanpath_collectors.vsphere.plain import Record
@@ -37,8 +37,8 @@ _GROUP = re.compile(r"TPG_id=(\d+),TPG_state=(\w+)")
 
 
 @dataclass(slots=True)
-class Told:
-    """What was told: by LUN (naa.…), by adapter (vmhba2), and of the host. `refused`: why esxcli did not answer."""
+class Details:
+    """The details by LUN (naa.…), by adapter (vmhba2), and of the host. `refused`: why esxcli did not answer."""
 
     luns: dict[str, Attributes] = field(default_factory=dict)
     adapters: dict[str, Attributes] = field(default_factory=dict)
@@ -46,41 +46,43 @@ class Told:
     refused: str = ""
 
 
-async def ask(session: Session, host: EsxHost, esxcli: bool, seconds: float) -> Told:
-    """Everything of one host. What is refused, or not told within `seconds`, is no failure: it stays unknown. Raises
-    CollectorError when the server cannot be reached."""
+async def ask(session: Session, host: EsxHost, esxcli: bool, seconds: float) -> Details:
+    """Read all details of one host; those that are refused, or not answered within `seconds`, remain unknown.
+
+    Raises CollectorError when the server cannot be reached.
+    """
     try:
         async with asyncio.timeout(seconds):
             return await _ask(session, host, esxcli)
     except TimeoutError:
-        return Told(refused=f"no answer within {seconds:.3g} s")
+        return Details(refused=f"no answer within {seconds:.3g} s")
 
 
-async def _ask(session: Session, host: EsxHost, esxcli: bool) -> Told:
-    found = await session.properties_of("HostSystem", [host.moid], ["config.option"])
-    told_here = Told(host=options(found[0].records("config.option")) if found else {})
+async def _ask(session: Session, host: EsxHost, esxcli: bool) -> Details:
+    properties = await session.properties_of("HostSystem", [host.moid], ["config.option"])
+    details = Details(host=options(properties[0].records("config.option")) if properties else {})
     if not esxcli:
-        return told_here
+        return details
     line = Esxcli(session, host.moid)
     try:
         await line.open()
         nmp = await line.run("storage nmp device list")
         core = await line.run("storage core device list")
-        told_here.luns = luns(nmp, core)
-        for driver in sorted({str(one["driver"]) for one in host.adapters.values() if one.get("driver")}):
+        details.luns = luns(nmp, core)
+        for driver in sorted({str(record["driver"]) for record in host.adapters.values() if record.get("driver")}):
             parameters = module(await _unless_refused(line, "system module parameters list", module=driver))
-            for one in host.adapters.values():
-                if one.get("driver") == driver:
-                    told_here.adapters[str(one["device"])] = parameters
+            for record in host.adapters.values():
+                if record.get("driver") == driver:
+                    details.adapters[str(record["device"])] = parameters
     except CollectorError as error:
         if error.failure in (Failure.UNREACHABLE, Failure.MISCONFIGURED):
             raise
-        told_here.refused = str(error)
-    return told_here
+        details.refused = str(error)
+    return details
 
 
 async def _unless_refused(line: Esxcli, command: str, **options: str) -> list[Fields]:
-    """Rows of a command; none where the host does not know it: a driver need not be a module with parameters."""
+    """Return the rows of a command; none where the host does not know it: a driver may have no parameters."""
     try:
         return await line.run(command, **options)
     except CollectorError as error:
@@ -89,17 +91,17 @@ async def _unless_refused(line: Esxcli, command: str, **options: str) -> list[Fi
         raise
 
 
-def options(said: Sequence[Record]) -> dict[str, Scalar]:
-    """The advanced options that matter to storage."""
-    values = {str(one.get("key")): one.get("value") for one in said}
-    return told({name: values.get(key) for key, name in _OPTIONS.items()})
+def options(records: Sequence[Record]) -> dict[str, Scalar]:
+    """Return the advanced options that concern storage."""
+    values = {str(record.get("key")): record.get("value") for record in records}
+    return without_empty({name: values.get(key) for key, name in _OPTIONS.items()})
 
 
 def luns(nmp: Sequence[Fields], core: Sequence[Fields]) -> dict[str, Attributes]:
-    """LUN → attributes, of `storage nmp device list` and `storage core device list`."""
-    found: dict[str, dict[str, Scalar]] = {}
+    """Return attributes by LUN, from `storage nmp device list` and `storage core device list`."""
+    properties: dict[str, dict[str, Scalar]] = {}
     for row in core:
-        found.setdefault(row.get("Device", ""), {}).update(
+        properties.setdefault(row.get("Device", ""), {}).update(
             {
                 "device_max_queue_depth": _integer(row.get("DeviceMaxQueueDepth")),
                 "sched_num_req_outstanding": _integer(row.get("NoofoutstandingIOswithcompetingworlds")),
@@ -108,12 +110,12 @@ def luns(nmp: Sequence[Fields], core: Sequence[Fields]) -> dict[str, Attributes]
             }
         )
     for row in nmp:
-        found.setdefault(row.get("Device", ""), {}).update(policy(row))
-    return {device: told(attributes) for device, attributes in found.items() if device}
+        properties.setdefault(row.get("Device", ""), {}).update(policy(row))
+    return {device: without_empty(attributes) for device, attributes in properties.items() if device}
 
 
 def policy(row: Fields) -> dict[str, Scalar]:
-    """How Round Robin takes turns, and which target port groups the array offers.
+    """Return when Round Robin switches paths, and the target port groups of the array.
 
     >>> policy({"PathSelectionPolicyDeviceConfig": "{policy=iops,iops=1,bytes=10485760,useANO=0; lastPathIndex=1}"})
     {'path_switch': 'iops', 'path_switch_operations': 1, 'path_switch_bytes': 10485760}
@@ -121,39 +123,39 @@ def policy(row: Fields) -> dict[str, Scalar]:
     config = row.get("PathSelectionPolicyDeviceConfig", "")
     values: dict[str, str] = dict(_CONFIG.findall(config))
     groups = _GROUP.findall(row.get("StorageArrayTypeDeviceConfig", ""))
-    turns = values.get("policy")
-    # The latency policy looks at the paths, not at a number of I/Os, whatever number is shown.
-    counts = turns in ("rr", "iops", "bytes")
-    return told(
+    path_policy = values.get("policy")
+    # The latency policy evaluates the paths and does not count I/Os, although a number is shown.
+    has_limits = path_policy in ("rr", "iops", "bytes")
+    return without_empty(
         {
-            "path_switch": turns,
-            "path_switch_operations": _integer(values.get("iops")) if counts else None,
-            "path_switch_bytes": _integer(values.get("bytes")) if counts else None,
+            "path_switch": path_policy,
+            "path_switch_operations": _integer(values.get("iops")) if has_limits else None,
+            "path_switch_bytes": _integer(values.get("bytes")) if has_limits else None,
             "target_groups": ", ".join(f"{number} {state}" for number, state in groups),
         }
     )
 
 
 def module(rows: Sequence[Fields]) -> Attributes:
-    """The parameters of an adapter's driver that were set."""
-    given = {row.get("Name", ""): row.get("Value", "") for row in rows if row.get("Value")}
-    depths = [_integer(value) for name, value in given.items() if name in QUEUE_PARAMETERS]
-    return told(
+    """Return the configured parameters of an adapter's driver."""
+    values_by_name = {row.get("Name", ""): row.get("Value", "") for row in rows if row.get("Value")}
+    depths = [_integer(value) for name, value in values_by_name.items() if name in QUEUE_PARAMETERS]
+    return without_empty(
         {
-            "driver_parameters": ", ".join(f"{name}={value}" for name, value in sorted(given.items())),
+            "driver_parameters": ", ".join(f"{name}={value}" for name, value in sorted(values_by_name.items())),
             "driver_queue_depth": next(iter(depths), None),
         }
     )
 
 
-def merged(thing_kind: str, local_id: str, host: str, found: Told) -> Attributes:
-    """What was told of a thing of this host."""
+def merged(entity_kind: str, local_id: str, host: str, details: Details) -> Attributes:
+    """Return the details of an entity of this host."""
     name = local_id.removeprefix(f"{host}/")
-    if thing_kind == "host" and local_id == host:
-        reason = {"esxcli_unknown": f"{found.refused}: {CONSEQUENCE}"} if found.refused else {}
-        return {**found.host, **reason}
-    by_kind: Mapping[str, Mapping[str, Attributes]] = {"lun": found.luns, "hba": found.adapters}
-    return by_kind.get(thing_kind, {}).get(name, {})
+    if entity_kind == "host" and local_id == host:
+        reason = {"esxcli_unknown": f"{details.refused}: {CONSEQUENCE}"} if details.refused else {}
+        return {**details.host, **reason}
+    by_kind: Mapping[str, Mapping[str, Attributes]] = {"lun": details.luns, "hba": details.adapters}
+    return by_kind.get(entity_kind, {}).get(name, {})
 
 
 def _integer(value: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What a vCenter or host tells of itself → things, links, and what counters call them. Pure: plain data in."""
+"""Conversion of a vCenter's or host's properties to entities, links and their names in counters. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import adapters, machines, paths
-from sanpath_collectors.vsphere.adapters import told
+from sanpath_collectors.vsphere.adapters import without_empty
 from sanpath_collectors.vsphere.machines import Below, Datastore
 from sanpath_collectors.vsphere.paths import HostPath
 from sanpath_collectors.vsphere.plain import Record
@@ -22,7 +22,7 @@ EVERYTHING: Mapping[str, Sequence[str]] = {
     "VirtualMachine": ("name", "runtime.host", "runtime.powerState", "summary.config.template"),
     "Datastore": ("name", "info", "summary.type", "iormConfiguration"),
 }
-"""What is asked of everything there is, to choose from."""
+"""Properties that are read of all objects, in order to select from them."""
 STORAGE = (
     "config.storageDevice.hostBusAdapter",
     "config.storageDevice.scsiLun",
@@ -33,9 +33,9 @@ STORAGE = (
     "config.storageDevice.nvmeTopology",
     "hardware.systemInfo.qualifiedName",
 )
-"""What is asked of the hosts that were chosen."""
+"""Properties that are read of the selected hosts."""
 DEVICES = "config.hardware.device"
-"""What is asked of the virtual machines that were chosen."""
+"""The property that is read of the selected virtual machines."""
 
 NO_HOST = "no host is seen: grant the role Read-only at the root, with propagation to its children"
 
@@ -44,8 +44,10 @@ _STORAGE = "config.storageDevice."
 
 @dataclass(slots=True)
 class EsxHost:
-    """A host. `state`: what it is called when it can not be read, or not trusted; "connected" otherwise. `nvme`: key
-    of an adapter → what NVMe says of it; `nqn`: the NVMe name of the host, None: it has none, or is older than 7.0.3.
+    """A host. `state`: "connected", or the reason why the host cannot be read or trusted.
+
+    `nvme`: key of an adapter → its record in the NVMe topology. `nqn`: the NVMe name of the host; None: it has none,
+    or is older than 7.0.3.
     """
 
     moid: str
@@ -60,41 +62,41 @@ class EsxHost:
     vsan_node: str = ""
     nvme: Mapping[str, Record] = field(default_factory=dict)
     nqn: str | None = None
-    _known: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _local_ids: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _aliases: dict[str, str] = field(default_factory=dict)
     _datastores: dict[str, str] = field(default_factory=dict)
 
     def local_id(self, group: str, instance: str) -> str | None:
-        """The thing that counters of a group call so; None: it is not known."""
+        """Return the local id of the entity with this instance name in a group of counters; None: not known."""
         key = (group, instance)
-        if key not in self._known:
-            self._known[key] = self._find(group, instance)
-        return self._known[key]
+        if key not in self._local_ids:
+            self._local_ids[key] = self._find(group, instance)
+        return self._local_ids[key]
 
-    def learn(self, datastores: Iterable[Datastore]) -> None:
-        """What counters may call the LUNs and paths. A datastore on several LUNs is none of them."""
-        self._aliases = {alias: way.name for way in self.paths for alias in way.aliases}
+    def set_counter_names(self, datastores: Iterable[Datastore]) -> None:
+        """Store the names of LUNs and paths in counters. A datastore on several LUNs stands for none of them."""
+        self._aliases = {alias: path.name for path in self.paths for alias in path.aliases}
         self._datastores = {one: ds.devices[0] for ds in datastores if len(ds.devices) == 1 for one in ds.ids}
         names = [str(one["device"]) for one in self.adapters.values()]
-        self._known = {("storageAdapter", name): f"{self.name}/{name}" for name in names}
-        self._known |= {("disk", device): f"{self.name}/{device}" for device in self.devices}
+        self._local_ids = {("storageAdapter", name): f"{self.name}/{name}" for name in names}
+        self._local_ids |= {("disk", device): f"{self.name}/{device}" for device in self.devices}
 
     @property
-    def unread(self) -> bool:
-        """Whether its storage has not been told yet: it was away."""
+    def storage_is_unread(self) -> bool:
+        """Whether its storage was not read yet, because the host was not connected."""
         return not self.adapters and not self.missing
 
     @property
     def devices(self) -> frozenset[str]:
-        """Its LUNs."""
+        """The names of its LUNs."""
         return frozenset(device for lun in self.luns if (device := paths.canonical(lun)))
 
     @property
     def wwns(self) -> Mapping[str, tuple[str, ...]]:
-        """What fabric and arrays know the host by: the names of its ports."""
+        """The port names of the host, by which fabric and arrays identify it."""
         found: dict[str, list[str]] = defaultdict(list)
         for one in self.adapters.values():
-            for key, values in adapters.keys(one).items():
+            for key, values in adapters.join_keys(one).items():
                 found[key] += values
         if self.nqn is not None:
             found["nqn"] = [self.nqn]
@@ -116,7 +118,7 @@ class EsxHost:
 
 @dataclass(slots=True)
 class Machine:
-    """A virtual machine. `host`: id of the one it runs on; `devices`: its virtual hardware."""
+    """A virtual machine. `host`: id of its host; `devices`: its virtual hardware."""
 
     moid: str
     name: str
@@ -124,7 +126,7 @@ class Machine:
     devices: list[Record] = field(default_factory=list)
 
     def local_id(self, group: str, instance: str) -> str | None:
-        """Its disk that counters call so; the sum of all disks is none."""
+        """Return the local id of the disk with this instance name in counters; None for the sum of all disks."""
         return f"{self.name}/{instance}" if group == "virtualDisk" and ":" in instance else None
 
 
@@ -138,113 +140,119 @@ class Inventory:
 
     @property
     def vsan_nodes(self) -> Mapping[str, str]:
-        """Id of a node of vSAN → the host that it is."""
+        """Id of a vSAN node → name of the host."""
         return {host.vsan_node: host.name for host in self.hosts.values() if host.vsan_node}
 
-    def require(self, named: Collection[str] | None) -> None:
-        """Raise CollectorError when there is no host. `named`: those that were asked for; None: all."""
-        if not self.hosts and named is not None:
-            message = f"there is no host {' or '.join(named)}, or this account does not see it"
+    def require(self, requested_names: Collection[str] | None) -> None:
+        """Raise CollectorError when there is no host. `requested_names`: the configured hosts; None: all."""
+        if not self.hosts and requested_names is not None:
+            message = f"there is no host {' or '.join(requested_names)}, or this account does not see it"
             raise CollectorError(Failure.MISCONFIGURED, message)
         if not self.hosts:
             raise CollectorError(Failure.REFUSED, NO_HOST)
 
     def connected(self) -> list[str]:
-        """Ids of the hosts that a vCenter can read."""
+        """Return the ids of the hosts that a vCenter can read."""
         return [moid for moid, host in self.hosts.items() if host.state in ("connected", "maintenance")]
 
     def add_storage(self, found: Iterable[Found]) -> None:
-        """What hosts told of their storage (`STORAGE`)."""
+        """Add the storage properties of hosts (`STORAGE`)."""
         for one in found:
             if one.moid in self.hosts:
                 _fill(self.hosts[one.moid], one)
-                self.hosts[one.moid].learn(self.datastores.values())
+                self.hosts[one.moid].set_counter_names(self.datastores.values())
 
     def add_devices(self, found: Iterable[Found]) -> None:
-        """What virtual machines told of their hardware (`DEVICES`)."""
+        """Add the hardware of virtual machines (`DEVICES`)."""
         for one in found:
             if one.moid in self.machines:
                 self.machines[one.moid].devices = one.records(DEVICES)
 
     def below(self, host: EsxHost) -> Below:
-        """What the disks of its virtual machines can lie on."""
+        """Return the storage on which the disks of its virtual machines can be."""
         by_uuid = {
             str(lun["uuid"]): device for lun in host.luns if lun.get("uuid") and (device := paths.canonical(lun))
         }
         return Below(host.name, self.datastores, host.devices, by_uuid)
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Everything, and how it hangs together."""
+        """Yield all entities and links."""
         for host in self.hosts.values():
             yield from self.of_host(host)
         for machine in self.machines.values():
             yield from self.of_machine(machine)
 
     def of_machine(self, machine: Machine) -> Iterator[SourceEntity | SourceLink]:
-        """A virtual machine, its disks and what they lie on."""
+        """Yield a virtual machine, its disks and the storage below them."""
         if (owner := self.hosts.get(machine.host)) is not None:
             yield from machines.items(machine.name, machine.devices, self.below(owner))
 
     def of_host(self, host: EsxHost) -> Iterator[SourceEntity | SourceLink]:
-        """A host, its adapters, its LUNs and the paths to them."""
+        """Yield a host, its adapters, its LUNs and the paths to them."""
         ids = {"name": (host.name,), **host.wwns}
-        yield SourceEntity("host", host.name, host.name, ids, told({"connection_state": host.state, **host.settings}))
+        yield SourceEntity(
+            "host", host.name, host.name, ids, without_empty({"connection_state": host.state, **host.settings})
+        )
         for one in host.adapters.values():
-            thing = adapters.adapter(host.name, one, host.nqn, host.nvme.get(str(one.get("key")), {}))
-            yield thing
-            yield SourceLink("attached_to", ("hba", thing.local_id), ("host", host.name), "hostBusAdapter")
+            entity = adapters.adapter(host.name, one, host.nqn, host.nvme.get(str(one.get("key")), {}))
+            yield entity
+            yield SourceLink("attached_to", ("hba", entity.local_id), ("host", host.name), "hostBusAdapter")
         for lun in host.luns:
             if (device := paths.canonical(lun)) is not None:
-                ways = [way for way in host.paths if way.device == device]
+                host_paths = [path for path in host.paths if path.device == device]
                 unit = host.units.get(str(lun.get("key")), {})
-                thing = paths.lun(host.name, lun, unit, ways, self._on(device))
-                yield thing
-                yield SourceLink("attached_to", ("lun", thing.local_id), ("host", host.name), "scsiLun")
-        for way in host.paths:
-            yield from paths.path_items(host.name, way)
+                entity = paths.lun(host.name, lun, unit, host_paths, self._stores_on(device))
+                yield entity
+                yield SourceLink("attached_to", ("lun", entity.local_id), ("host", host.name), "scsiLun")
+        for path in host.paths:
+            yield from paths.path_items(host.name, path)
 
-    def _on(self, device: str) -> Mapping[str, Scalar]:
-        """The datastores on a LUN."""
-        here = [store for store in self.datastores.values() if device in store.devices]
+    def _stores_on(self, device: str) -> Mapping[str, Scalar]:
+        """Return the attributes of a LUN that come from its datastores."""
+        stores = [store for store in self.datastores.values() if device in store.devices]
         return {
-            "datastore": ", ".join(store.name for store in here),
-            "sioc": next((store.sioc for store in here if store.sioc is not None), None),
-            "sioc_threshold_seconds": next((store.threshold_seconds for store in here), None),
+            "datastore": ", ".join(store.name for store in stores),
+            "sioc": next((store.sioc for store in stores if store.sioc is not None), None),
+            "sioc_threshold_seconds": next((store.threshold_seconds for store in stores), None),
         }
 
 
-def chosen(
-    found: Sequence[Found], hosts: Collection[str] | None, vms: Collection[str] | None, called: str
+def select_inventory(
+    found: Sequence[Found], hosts: Collection[str] | None, vms: Collection[str] | None, default_name: str
 ) -> Inventory:
-    """The hosts and running virtual machines to read, of everything there is (`EVERYTHING`).
+    """Select the hosts and running virtual machines to read from all objects (`EVERYTHING`).
 
-    `hosts`, `vms`: names, short or in full; None: all. `called`: what people call a host that has no name of its own.
+    `hosts`, `vms`: names, short or in full; None: all. `default_name`: name of a host that is called "localhost".
     """
-    of: dict[str, list[Found]] = defaultdict(list)
+    objects_by_kind: dict[str, list[Found]] = defaultdict(list)
     for one in found:
-        of[one.kind].append(one)
-    names = short_names([host.text("name") for host in of["HostSystem"]])
-    names = {name: called if short == "localhost" else short for name, short in names.items()}
-    own = {
+        objects_by_kind[one.kind].append(one)
+    names = short_names([host.text("name") for host in objects_by_kind["HostSystem"]])
+    names = {name: default_name if short == "localhost" else short for name, short in names.items()}
+    esx_hosts = {
         one.moid: EsxHost(one.moid, names[one.text("name")], host_state(one.values))
-        for one in of["HostSystem"]
+        for one in objects_by_kind["HostSystem"]
         if hosts is None or {one.text("name"), names[one.text("name")]} & set(hosts)
     }
-    running = [one for one in of["VirtualMachine"] if _runs(one, own) and (vms is None or one.text("name") in vms)]
-    many = Counter(one.text("name") for one in running)
+    running = [
+        one
+        for one in objects_by_kind["VirtualMachine"]
+        if _runs(one, esx_hosts) and (vms is None or one.text("name") in vms)
+    ]
+    name_counts = Counter(one.text("name") for one in running)
     labels = {
-        one.moid: one.text("name") if many[one.text("name")] == 1 else f"{one.text('name')} ({one.moid})"
+        one.moid: one.text("name") if name_counts[one.text("name")] == 1 else f"{one.text('name')} ({one.moid})"
         for one in running
     }
     return Inventory(
-        own,
+        esx_hosts,
         {one.moid: Machine(one.moid, labels[one.moid], one.text("runtime.host")) for one in running},
-        {one.moid: machines.datastore(one.moid, one.values) for one in of["Datastore"]},
+        {one.moid: machines.datastore(one.moid, one.values) for one in objects_by_kind["Datastore"]},
     )
 
 
 def host_state(values: Mapping[str, Any]) -> str:
-    """What a host's state is called: maintenance when it is connected and in that mode.
+    """Return the state of a host: "maintenance" when it is connected and in that mode.
 
     >>> host_state({"runtime.connectionState": "connected", "runtime.inMaintenanceMode": True})
     'maintenance'
@@ -254,14 +262,14 @@ def host_state(values: Mapping[str, Any]) -> str:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Name → what people call the host: without its domain, unless two would have the same name then.
+    """Return the short name of each host, without its domain unless two hosts would have the same name.
 
     >>> short_names(["esx7.example.com", "10.0.0.7"])
     {'esx7.example.com': 'esx7', '10.0.0.7': '10.0.0.7'}
     """
     short = {name: name if _is_address(name) else name.partition(".")[0] for name in names}
-    many = Counter(short.values())
-    return {name: called if many[called] == 1 else name for name, called in short.items()}
+    name_counts = Counter(short.values())
+    return {name: default_name if name_counts[default_name] == 1 else name for name, default_name in short.items()}
 
 
 def _is_address(name: str) -> bool:
@@ -280,17 +288,17 @@ def _runs(vm: Found, hosts: Collection[str]) -> bool:
     )
 
 
-def _fill(host: EsxHost, said: Found) -> None:
-    multipath = said.values.get(f"{_STORAGE}multipathInfo")
+def _fill(host: EsxHost, properties: Found) -> None:
+    multipath = properties.values.get(f"{_STORAGE}multipathInfo")
     multipath = multipath if isinstance(multipath, dict) else {}
-    host.adapters = adapters.by_key(said.records(f"{_STORAGE}hostBusAdapter"))
-    host.luns = said.records(f"{_STORAGE}scsiLun")
+    host.adapters = adapters.by_key(properties.records(f"{_STORAGE}hostBusAdapter"))
+    host.luns = properties.records(f"{_STORAGE}scsiLun")
     host.units = {str(unit.get("lun")): unit for unit in multipath.get("lun", ())}
     host.paths = paths.paths(multipath, host.luns, host.adapters)
-    host.missing = said.missing
-    product, hardware, vsan = (_record(said, name) for name in STORAGE[3:6])
-    host.nqn = adapters.host_nqn(said.records("hardware.systemInfo.qualifiedName"))
-    host.nvme = adapters.by_adapter(_record(said, f"{_STORAGE}nvmeTopology"))
+    host.missing = properties.missing
+    product, hardware, vsan = (_record(properties, name) for name in STORAGE[3:6])
+    host.nqn = adapters.host_nqn(properties.records("hardware.systemInfo.qualifiedName"))
+    host.nvme = adapters.by_adapter(_record(properties, f"{_STORAGE}nvmeTopology"))
     host.vsan_node = str(vsan.get("nodeUuid", ""))
     host.settings = {
         "os": product.get("fullName"),
@@ -304,6 +312,6 @@ def _fill(host: EsxHost, said: Found) -> None:
     }
 
 
-def _record(said: Found, name: str) -> Record:
-    value = said.values.get(name)
+def _record(properties: Found, name: str) -> Record:
+    value = properties.values.get(name)
     return value if isinstance(value, dict) else {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.vsphere.adapters import told
+from sanpath_collectors.vsphere.adapters import without_empty
 from sanpath_collectors.vsphere.plain import TYPE, Record
 
 CONTROLLERS: Mapping[str, tuple[str, str]] = {
@@ -75,7 +75,7 @@ def items(vm: str, devices: list[Record], below: Below) -> Iterator[SourceEntity
     """A virtual machine, its disks and what they lie on."""
     controllers = {device.get("key"): device for device in devices if device.get(TYPE) in CONTROLLERS}
     emulated = ", ".join(" ".join(_called(controller)) for controller in controllers.values())
-    yield SourceEntity("vm", vm, vm, {"name": (vm,)}, told({"controllers": emulated}))
+    yield SourceEntity("vm", vm, vm, {"name": (vm,)}, without_empty({"controllers": emulated}))
     yield SourceLink("runs_on", ("vm", vm), ("host", below.host), "runtime.host")
     for device in devices:
         if device.get(TYPE) == "VirtualDisk":
@@ -100,7 +100,7 @@ def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[S
         "thin": backing.get("thinProvisioned"),
         "limit_ops_per_second": limit if isinstance(limit, int) and limit > 0 else None,
     }
-    yield SourceEntity("vdisk", entity, entity, {"name": (entity,)}, told(attributes))
+    yield SourceEntity("vdisk", entity, entity, {"name": (entity,)}, without_empty(attributes))
     yield SourceLink("attached_to", ("vdisk", entity), ("vm", vm), "virtual hardware")
     for device, evidence in _devices(backing, store, below):
         yield SourceLink("backed_by", ("vdisk", entity), ("lun", f"{below.host}/{device}"), evidence)

@@ -1,4 +1,4 @@
-"""The LUNs of an ESXi host and the paths to them. Pure: plain data in, things out."""
+"""The LUNs of an ESXi host and the paths to them. Pure: plain data in, entities out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.vsphere.adapters import told, wwn
+from sanpath_collectors.vsphere.adapters import without_empty, wwn
 from sanpath_collectors.vsphere.plain import Record
 
 POLICIES: Mapping[str, str] = {
@@ -22,7 +22,7 @@ POLICIES: Mapping[str, str] = {
     "LB-LATENCY": "service_time",
     "LB--LATENCY": "service_time",
 }
-"""A path selection policy of NMP or HPP, in capitals → what all platforms call it."""
+"""Path selection policy of NMP or HPP, in capitals → name for all platforms."""
 
 ACCESS: Mapping[str, str] = {
     "VMW_SATP_DEFAULT_AA": "active/active",
@@ -31,7 +31,7 @@ ACCESS: Mapping[str, str] = {
     "VMW_SATP_DEFAULT_AP": "active/passive",
     "VMW_SATP_LOCAL": "local",
 }
-"""What a storage array type plug-in takes an array for, where that is general knowledge."""
+"""Generic storage array type plug-in → type of access to the array's ports."""
 
 _USABLE: Mapping[str, bool | None] = {"active": True, "unknown": None}
 _LONG = re.compile(r"fc\.[0-9a-f]{16}:([0-9a-f]{16})-fc\.[0-9a-f]{16}:([0-9a-f]{16})-(\S+)", re.IGNORECASE)
@@ -40,11 +40,11 @@ _KEY = "key-vim.host.MultipathInfo.Path-"
 
 @dataclass(frozen=True, slots=True)
 class HostPath:
-    """A way from an adapter to a target port that a LUN is reached by.
+    """A path from an adapter to a target port of a LUN. None: not reported.
 
-    `name`: vmhba2:C0:T0:L1; `device`: of the LUN, naa.…; `adapter`: vmhba2. `target`: what the target port is
-    called; `target_end`: a join key of it. None: not told. `working`: the policy gives it I/O; of active
-    paths, those of the side that is not optimised may be told by that. `aliases`: what counters may call it.
+    `name`: vmhba2:C0:T0:L1. `device`: name of the LUN, naa.…. `adapter`: vmhba2. `target`: name of the target port;
+    `target_end`: a join key of it. `working`: the policy uses the path for I/O, which may distinguish active
+    optimised from active non-optimised paths. `aliases`: names of the path in counters.
     """
 
     name: str
@@ -58,8 +58,8 @@ class HostPath:
     target_name: str | None = None
     aliases: tuple[str, ...] = ()
 
-    def thing(self, host: str) -> SourceEntity:
-        """The path as it is now."""
+    def entity(self, host: str) -> SourceEntity:
+        """Return the path as an entity, with its present state."""
         attributes: dict[str, Scalar] = {
             "state": self.state,
             "usable": usable(self.state),
@@ -70,7 +70,7 @@ class HostPath:
             "target": self.target,
             "target_name": self.target_name,
         }
-        return SourceEntity("path", f"{host}/{self.name}", f"{host}/{self.name}", {}, told(attributes))
+        return SourceEntity("path", f"{host}/{self.name}", f"{host}/{self.name}", {}, without_empty(attributes))
 
 
 def usable(state: str) -> bool | None:
@@ -83,103 +83,114 @@ def usable(state: str) -> bool | None:
 
 
 def paths(multipath: Record, luns: Sequence[Record], adapters: Mapping[str, Record]) -> list[HostPath]:
-    """All paths to the disks of a host. `adapters`: by their keys."""
+    """Return all paths to the disks of a host. `adapters`: by their keys."""
     devices = {str(lun.get("key")): device for lun in luns if (device := canonical(lun))}
-    found = []
+    host_paths: list[HostPath] = []
     for unit in multipath.get("lun", ()):
         device = devices.get(str(unit.get("lun")))
         preferred = (unit.get("policy") or {}).get("prefer")
         if device is not None:
-            found += [_path(one, device, preferred, adapters) for one in unit.get("path", ()) if one.get("name")]
-    return found
+            host_paths += [
+                _path(record, device, preferred, adapters) for record in unit.get("path", ()) if record.get("name")
+            ]
+    return host_paths
 
 
 def states(multipath: Record) -> dict[str, str]:
-    """Name → state of every path."""
+    """Return the state of every path by its name."""
     units = multipath.get("lun", ())
-    return {str(one["name"]): state(one) for unit in units for one in unit.get("path", ()) if one.get("name")}
+    return {
+        str(record["name"]): state(record) for unit in units for record in unit.get("path", ()) if record.get("name")
+    }
 
 
 def state(path: Record) -> str:
-    """The state of a path: active, standby, disabled, dead or unknown. `pathState` is what hosts before 4.0 have."""
+    """Return the state of a path: active, standby, disabled, dead or unknown. Hosts before 4.0 have `pathState`."""
     return str(path.get("state") or path.get("pathState") or "unknown")
 
 
 def canonical(lun: Record) -> str | None:
-    """What a disk is called on every host; None: it is no disk."""
+    """Return the name of a disk, which is the same on every host; None: the LUN is not a disk."""
     name = lun.get("canonicalName")
     return name if isinstance(name, str) and name and lun.get("lunType", "disk") == "disk" else None
 
 
-def lun(host: str, said: Record, unit: Record, ways: Sequence[HostPath], more: Mapping[str, Scalar]) -> SourceEntity:
-    """A LUN with its path policy. `unit`: what the multipath plug-in says of it; `more`: what others say of it."""
-    device = str(said["canonicalName"])
-    entity = f"{host}/{device}"
-    policy, satp = ((unit.get(part) or {}).get("policy") for part in ("policy", "storageArrayTypePolicy"))
-    working = [usable(way.state) for way in ways]
-    capacity = said.get("capacity") or {}
+def lun(
+    host: str, record: Record, unit: Record, host_paths: Sequence[HostPath], extra: Mapping[str, Scalar]
+) -> SourceEntity:
+    """Return a LUN with its path policy.
+
+    `unit`: its record of the multipath plug-in. `extra_attributes`: attributes from other sources.
+    """
+    device = str(record["canonicalName"])
+    entity_id = f"{host}/{device}"
+    policy, satp = ((unit.get(key) or {}).get("policy") for key in ("policy", "storageArrayTypePolicy"))
+    working = [usable(path.state) for path in host_paths]
+    capacity = record.get("capacity") or {}
     blocks, size = capacity.get("block"), capacity.get("blockSize")
     attributes: dict[str, Scalar] = {
-        "vendor": _stripped(said.get("vendor")),
-        "model": _stripped(said.get("model")),
+        "vendor": _stripped(record.get("vendor")),
+        "model": _stripped(record.get("model")),
         "size_bytes": blocks * size if isinstance(blocks, int) and isinstance(size, int) else None,
-        "rotational": None if said.get("ssd") is None else not said["ssd"],
-        "local": said.get("localDisk"),
-        "queue_depth": said.get("queueDepth"),
-        "operational_state": ", ".join(map(str, said.get("operationalState", ()))),
-        "offload": said.get("vStorageSupport"),
-        "perennially_reserved": said.get("perenniallyReserved"),
+        "rotational": None if record.get("ssd") is None else not record["ssd"],
+        "local": record.get("localDisk"),
+        "queue_depth": record.get("queueDepth"),
+        "operational_state": ", ".join(map(str, record.get("operationalState", ()))),
+        "offload": record.get("vStorageSupport"),
+        "perennially_reserved": record.get("perenniallyReserved"),
         "path_policy": POLICIES.get(str(policy).upper()),
         "path_policy_native": policy,
         "path_access": ACCESS.get(str(satp)),
         "path_access_native": satp,
         "path_preferred": (unit.get("policy") or {}).get("prefer"),
-        "paths": len(ways) or None,
+        "paths": len(host_paths) or None,
         "paths_active": working.count(True) if working and None not in working else None,
-        **more,
+        **extra,
     }
-    return SourceEntity("lun", entity, entity, {"device": (device,), **_identifier(device)}, told(attributes))
+    return SourceEntity(
+        "lun", entity_id, entity_id, {"device": (device,), **_identifier(device)}, without_empty(attributes)
+    )
 
 
-def path_items(host: str, way: HostPath) -> Iterator[SourceEntity | SourceLink]:
-    """A path and what lies at its ends."""
-    local_id = f"{host}/{way.name}"
-    yield way.thing(host)
-    yield SourceLink("member_of", ("path", local_id), ("lun", f"{host}/{way.device}"), "multipathInfo")
-    if way.adapter is not None:
-        yield SourceLink("attached_to", ("path", local_id), ("hba", f"{host}/{way.adapter}"), "multipathInfo")
-    if way.target_end is not None:
-        yield SourceLink("targets", ("path", local_id), way.target_end, "path transport")
+def path_items(host: str, path: HostPath) -> Iterator[SourceEntity | SourceLink]:
+    """Yield a path and its links to the LUN, the adapter and the target port."""
+    local_id = f"{host}/{path.name}"
+    yield path.entity(host)
+    yield SourceLink("member_of", ("path", local_id), ("lun", f"{host}/{path.device}"), "multipathInfo")
+    if path.adapter is not None:
+        yield SourceLink("attached_to", ("path", local_id), ("hba", f"{host}/{path.adapter}"), "multipathInfo")
+    if path.target_end is not None:
+        yield SourceLink("targets", ("path", local_id), path.target_end, "path transport")
 
 
-def find(instance: str, known: Mapping[str, str]) -> str | None:
-    """Name of the path that counters call so. `known`: alias → name. None: there is none."""
-    if (name := known.get(instance)) is not None:
+def find(instance: str, aliases: Mapping[str, str]) -> str | None:
+    """Return the path with this instance name in counters; None: no such path. `aliases`: alias → name."""
+    if (name := aliases.get(instance)) is not None:
         return name
     match = _LONG.fullmatch(instance)
-    return known.get(">".join(match.groups()).lower()) if match else None
+    return aliases.get(">".join(match.groups()).lower()) if match else None
 
 
-def _path(said: Record, device: str, preferred: object, adapters: Mapping[str, Record]) -> HostPath:
-    adapter = adapters.get(str(said.get("adapter")), {})
-    transport = said.get("transport") or {}
+def _path(record: Record, device: str, preferred: object, adapters: Mapping[str, Record]) -> HostPath:
+    adapter = adapters.get(str(record.get("adapter")), {})
+    transport = record.get("transport") or {}
     target, name = wwn(transport.get("portWorldWideName")), transport.get("iScsiName")
-    end: tuple[str, str] | None = ("wwpn", target) if target else None
+    target_end: tuple[str, str] | None = ("wwpn", target) if target else None
     if portal := next(iter(transport.get("address", ())), None):
-        target, end = portal, ("ip", re.sub(r":\d+$", "", portal).strip("[]"))
-    initiator, called = wwn(adapter.get("portWorldWideName")), str(said["name"])
-    aliases = [called, str(said.get("key", "")).removeprefix(_KEY)]
+        target, target_end = portal, ("ip", re.sub(r":\d+$", "", portal).strip("[]"))
+    initiator, path_name = wwn(adapter.get("portWorldWideName")), str(record["name"])
+    aliases = [path_name, str(record.get("key", "")).removeprefix(_KEY)]
     if initiator and target:
         aliases.append(f"{initiator}>{target}>{device}".lower())
     return HostPath(
-        called,
+        path_name,
         device,
         adapter.get("device"),
-        state(said),
-        said.get("isWorkingPath"),
-        called == preferred,
+        state(record),
+        record.get("isWorkingPath"),
+        path_name == preferred,
         target,
-        end,
+        target_end,
         name,
         tuple(filter(None, aliases)),
     )

@@ -1,4 +1,4 @@
-"""What changes during a run: states of paths and hosts, and where virtual machines run. Pure."""
+"""Changes during a run: states of paths and hosts, and the hosts of virtual machines. Pure."""
 
 from __future__ import annotations
 
@@ -25,92 +25,94 @@ _UNREAD = "nothing of it is known from here on"
 
 @dataclass(slots=True)
 class States:
-    """The states as they were last told. A path that has gone stays known: it carries nothing."""
+    """The last reported states. A path that has disappeared is retained as gone: it carries no I/O."""
 
     _paths: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def begin(self, found: Inventory) -> None:
-        """Take the states of an inventory for known where nothing is known yet."""
-        for host in found.hosts.values():
-            for way in host.paths:
-                self._paths.setdefault((host.name, way.name), way.state)
+    def begin(self, inventory: Inventory) -> None:
+        """Store the states of an inventory for paths without a stored state."""
+        for host in inventory.hosts.values():
+            for path in host.paths:
+                self._paths.setdefault((host.name, path.name), path.state)
 
     def changes(
-        self, found: Inventory, hosts: Sequence[Found], seen: int, device_time: int
+        self, inventory: Inventory, hosts: Sequence[Found], seen_us: int, device_time_us: int
     ) -> Iterator[SourceEntity | SourceLink | Event | Rows]:
-        """What is different now, and the state of every path. Brings `found` up to date."""
+        """Yield the changes, and the state of every path. Updates `inventory`."""
         entities: list[str] = []
         usable: list[int | None] = []
-        for said in hosts:
-            host = found.hosts[said.moid]
-            yield from _host_change(host, said, seen)
-            multipath = said.values.get(_MULTIPATH)
+        for answer in hosts:
+            host = inventory.hosts[answer.moid]
+            yield from _host_change(host, answer, seen_us)
+            multipath = answer.values.get(_MULTIPATH)
             if isinstance(multipath, dict):
-                yield from self._path_changes(host, paths.states(multipath), seen)
+                yield from self._path_changes(host, paths.states(multipath), seen_us)
             elif host.state not in ("connected", "maintenance"):
                 continue
-            for way in host.paths:
-                state = self._paths[host.name, way.name]
-                entities.append(f"{host.name}/{way.name}")
-                works = paths.usable(state)
-                usable.append(None if works is None else int(works))
+            for path in host.paths:
+                state = self._paths[host.name, path.name]
+                entities.append(f"{host.name}/{path.name}")
+                is_usable = paths.usable(state)
+                usable.append(None if is_usable is None else int(is_usable))
         if entities:
-            times = [seen] * len(entities), [device_time] * len(entities)
+            times = [seen_us] * len(entities), [device_time_us] * len(entities)
             yield Rows(PATH_STATE, entities, times[0], {"path_usable": usable}, times[1])
 
-    def _path_changes(self, host: EsxHost, now: dict[str, str], seen: int) -> Iterator[SourceEntity | Event]:
-        for number, way in enumerate(host.paths):
-            state = now.get(way.name, _GONE)
-            before = self._paths.get((host.name, way.name), way.state)
-            self._paths[host.name, way.name] = state
-            if state != before:
-                host.paths[number] = replace(way, state=state)
-                detail = {"path": f"{host.name}/{way.name}", "from": before, "to": state}
-                yield Event(seen, "path-state", detail)
-                yield host.paths[number].thing(host.name)
+    def _path_changes(
+        self, host: EsxHost, states_now: dict[str, str], seen_us: int
+    ) -> Iterator[SourceEntity | Event]:
+        for number, path in enumerate(host.paths):
+            state = states_now.get(path.name, _GONE)
+            previous = self._paths.get((host.name, path.name), path.state)
+            self._paths[host.name, path.name] = state
+            if state != previous:
+                host.paths[number] = replace(path, state=state)
+                detail = {"path": f"{host.name}/{path.name}", "from": previous, "to": state}
+                yield Event(seen_us, "path-state", detail)
+                yield host.paths[number].entity(host.name)
 
 
-def host_event(seen: int, name: str, before: str | None, state: str) -> Event:
-    """A host whose state is another one than "connected", or is that again."""
+def host_event(seen_us: int, name: str, previous: str | None, state: str) -> Event:
+    """Return the event of a host whose state has changed from or to "connected"."""
     consequence = _CONSEQUENCES.get(state, _UNREAD)
-    return Event(seen, "host-state", {"host": name, "from": before, "to": state, "consequence": consequence})
+    return Event(seen_us, "host-state", {"host": name, "from": previous, "to": state, "consequence": consequence})
 
 
-def _host_change(host: EsxHost, said: Found, seen: int) -> Iterator[Event]:
-    state = host_state(said.values)
+def _host_change(host: EsxHost, answer: Found, seen_us: int) -> Iterator[Event]:
+    state = host_state(answer.values)
     if state != host.state:
-        yield host_event(seen, host.name, host.state, state)
+        yield host_event(seen_us, host.name, host.state, state)
         host.state = state
 
 
 def machine_changes(
-    found: Inventory, machines: Sequence[Found], seen: int
+    inventory: Inventory, machines: Sequence[Found], seen_us: int
 ) -> Iterator[SourceEntity | SourceLink | Event]:
-    """Virtual machines that run elsewhere now, or no longer. Brings `found` up to date."""
-    for said in machines:
-        yield from _move(found, said, seen)
+    """Yield the changes of virtual machines that have moved or stopped. Updates `inventory`."""
+    for answer in machines:
+        yield from _move(inventory, answer, seen_us)
 
 
-def _move(found: Inventory, said: Found, seen: int) -> Iterator[SourceEntity | SourceLink | Event]:
-    machine = found.machines[said.moid]
-    if said.text("runtime.powerState") not in ("poweredOn", ""):
-        yield Event(seen, "vm-stopped", {"vm": machine.name, "state": said.text("runtime.powerState")})
-        del found.machines[said.moid]
+def _move(inventory: Inventory, answer: Found, seen_us: int) -> Iterator[SourceEntity | SourceLink | Event]:
+    machine = inventory.machines[answer.moid]
+    if answer.text("runtime.powerState") not in ("poweredOn", ""):
+        yield Event(seen_us, "vm-stopped", {"vm": machine.name, "state": answer.text("runtime.powerState")})
+        del inventory.machines[answer.moid]
         return
-    target = said.text("runtime.host")
+    target = answer.text("runtime.host")
     if not target or target == machine.host:
         return
-    before, after = found.hosts.get(machine.host), found.hosts.get(target)
+    previous, following = inventory.hosts.get(machine.host), inventory.hosts.get(target)
     detail = {
         "vm": machine.name,
-        "from": before.name if before else machine.host,
-        "to": after.name if after else target,
+        "from": previous.name if previous else machine.host,
+        "to": following.name if following else target,
         "consequence": "its I/O takes another host's paths from here on; compare no steps before and after",
     }
-    yield Event(seen, "vm-moved", detail)
+    yield Event(seen_us, "vm-moved", detail)
     machine.host = target
-    if after is None:
-        # Nothing is known of that host; what its old one does is not this machine's any longer.
+    if following is None:
+        # The new host is not read, and the I/O of the old host is no longer this machine's.
         yield SourceEntity("host", target, target)
         yield SourceLink("runs_on", ("vm", machine.name), ("host", target), "runtime.host")
-    yield from found.of_machine(machine)
+    yield from inventory.of_machine(machine)

@@ -1,4 +1,4 @@
-"""Windows on a SAN: multipath, disks and initiator ports from what its own tools export."""
+"""Windows on a SAN: multipath, disks and initiator ports from exports of Windows' tools."""
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.windows_san.tables import HBA

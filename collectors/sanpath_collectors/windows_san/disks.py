@@ -1,4 +1,4 @@
-"""Disks of an export, as Windows numbers them, and the paths that MPIO has to them."""
+"""The disks of an export, by their numbers in Windows, and their MPIO paths."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.mpclaim import MpioDisk, MpioPath
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.ports import by_scsi_port
-from sanpath_collectors.windows_san.values import identifier, integer, text, told
+from sanpath_collectors.windows_san.values import identifier, integer, text, without_none
 
 
 def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
-    """Every disk with its paths. One of MPIO whose number in Windows is not told is called as MPIO calls it."""
-    known = {number: disk for disk in export.disks if (number := _number(disk)) is not None}
-    by_identifier = {(text(disk.get("UniqueId")) or "?").lower(): number for number, disk in known.items()}
-    claimed: dict[int, MpioDisk] = {}
-    alone = []
+    """Yield every disk with its paths. An MPIO disk without a number in Windows gets its MPIO name."""
+    disks_by_number = {number: disk for disk in export.disks if (number := _number(disk)) is not None}
+    by_identifier = {(text(disk.get("UniqueId")) or "?").lower(): number for number, disk in disks_by_number.items()}
+    mpio_by_number: dict[int, MpioDisk] = {}
+    unnumbered = []
     for mpio in export.mpio_disks:
         number = mpio.system_disk
         if number is None:
             number = by_identifier.get((mpio.serial or "").lower())
         if number is None:
-            alone.append(mpio)
+            unnumbered.append(mpio)
         else:
-            claimed[number] = mpio
+            mpio_by_number[number] = mpio
     scsi_ports = by_scsi_port(export)
-    for number in sorted({*known, *claimed}):
-        yield from _disk(host, f"PhysicalDisk{number}", known.get(number, {}), claimed.get(number), scsi_ports)
-    for mpio in alone:
+    for number in sorted({*disks_by_number, *mpio_by_number}):
+        yield from _disk(
+            host, f"PhysicalDisk{number}", disks_by_number.get(number, {}), mpio_by_number.get(number), scsi_ports
+        )
+    for mpio in unnumbered:
         yield from _disk(host, f"MPIO Disk{mpio.number}", {}, mpio, scsi_ports)
 
 
@@ -57,7 +59,7 @@ def _disk(
             "access": mpio.access,
             "dsm": mpio.dsm,
         }
-    yield SourceEntity("lun", entity, entity, {"device": (device,), **ids}, told(attributes))
+    yield SourceEntity("lun", entity, entity, {"device": (device,), **ids}, without_none(attributes))
     yield SourceLink("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
     for path in mpio.paths if mpio is not None else ():
         yield from _path(host, entity, path, scsi_ports)
@@ -75,9 +77,9 @@ def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> It
         "controller": path.controller,
         "target_group": path.target_group,
         "relative_port": path.relative_port,
-        "scsi_address": "|".join(f"{part:03}" for part in path.address),
+        "scsi_address": "|".join(f"{number:03}" for number in path.address),
     }
-    yield SourceEntity("path", label, label, {}, told(attributes))
+    yield SourceEntity("path", label, label, {}, without_none(attributes))
     yield SourceLink("member_of", ("path", label), ("lun", lun), "mpclaim")
     if wwpn is not None:
         yield SourceLink("attached_to", ("path", label), ("hba", f"{host}/{wwpn}"), f"SCSI port {path.address[0]}")

@@ -1,4 +1,4 @@
-"""What mpclaim prints of the disks that MPIO has claimed. Pure: text in, disks out.
+"""Parsing of mpclaim's output about the disks that MPIO has claimed. Pure: text in, disks out.
 
 `mpclaim -s -d`:
 
@@ -43,15 +43,15 @@ POLICIES = {
     "WEIGHTED PATHS": "weighted",
     "LEAST BLOCKS": "least_blocks",
 }
-"""A policy as mpclaim calls it, in capitals → what all platforms call it. Those of a vendor's DSM are not in it."""
+"""Name of a policy in mpclaim, in capitals → name for all platforms. Policies of vendors' DSMs are not included."""
 
 _ACTIVE = ("active", "aktiv", "actif", "activo", "attivo", "ativo")
-"""How a state begins in which I/O goes over a path, in the languages whose words are general knowledge."""
+"""First letters of the state of an active path, in the common languages of Windows."""
 
-_LONGEST_LINE = 1_000
-"""Characters; mpclaim writes some hundred. The patterns below look at blanks in a line again and again."""
-_LISTED = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
-_DISK = re.compile(r"MPIO\D*(\d{1,6}):\s*\d+\s[^,]*,\s*([^,]+?)\s*(?:,\s*(.+))?")
+_MAX_LINE_CHARACTERS = 1_000
+"""mpclaim's lines have some hundred characters. The patterns below backtrack over blanks in longer lines."""
+_LIST_LINE = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
+_DISK_LINE = re.compile(r"MPIO\D*(\d{1,6}):\s*\d+\s[^,]*,\s*([^,]+?)\s*(?:,\s*(.+))?")
 _SERIAL = re.compile(r"SN:\s*(\S+)")
 _DSM = re.compile(r"Controlling DSM:\s*(.+)")
 _PATH = re.compile(r"([0-9A-Fa-f]{16})\s+(\S.*?)\s+(\d{1,3})\|(\d{1,3})\|(\d{1,3})\|(\d{1,3})(?:\s+(\d+))?.*")
@@ -62,8 +62,11 @@ _CONTROLLER = re.compile(r"Controller:\s*(\S+).*")
 
 @dataclass(slots=True)
 class MpioPath:
-    """A path of a disk. `address`: its SCSI address, adapter number, bus, target, LUN. `target_group`: number of the
-    target port group (ALUA). None: not told."""
+    """A path of a disk. None: not reported.
+
+    `address`: its SCSI address: adapter number, bus, target, LUN. `target_group`: number of the target port group
+    (ALUA). `relative_port`: relative target port identifier in it.
+    """
 
     id: str
     state: str
@@ -75,15 +78,16 @@ class MpioPath:
 
     @property
     def usable(self) -> bool:
-        """Whether I/O can go over it now: not in standby, not gone."""
+        """Whether I/O can use the path now: it is neither in standby nor failed."""
         return self.state.lower().startswith(_ACTIVE)
 
 
 @dataclass(slots=True)
 class MpioDisk:
-    """A disk of MPIO. `number`: its own; `system_disk`: that of the disk which Windows shows. None: not told.
+    """A disk of MPIO. None: not reported.
 
-    `policy`: what its details call the policy, in the language of Windows; `code`: what the list does.
+    `number`: its number in MPIO; `system_disk`: its disk number in Windows. `policy`: the name of the policy in the
+    details, in the language of Windows; `code`: its abbreviation in the list.
     """
 
     number: int
@@ -97,34 +101,34 @@ class MpioDisk:
 
     @property
     def common_policy(self) -> str | None:
-        """Its policy as all platforms call it; None for one of a vendor's DSM."""
+        """The policy by its name for all platforms; None for a policy of a vendor's DSM."""
         return POLICIES.get((self.code or "").upper()) or POLICIES.get((self.policy or "").upper())
 
 
 def is_mpclaim(text: str) -> bool:
-    """Whether a text tells of a disk of MPIO."""
-    return any(_LISTED.fullmatch(line) or _DISK.fullmatch(line) for line in _lines(text))
+    """Whether a text contains a disk of MPIO."""
+    return any(_LIST_LINE.fullmatch(line) or _DISK_LINE.fullmatch(line) for line in _lines(text))
 
 
 def disks_of(text: str) -> list[MpioDisk]:
-    """The disks that a text tells of, what several commands said of one put together."""
+    """Parse the disks in a text, merging the output of several commands about the same disk."""
     disks: dict[int, MpioDisk] = {}
     disk: MpioDisk | None = None
     for line in _lines(text):
-        if match := _DISK.fullmatch(line):
+        if match := _DISK_LINE.fullmatch(line):
             disk = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
             disk.policy, disk.access, disk.paths = match[2], match[3], []
-        elif match := _LISTED.fullmatch(line):
-            listed = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
-            listed.system_disk, listed.code, listed.dsm = int(match[2]), match[3], match[4]
+        elif match := _LIST_LINE.fullmatch(line):
+            disk_in_list = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
+            disk_in_list.system_disk, disk_in_list.code, disk_in_list.dsm = int(match[2]), match[3], match[4]
         elif disk is not None:
             _detail(disk, line)
     return list(disks.values())
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Without the blanks around them; one that is longer than any of mpclaim is left out."""
-    return (line for whole in text.splitlines() if len(line := whole.strip()) <= _LONGEST_LINE)
+    """Return the lines without surrounding blanks; lines longer than any of mpclaim are left out."""
+    return (line for raw_line in text.splitlines() if len(line := raw_line.strip()) <= _MAX_LINE_CHARACTERS)
 
 
 def _detail(disk: MpioDisk, line: str) -> None:

@@ -1,4 +1,4 @@
-"""An export as records, whatever made it. Pure: text in, records out.
+"""Parsing of exports of any tool into records. Pure: text in, records out.
 
 The script of the README writes one JSON object:
 
@@ -7,7 +7,7 @@ The script of the README writes one JSON object:
      "initiator_ports": [...], "hba_ports": [...], "hba_adapters": [...], "mpio": {...},
      "statistics": [{"time": "2026-11-20T08:00:00Z", "ports": [{"InstanceName": "PCI\\...", "TxWords": 1, ...}]}]}
 
-What a single cmdlet exported is read too, as JSON or CSV (`Get-Disk | ConvertTo-Json`), and what mpclaim prints.
+Exports of a single cmdlet are read too, as JSON or CSV (`Get-Disk | ConvertTo-Json`), and the output of mpclaim.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Record = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Export:
-    """What one file says. `computer` None: it does not say of which machine.
+    """The content of one file. `computer`: name of the machine; None: not contained.
 
-    `untimed`: statistics of ports without a time; `unknown`: records of no cmdlet that is known here.
+    `untimed`: number of port statistics without a time. `unknown`: number of records of unknown cmdlets.
     """
 
     computer: str | None = None
@@ -51,21 +51,21 @@ class Export:
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing that is understood."""
+        """Whether it has no known records."""
         lists = (self.mpio_disks, self.disks, self.initiator_ports, self.hba_ports, self.hba_adapters, self.mpio)
         return not any(lists) and not self.statistics
 
 
 def export_of(content: str) -> Export:
-    """What a file says; an empty one for what is none."""
+    """Parse a file; a file of another kind gives an empty export."""
     export = Export()
     start = content.lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[")):
         try:
-            said = read_json(start)
+            document = read_json(start)
         except ValueError:
             return export
-        _json(export, said)
+        _json(export, document)
     elif mpclaim.is_mpclaim(content):
         export.mpio_disks = mpclaim.disks_of(content)
     else:
@@ -74,31 +74,31 @@ def export_of(content: str) -> Export:
     return export
 
 
-def _json(export: Export, said: Any) -> None:
-    if not isinstance(said, dict) or MARK not in said:
-        for record in _records(said):
+def _json(export: Export, document: Any) -> None:
+    if not isinstance(document, dict) or MARK not in document:
+        for record in _records(document):
             _add(export, record)
         return
-    export.version = values.integer(said[MARK]) or 0
-    export.computer, export.os = values.text(said.get("computer")), values.text(said.get("os"))
-    export.cores = values.integer(said.get("cores"))
-    export.mpio_disks = mpclaim.disks_of(values.text(said.get("mpclaim")) or "")
-    for snapshot in _records(said.get("statistics")):
-        moment = values.time_us(snapshot.get("time"))
+    export.version = values.integer(document[MARK]) or 0
+    export.computer, export.os = values.text(document.get("computer")), values.text(document.get("os"))
+    export.cores = values.integer(document.get("cores"))
+    export.mpio_disks = mpclaim.disks_of(values.text(document.get("mpclaim")) or "")
+    for snapshot in _records(document.get("statistics")):
+        time_us = values.time_us(snapshot.get("time"))
         for record in _records(snapshot.get("ports")):
-            if moment is None:
+            if time_us is None:
                 export.untimed += 1
             else:
-                export.statistics.append((moment, record))
-    for key, value in said.items():
+                export.statistics.append((time_us, record))
+    for key, value in document.items():
         if key != "statistics" and isinstance(value, dict | list):
             for record in _records(value):
                 _add(export, record)
 
 
-def _records(said: Any) -> Iterator[Record]:
-    """ConvertTo-Json writes a list of one as that one."""
-    for record in said if isinstance(said, list) else [said]:
+def _records(document: Any) -> Iterator[Record]:
+    """Yield the records of a list; ConvertTo-Json writes a list of one record as that record."""
+    for record in document if isinstance(document, list) else [document]:
         if isinstance(record, dict):
             yield record
 
@@ -114,7 +114,7 @@ def _csv(content: str) -> Iterator[Record]:
 
 
 def _add(export: Export, record: Record) -> None:
-    """A record is known by the members that its class alone has."""
+    """Add a record to the list of its class, which is recognised by members that no other class has."""
     keys = record.keys()
     if {"NodeAddress", "PortAddress"} <= keys:
         export.initiator_ports.append(record)

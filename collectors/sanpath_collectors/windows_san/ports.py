@@ -1,4 +1,4 @@
-"""Initiator ports of an export: Fibre Channel ports by their WWPN, the iSCSI initiator by its IQN."""
+"""The initiator ports of an export: Fibre Channel ports by their WWPN, the iSCSI initiator by its IQN."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sanpath.plugin import Rows, SourceEntity
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.tables import HBA, STATISTICS
-from sanpath_collectors.windows_san.values import integer, text, told
+from sanpath_collectors.windows_san.values import integer, text, without_none
 
 _GIGABIT = 1_000_000_000
-_ANY = ("0.0.0.0", "::")  # noqa: S104 - what Windows says where it has chosen no address
+_UNSPECIFIED = ("0.0.0.0", "::")  # noqa: S104 - Windows' values for no chosen address
 
 
 def ports(export: Export, host: str) -> Iterator[SourceEntity]:
-    """Every initiator port once, whichever cmdlets told of it."""
+    """Yield every initiator port once, from the records of all cmdlets."""
     initiators = {}
     wwpns: dict[str, None] = {}
     for port in export.initiator_ports:
@@ -33,21 +33,21 @@ def ports(export: Export, host: str) -> Iterator[SourceEntity]:
     yield from initiators.values()
 
 
-def counted(export: Export, host: str) -> Iterator[Rows]:
-    """What the Fibre Channel ports have counted, a moment at a time."""
+def statistics_rows(export: Export, host: str) -> Iterator[Rows]:
+    """Yield the counters of the Fibre Channel ports, one Rows for each time."""
     instances = {text(port.get("InstanceName")): values.wwn(port.get("PortWWN")) for port in export.hba_ports}
-    moments: dict[int, dict[str, Record]] = defaultdict(dict)
-    for moment, record in export.statistics:
+    records_by_time: dict[int, dict[str, Record]] = defaultdict(dict)
+    for time_us, record in export.statistics:
         wwpn = values.wwn(record.get("PortWWN")) or instances.get(text(record.get("InstanceName")))
         if wwpn is not None:
-            moments[moment][f"{host}/{wwpn}"] = record
-    for moment, records in sorted(moments.items()):
-        counts = {m: [integer(record.get(name)) for record in records.values()] for m, name in STATISTICS.items()}
-        yield Rows(HBA, list(records), [moment] * len(records), {**counts})
+            records_by_time[time_us][f"{host}/{wwpn}"] = record
+    for time_us, records in sorted(records_by_time.items()):
+        columns = {m: [integer(record.get(name)) for record in records.values()] for m, name in STATISTICS.items()}
+        yield Rows(HBA, list(records), [time_us] * len(records), {**columns})
 
 
 def by_scsi_port(export: Export) -> dict[int, str]:
-    r"""Number of a SCSI port (`\\.\Scsi3:`) → WWPN of the Fibre Channel port that it is."""
+    r"""Return {number of a SCSI port (`\\.\Scsi3:`): WWPN of its Fibre Channel port}."""
     return {
         int(match[1]): wwpn
         for port in export.hba_ports
@@ -57,8 +57,8 @@ def by_scsi_port(export: Export) -> dict[int, str]:
 
 
 def _iscsi(export: Export, host: str, iqn: str) -> SourceEntity:
-    found = (text(connection.get("InitiatorAddress")) for connection in export.iscsi_connections)
-    addresses = tuple(dict.fromkeys(address for address in found if address and address not in _ANY))
+    configured = (text(connection.get("InitiatorAddress")) for connection in export.iscsi_connections)
+    addresses = tuple(dict.fromkeys(address for address in configured if address and address not in _UNSPECIFIED))
     ids = {"iqn": (iqn,)} | ({"ip": addresses} if addresses else {})
     return SourceEntity("hba", f"{host}/{iqn}", f"{host}/{iqn}", ids, {"technology": "ethernet", "protocol": "iSCSI"})
 
@@ -69,11 +69,11 @@ def _fibre_channel(export: Export, host: str, wwpn: str) -> SourceEntity:
     node = values.wwn(port.get("NodeWWN")) or values.wwn(initiator.get("NodeAddress"))
     adapter = next((a for a in export.hba_adapters if node and values.wwn(a.get("NodeWWN")) == node), {})
     supported = integer(port.get("PortSupportedSpeed")) or 0
-    capable = [gigabits for code, gigabits in values.PORT_SPEEDS.items() if supported & code]
+    supported_gigabits = [gigabits for code, gigabits in values.PORT_SPEEDS.items() if supported & code]
     speed = values.PORT_SPEEDS.get(integer(port.get("PortSpeed")) or 0)
     attributes: dict[str, Scalar] = {
         "technology": "fibre_channel",
-        "capable_bits_per_second": max(capable) * _GIGABIT if capable else None,
+        "capable_bits_per_second": max(supported_gigabits) * _GIGABIT if supported_gigabits else None,
         "speed_bits_per_second": speed * _GIGABIT if speed else None,
         "port_state": values.name_of(port.get("PortState"), values.PORT_STATES),
         "fabric_wwn": values.wwn(port.get("FabricName")),
@@ -81,4 +81,4 @@ def _fibre_channel(export: Export, host: str, wwpn: str) -> SourceEntity:
         "driver_version": text(adapter.get("DriverVersion")),
         "firmware_version": text(adapter.get("FirmwareVersion")),
     }
-    return SourceEntity("hba", f"{host}/{wwpn}", f"{host}/{wwpn}", {"wwpn": (wwpn,)}, told(attributes))
+    return SourceEntity("hba", f"{host}/{wwpn}", f"{host}/{wwpn}", {"wwpn": (wwpn,)}, without_none(attributes))

@@ -1,4 +1,4 @@
-"""Reads an export of a Windows host. It is small: the whole of it is held."""
+"""The reader of an export of a Windows host, which is small and read into memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, text_of, warning
 from sanpath_collectors.windows_san import mpclaim
-from sanpath_collectors.windows_san.inventory import things
+from sanpath_collectors.windows_san.inventory import inventory
 from sanpath_collectors.windows_san.parse import MARK, VERSION, Export, export_of
-from sanpath_collectors.windows_san.ports import counted
+from sanpath_collectors.windows_san.ports import statistics_rows
 
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 
 
 class WindowsSan(ResultReader):
-    """One export: things, and what Fibre Channel ports have counted where it tells the time of that."""
+    """Reads one export: entities, and counters of Fibre Channel ports if their times are given."""
 
     clock: ResultClock = "none"
 
@@ -24,39 +24,39 @@ class WindowsSan(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """By the mark of the script, the members of the cmdlets' classes, or the words of mpclaim."""
+        """Recognise it by the script's mark, the members of the cmdlets' classes, or mpclaim's lines."""
         text = text_of(head)[0].lstrip("\ufeff \t\r\n")
         if text.startswith(("{", "[")):
-            return f'"{MARK}"' in text or any(all(f'"{key}"' in text for key in keys) for keys in _MEMBERS)
+            return f'"{MARK}"' in text or any(all(f'"{key}"' in text for key in keys) for keys in _CLASS_MEMBERS)
         first = next((line for line in text.splitlines() if not line.startswith("#TYPE")), "")
         columns = {cell.strip('" ') for cell in first.replace(";", ",").replace("\t", ",").split(",")}
-        return mpclaim.is_mpclaim(text) or any(columns >= set(keys) for keys in _MEMBERS)
+        return mpclaim.is_mpclaim(text) or any(columns >= set(keys) for keys in _CLASS_MEMBERS)
 
     def feed(self, added: bytes) -> Iterator[Item]:
-        """Keep it. Raises CollectorError(UNREADABLE): it is too long for an inventory."""
+        """Store the bytes. Raises CollectorError(UNREADABLE): the file is too large for an inventory."""
         self._content += added
-        if len(self._content) > _MOST_BYTES:
+        if len(self._content) > _MAX_BYTES:
             raise CollectorError(Failure.UNREADABLE, "more than 64 MiB: this is no inventory of a host")
         return iter(())
 
     def finish(self) -> Iterator[Item]:
-        """All of it. Raises CollectorError(UNREADABLE) when nothing of it is understood."""
+        """Yield all items. Raises CollectorError(UNREADABLE): the file has no known records."""
         export = export_of(text_of(bytes(self._content))[0])
         if export.empty and not export.untimed:
             raise CollectorError(
                 Failure.UNREADABLE, "no inventory of a Windows host: export it with the script of the README, whole"
             )
         host = (export.computer or self.load).lower()
-        rows = list(counted(export, host))
+        rows = list(statistics_rows(export, host))
         self.clock = "utc" if rows else "none"
-        yield from things(export, host)
+        yield from inventory(export, host)
         yield from rows
-        seen = rows[0].seen[0] if rows else 0
-        for code, text in _oddities(export, host):
-            yield warning(seen, code, text)
+        seen_us = rows[0].seen[0] if rows else 0
+        for code, text in _remarks(export, host):
+            yield warning(seen_us, code, text)
 
 
-_MEMBERS = (
+_CLASS_MEMBERS = (
     ("NodeAddress", "PortAddress", "ConnectionType"),
     ("Number", "UniqueId", "FriendlyName", "BusType"),
     ("DeviceId", "UniqueId", "FriendlyName", "BusType"),
@@ -66,7 +66,7 @@ _MEMBERS = (
 )
 
 
-def _oddities(export: Export, host: str) -> Iterator[tuple[str, str]]:
+def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
     if export.computer is None:
         yield (
             "host-unknown",
@@ -79,6 +79,11 @@ def _oddities(export: Export, host: str) -> Iterator[tuple[str, str]]:
     if export.unknown:
         yield "unknown-records", f"{export.unknown} records are of no cmdlet that is known here"
     for disk in export.mpio_disks:
-        gone = sorted({path.state for path in disk.paths if not path.usable and path.state.lower() != "standby"})
-        if gone:
-            yield "paths-down", f"MPIO Disk{disk.number} of {host}: there are paths that are {', '.join(gone)}"
+        failed_states = sorted(
+            {path.state for path in disk.paths if not path.usable and path.state.lower() != "standby"}
+        )
+        if failed_states:
+            yield (
+                "paths-down",
+                f"MPIO Disk{disk.number} of {host}: there are paths that are {', '.join(failed_states)}",
+            )

@@ -1,4 +1,4 @@
-"""What an export with statistics of Fibre Channel ports yields."""
+"""The table of the statistics of Fibre Channel ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as PowerShell writes them into JSON and CSV: numbers as text, octets as lists, codes or their names."""
+"""Parsing of values that PowerShell writes to JSON and CSV: numbers as text, octets as lists, codes or names."""
 
 from __future__ import annotations
 
@@ -46,74 +46,74 @@ BUSES = {
 
 
 def text(value: Any) -> str | None:
-    """A text that says something."""
+    """Return a text without surrounding blanks; None for an empty one or another type."""
     return value.strip() or None if isinstance(value, str) else None
 
 
 def integer(value: Any) -> int | None:
-    """A count that fits a counter; None for anything else, and for -1, "not supported" in the HBA API."""
+    """Parse a count of at most 63 bits; None for other values, and for -1, "not supported" in the HBA API."""
     if isinstance(value, str) and re.fullmatch(r"\d{1,20}", value.strip()):
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def name_of(value: Any, names: Mapping[int, str]) -> str | None:
-    """A code by its name, which newer PowerShell writes itself."""
+    """Return the name of a code; newer versions of PowerShell write the name instead of the code."""
     code = integer(value)
     return text(value) if code is None else names.get(code)
 
 
 def octets(value: Any) -> str | None:
-    """Hexadecimal digits: of a list of octets, or of a text with or without separators; None for what is neither.
+    """Return hexadecimal digits from a list of octets, or a text with or without separators; None for other values.
 
     >>> octets([33, 0, 0, 36, 255, 1, 2, 3]), octets("21:00:00:24:FF:01:02:03")
     ('21000024ff010203', '21000024ff010203')
     """
     if isinstance(value, list) and value and all(isinstance(o, int) and 0 <= o < 256 for o in value):
         return bytes(value).hex()
-    found = re.sub(r"[:\-\s]", "", value.lower()) if isinstance(value, str) else ""
-    return found if re.fullmatch(r"[0-9a-f]+", found) else None
+    digits = re.sub(r"[:\-\s]", "", value.lower()) if isinstance(value, str) else ""
+    return digits if re.fullmatch(r"[0-9a-f]+", digits) else None
 
 
 def wwn(value: Any) -> str | None:
-    """A World Wide Name, 16 digits; None for anything else, and for zeros."""
+    """Return a World Wide Name, 16 digits; None for other values, and for zeros."""
     digits = octets(value) or ""
     return digits if len(digits) == 16 and digits.strip("0") else None
 
 
-def told(attributes: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Those that are known."""
+def without_none(attributes: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the attributes that are not None."""
     return {name: value for name, value in attributes.items() if value is not None}
 
 
 def identifier(unique_id: str | None, form: str | None = None) -> dict[str, tuple[str, ...]]:
-    """The join key that a disk's UniqueId, or the SN of mpclaim, is; nothing for what is a name of somebody's own.
+    """Return the join key in a disk's UniqueId or mpclaim's SN; empty for a vendor-specific identifier.
 
-    `form`: UniqueIdFormat, as far as told. An NAA identifier has 16 digits, or 32 where it begins with 6 (SPC).
+    `form`: UniqueIdFormat, None: unknown. An NAA identifier has 16 digits, or 32 where it begins with 6 (SPC).
 
     >>> identifier("60002AC0000000000000000A0001B3E5"), identifier("{1b3d}:local"), identifier("eui.0025385B61B0A1B2")
     ({'naa': ('naa.60002ac0000000000000000a0001b3e5',)}, {}, {'eui': ('eui.0025385b61b0a1b2',)})
     """
-    found = (unique_id or "").strip().lower()
-    if re.fullmatch(r"eui\.([0-9a-f]{16}|[0-9a-f]{32})", found):
-        return {"eui": (found,)}
+    identifier_text = (unique_id or "").strip().lower()
+    if re.fullmatch(r"eui\.([0-9a-f]{16}|[0-9a-f]{32})", identifier_text):
+        return {"eui": (identifier_text,)}
     if form in ("Vendor Specific", "Vendor Id", "0", "1"):
         return {}
-    is_naa = re.fullmatch(r"6[0-9a-f]{31}|[235][0-9a-f]{15}", found)
-    return {"naa": (f"naa.{found}",)} if is_naa else {}
+    is_naa = re.fullmatch(r"6[0-9a-f]{31}|[235][0-9a-f]{15}", identifier_text)
+    return {"naa": (f"naa.{identifier_text}",)} if is_naa else {}
 
 
 def time_us(value: Any) -> int | None:
-    """A time in UTC, microseconds since the epoch.
+    """Parse a time in UTC to microseconds since the epoch; None for other values.
 
     >>> time_us("1970-01-01T00:01:00.5000000Z")
     60500000
     """
     match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
     try:
-        told = datetime.fromisoformat(match[1]).replace(tzinfo=UTC) if match else None
+        utc = datetime.fromisoformat(match[1]).replace(tzinfo=UTC) if match else None
     except ValueError:
         return None
-    if match is None or told is None or told.year < 1970:
+    if match is None or utc is None or utc.year < 1970:
         return None
-    return int(told.timestamp()) * 1_000_000 + int((match[2] or "").ljust(6, "0")[:6])
+    return int(utc.timestamp()) * 1_000_000 + int((match[2] or "").ljust(6, "0")[:6])

@@ -44,4 +44,4 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     if spec.rights:
         typer.echo("\nRights")
         for right in spec.rights:
-            typer.echo(f"  {right.name}: {right.why}; without it {right.without}")
+            typer.echo(f"  {right.name}: {right.reason}; without it {right.without}")

@@ -96,7 +96,7 @@ def _source(spec: Spec, schema: type[SourceConfig]) -> Iterator[str]:
 
     yield from _comment("  # ", f"{spec.name}: {spec.title}")
     for right in spec.rights:
-        yield from _comment("  # ", f"Needs: {right.name} ({right.why}).")
+        yield from _comment("  # ", f"Needs: {right.name} ({right.reason}).")
     yield f"  - name: {spec.name}-1"
     yield f"    collector: {spec.name}"
     keys = [key for key in keys_of(schema) if key.name not in ("name", "collector")]

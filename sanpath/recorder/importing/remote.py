@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
-from sanpath.plugin import Cost, KeepsHistory, Kept, SourceConfig
+from sanpath.plugin import Cost, HistoryItem, KeepsHistory, SourceConfig
 from sanpath.recorder.importing.place import steps_of
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -135,7 +135,7 @@ class _Import:
         """How much of the time was read."""
         return max(0.0, (self.newest - self.span.began_us) / max(1, self.span.ended_us - self.span.began_us))
 
-    def take(self, kept: Kept) -> None:
+    def take(self, kept: HistoryItem) -> None:
         """Write one thing of a source."""
         if kept.source not in self.sources:
             self.sources[kept.source] = Remembered(_free(kept.source, self.taken), kept.tables)

@@ -1,4 +1,4 @@
-"""How a session proves who it is: an SNMP v2c community or an SNMPv3 user, and what an agent's refusal means."""
+"""Authentication by SNMP v2c community or SNMPv3 user, and the meaning of an agent's refusals."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from sanpath.plugin import SnmpCredentials, SnmpUser
 _V2C = 1  # SNMP message processing model, RFC 3411
 
 
-def auth_data(who: SnmpCredentials) -> Any:
-    """pysnmp's form of the community or the user. Raises ValueError when not exactly one of them is given."""
+def auth_data(credentials: SnmpCredentials) -> Any:
+    """Return pysnmp's form of the community or user. Raises ValueError unless exactly one of them is given."""
     from pysnmp.hlapi.v3arch import asyncio as pysnmp
 
-    user = who.user
-    if (user is None) == (who.community is None):
+    user = credentials.user
+    if (user is None) == (credentials.community is None):
         raise ValueError("give either a community or a user")
     if user is None:
-        assert who.community is not None  # noqa: S101 - what the line above says
-        return pysnmp.CommunityData(who.community.get_secret_value(), mpModel=_V2C)
+        assert credentials.community is not None  # noqa: S101 - checked above
+        return pysnmp.CommunityData(credentials.community.get_secret_value(), mpModel=_V2C)
     digest = {
         "md5": pysnmp.USM_AUTH_HMAC96_MD5,
         "sha1": pysnmp.USM_AUTH_HMAC96_SHA,
@@ -44,11 +44,14 @@ def auth_data(who: SnmpCredentials) -> Any:
     )
 
 
-def refusal(who: SnmpCredentials, problem: Any) -> str | None:
-    """What a report of the agent says of the SNMPv3 user (RFC 3414, section 3.2); None for other problems."""
+def refusal_text(credentials: SnmpCredentials, problem: Any) -> str | None:
+    """Return the meaning of an agent's report about the SNMPv3 user (RFC 3414, section 3.2).
+
+    None: the problem does not concern the user.
+    """
     from pysnmp.proto import errind
 
-    user = who.user
+    user = credentials.user
     if user is None:
         return None
     meanings = {
@@ -59,43 +62,46 @@ def refusal(who: SnmpCredentials, problem: Any) -> str | None:
         errind.NotInTimeWindow: "counts its restarts otherwise than a moment ago: its engine ID is not its alone",
     }
     meaning = next((text for kind, text in meanings.items() if isinstance(problem, kind)), None)
-    return None if meaning is None else f"{who.host}:{who.port} {meaning}"
+    return None if meaning is None else f"{credentials.host}:{credentials.port} {meaning}"
 
 
-def silence(who: SnmpCredentials, stranger: tuple[str, int] | None = None) -> str:
-    """What no answer means: an SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1).
+def no_answer_text(credentials: SnmpCredentials, unsolicited_sender: tuple[str, int] | None = None) -> str:
+    """Return the message for a missing answer.
 
-    `stranger`: who answered in that time without having been asked.
+    An SNMP v2c agent does not answer a wrong community (RFC 3584, section 5.2.1). `unsolicited_sender`: an address
+    that sent a datagram in that time, although nothing was sent to it.
     """
-    if stranger is not None:
-        from_whom = f"{stranger[0]}:{stranger[1]}"
-        return f"{silence(who)}; {from_whom} answered unasked: if it is the same switch, give that address"
-    waited = f"{1 + who.retries} x {who.timeout_seconds:g} s"
-    gave = f"{who.host}:{who.port} gave no SNMP answer in {waited}: down, filtered, or"
-    if who.user is None:
-        return f"{gave} a wrong community (v2c agents stay silent to it)"
-    return f"{gave} {_unreadable_request(who.user)} (agents stay silent to it)"
+    if unsolicited_sender is not None:
+        sender = f"{unsolicited_sender[0]}:{unsolicited_sender[1]}"
+        return (
+            f"{no_answer_text(credentials)}; {sender} answered unasked: if it is the same switch, give that address"
+        )
+    duration = f"{1 + credentials.retries} x {credentials.timeout_seconds:g} s"
+    problem = f"{credentials.host}:{credentials.port} gave no SNMP answer in {duration}: down, filtered, or"
+    if credentials.user is None:
+        return f"{problem} a wrong community (v2c agents stay silent to it)"
+    return f"{problem} {_undecryptable_causes(credentials.user)} (agents stay silent to it)"
 
 
-def undecrypted(who: SnmpCredentials, user: SnmpUser) -> str:
-    """What silence after the agent has named its engine means.
+def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
+    """Return the message for a missing answer after the agent has reported its engine ID.
 
-    User and digest are checked before anything is decrypted, and answered with a report when they are wrong; of what
-    is no message after decryption the agent can say nothing (RFC 3414, section 3.2: AES has no check of its own).
+    The agent checks user and digest before it decrypts, and reports when they are wrong. It cannot report a wrong
+    decryption (RFC 3414, section 3.2: AES has no integrity check), and so drops the request.
     """
     return (
-        f"{who.host}:{who.port} is there and knows user {user.name!r}, but does not answer what is encrypted: "
-        f"{_unreadable_request(user)}"
+        f"{credentials.host}:{credentials.port} is there and knows user {user.name!r}, "
+        f"but does not answer what is encrypted: {_undecryptable_causes(user)}"
     )
 
 
-def _unreadable_request(user: SnmpUser) -> str:
-    guesses = ["wrong privacy_password", f"not privacy_protocol {user.privacy_protocol}"]
+def _undecryptable_causes(user: SnmpUser) -> str:
+    causes = ["wrong privacy_password", f"not privacy_protocol {user.privacy_protocol}"]
     if _extends_key(user):
-        guesses.append(f"not key_extension {user.key_extension}")
+        causes.append(f"not key_extension {user.key_extension}")
     if user.context:
-        guesses.append(f"no context {user.context!r}")
-    return " or ".join((", ".join(guesses[:-1]), guesses[-1]))
+        causes.append(f"no context {user.context!r}")
+    return " or ".join((", ".join(causes[:-1]), causes[-1]))
 
 
 def _extends_key(user: SnmpUser) -> bool:

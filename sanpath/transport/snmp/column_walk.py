@@ -1,4 +1,4 @@
-"""Finding the rows of a table for the first time, a column after the other, by a client that asks for one at once."""
+"""The first walk of a table, one column after the other, by a client that can request only one at a time."""
 
 from __future__ import annotations
 
@@ -6,56 +6,63 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from sanpath.plugin import SnmpValue
-from sanpath.transport.snmp.known_rows import UnclearError
-from sanpath.transport.snmp.pages import rows_an_answer
+from sanpath.transport.snmp.cached_rows import UnclearError
+from sanpath.transport.snmp.pages import rows_per_answer
 from sanpath.transport.snmp.walk import Oid, VarBind, parse_oid
 
 _FIRST_ROWS = 10
-"""Of a column, from which is reckoned how many rows one answer holds: strings of 100 octets each still fit it."""
+"""Rows of a column's first answer, whose size determines the rows per answer; strings of 100 octets still fit."""
 
 Following = Callable[[Sequence[Oid]], Awaitable[Sequence[VarBind]]]
-"""The objects behind some others; raises CollectorError where the agent answers with an error."""
+"""Reads the object after each OID; raises CollectorError where the agent answers with an error."""
 
 
 class Walker(Protocol):
-    """What a column is read with. Raises UnclearError and SilentError."""
+    """The client that reads a column. Raises UnclearError and SilentError."""
 
     async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
-        """By index, at most `limit`; whether these are sure to be all."""
+        """Read at most `limit` values by index. The second value: whether these are certainly all."""
         ...
 
 
-async def walk_apart(
+async def walk_separately(
     agent: Walker, following: Following, columns: Sequence[str], max_rows: int
 ) -> dict[str, dict[str, SnmpValue]]:
-    """Values of each column by index, at most `max_rows`. Raises CollectorError, UnclearError and SilentError."""
-    found: dict[str, dict[str, SnmpValue]] = {}
-    unsure: dict[Oid, Oid] = {}
+    """Read the values of each column by index, at most `max_rows`.
+
+    `following` checks the end of columns whose last answer may have been an error. Raises CollectorError,
+    UnclearError and SilentError.
+    """
+    walked: dict[str, dict[str, SnmpValue]] = {}
+    last_oids: dict[Oid, Oid] = {}
     for column in columns:
-        found[column], sure = await _column(agent, column, max_rows)
-        if not sure:
-            last = next(reversed(found[column]), "")
-            unsure[parse_oid(column)] = parse_oid(f"{column}.{last}")
-    if unsure:
-        behind = await following(list(unsure.values()))
-        if len(behind) < len(unsure):
+        walked[column], complete = await _column(agent, column, max_rows)
+        if not complete:
+            last = next(reversed(walked[column]), "")
+            last_oids[parse_oid(column)] = parse_oid(f"{column}.{last}")
+    if last_oids:
+        following_objects = await following(list(last_oids.values()))
+        if len(following_objects) < len(last_oids):
             raise UnclearError
-        for root, (oid, value) in zip(unsure, behind, strict=True):
+        for root, (oid, value) in zip(last_oids, following_objects, strict=True):
             if value is not None and oid[: len(root)] == root:
                 raise UnclearError
-    return found
+    return walked
 
 
 async def _column(agent: Walker, column: str, max_rows: int) -> tuple[dict[str, SnmpValue], bool]:
-    few = min(max_rows, _FIRST_ROWS)
-    values, sure = await agent.values(column, few, few)
-    if len(values) < few or few == max_rows:
-        return values, sure
-    return await agent.values(column, max_rows, rows_an_answer(column, values))
+    first_rows = min(max_rows, _FIRST_ROWS)
+    values, complete = await agent.values(column, first_rows, first_rows)
+    if len(values) < first_rows or first_rows == max_rows:
+        return values, complete
+    return await agent.values(column, max_rows, rows_per_answer(column, values))
 
 
-def rows_of(walked: Mapping[str, Mapping[str, SnmpValue]], seen: int) -> dict[str, dict[str, SnmpValue]]:
-    """The rows as `plugin.Snmp.columns` gives them. Raises UnclearError where no column has all of them."""
+def rows_of(walked: Mapping[str, Mapping[str, SnmpValue]], seen_us: int) -> dict[str, dict[str, SnmpValue]]:
+    """Join columns into rows, as `plugin.Snmp.columns` returns them.
+
+    Raises UnclearError where no column has all rows, as their order is then unknown.
+    """
     indexes = {index for values in walked.values() for index in values}
     order = next((values for values in walked.values() if len(values) == len(indexes)), None)
     if order is None:
@@ -65,5 +72,5 @@ def rows_of(walked: Mapping[str, Mapping[str, SnmpValue]], seen: int) -> dict[st
         for index, value in values.items():
             rows[index][column] = value
     for row in rows.values():
-        row["seen"] = seen
+        row["seen"] = seen_us
     return rows

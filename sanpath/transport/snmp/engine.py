@@ -1,6 +1,7 @@
-"""One pysnmp engine an event loop and user, shared by its sessions: each would cost 40 ms and a socket of its own.
+"""One pysnmp engine for each event loop and user, shared by their sessions: each engine costs 40 ms and a socket.
 
-An engine knows a user by name alone: two switches whose users are namesakes with different passwords need two.
+An engine identifies a user by name alone. So two switches whose users have the same name but different passwords
+need two engines.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from weakref import WeakKeyDictionary
 from sanpath.plugin import Cost, SnmpUser
 
 if TYPE_CHECKING:
-    from sanpath.transport.snmp.asked_only import Address, AskedOnlyTransport
+    from sanpath.transport.snmp.solicited_transport import Address, SolicitedTransport
 
 _ANSWER_ARRIVED = "rfc3412.receiveMessage:response"
 _REPORT_ARRIVED = "rfc3412.prepareDataElements:internal"
 
 
 class SharedEngine:
-    """A pysnmp SnmpEngine that books the bytes of every answer to the session that asked its address, and no other's.
+    """A pysnmp SnmpEngine that books the bytes of each answer to the session of its sender's address.
 
-    `reported`: agents that have sent a report, as they do to the first request of an SNMPv3 session.
+    `reported`: agents that have sent a report, as they do after the first request of an SNMPv3 session.
     """
 
     def __init__(self, user: SnmpUser | None) -> None:
@@ -31,40 +32,42 @@ class SharedEngine:
         from pysnmp.entity.config import add_transport
         from pysnmp.hlapi.v3arch.asyncio import SnmpEngine
 
-        from sanpath.transport.snmp.asked_only import AskedOnlyTransport
+        from sanpath.transport.snmp.solicited_transport import SolicitedTransport
 
         self.user = user
         self.snmp = SnmpEngine()
-        self.socket: AskedOnlyTransport = AskedOnlyTransport().open_client_mode()
+        self.socket: SolicitedTransport = SolicitedTransport().open_client_mode()
         add_transport(self.snmp, DOMAIN_NAME, self.socket)
         self.costs: dict[Address, Cost] = {}
         self.reported: set[Address] = set()
         self.sessions = self._requests = 0
-        self._keep_time(False)
+        self._run_timers(False)
         self.snmp.observer.register_observer(self._answer_arrived, _ANSWER_ARRIVED)
         self.snmp.observer.register_observer(self._report_arrived, _REPORT_ARRIVED)
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
-        """Time passes in the engine while a request is under way, and only then: its clock ticks ten times a second,
-        which in a day of polling costs more than the polls of a small switch."""
+    def request_under_way(self) -> Iterator[None]:
+        """Run the engine's timers only while a request is under way.
+
+        They fire ten times a second, which in a day of polling costs more than the polls of a small switch.
+        """
         if self._requests == 0:
-            self._keep_time(True)
+            self._run_timers(True)
         self._requests += 1
         try:
             yield
         finally:
             self._requests -= 1
             if self._requests == 0:
-                self._keep_time(False)
+                self._run_timers(False)
 
-    def _keep_time(self, on: bool) -> None:
+    def _run_timers(self, running: bool) -> None:
         dispatcher = self.snmp.transport_dispatcher
         if dispatcher is None:  # closed while a request was under way
             return
         if dispatcher.loopingcall is not None:
             dispatcher.loopingcall.cancel()
-        dispatcher.loopingcall = asyncio.ensure_future(dispatcher.handle_timeout()) if on else None
+        dispatcher.loopingcall = asyncio.ensure_future(dispatcher.handle_timeout()) if running else None
 
     def _answer_arrived(self, _engine: Any, _point: str, variables: dict[str, Any], _context: Any) -> None:
         if cost := self.costs.get(_address(variables)):
@@ -75,26 +78,29 @@ class SharedEngine:
 
 
 def _address(variables: dict[str, Any]) -> Address:
-    from sanpath.transport.snmp.asked_only import address
+    from sanpath.transport.snmp.solicited_transport import plain_address
 
-    return address(variables["transportAddress"])
+    return plain_address(variables["transportAddress"])
 
 
 _engines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[SnmpUser | None, SharedEngine]] = WeakKeyDictionary()
 
 
 def acquire(user: SnmpUser | None = None) -> SharedEngine:
-    """The running loop's engine of an SNMPv3 user, None: of all v2c sessions; made when its first session asks."""
-    here = _engines.setdefault(asyncio.get_running_loop(), {})
-    engine = here.get(user)
+    """Return the running loop's engine for an SNMPv3 user, or with None the one for all v2c sessions.
+
+    It is created for the first session that needs it.
+    """
+    engines = _engines.setdefault(asyncio.get_running_loop(), {})
+    engine = engines.get(user)
     if engine is None:
-        engine = here[user] = SharedEngine(user)
+        engine = engines[user] = SharedEngine(user)
     engine.sessions += 1
     return engine
 
 
 def release(engine: SharedEngine) -> None:
-    """Give the engine back; its socket is closed with the last session."""
+    """Release a session's use of the engine; its socket is closed with the last session."""
     engine.sessions -= 1
     if engine.sessions == 0:
         _engines.get(asyncio.get_running_loop(), {}).pop(engine.user, None)

@@ -1,8 +1,9 @@
-"""GET and GETBULK by gufo-snmp, which codes messages in Rust: a fortieth of the CPU time a value that pysnmp takes.
+"""GET and GETBULK by gufo-snmp, which encodes messages in Rust: 1/40 of the CPU time per value that pysnmp takes.
 
-It is asked only where its answer is sure to be pysnmp's. It hides the error status of an answer, does not tell an
-IpAddress from an OBJECT IDENTIFIER, and panics over some damaged messages: all of that is `UnclearError` here. It
-believes SNMPv3 answers without checking their digest (RFC 3414, section 3.2, step 6), and so has no SNMPv3 here.
+It is used only where its answer is certainly the same as pysnmp's. It hides the error status of an answer, does not
+distinguish an IpAddress from an OBJECT IDENTIFIER, and panics over some damaged messages: each of these raises
+`UnclearError`. It accepts SNMPv3 answers without checking their digest (RFC 3414, section 3.2, step 6), and so is
+not used for SNMPv3.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ from gufo.snmp import SnmpVersion, ValueType
 from gufo.snmp.aio import SnmpSession
 
 from sanpath.plugin import Cost, SnmpValue
-from sanpath.transport.snmp.known_rows import SilentError, UnclearError
+from sanpath.transport.snmp.cached_rows import SilentError, UnclearError
 
 T = TypeVar("T")
 
 _AMBIGUOUS = re.compile(r"\d+\.\d+\.\d+\.\d+|(?:[3-9]|\d\d).*")
-"""Four numbers may be an IpAddress; a first number above 2 is 2.48 and on, taken apart wrongly by gufo-snmp 0.13."""
+"""Four numbers may be an IpAddress; a first number above 2 is 2.48 or above, decoded wrongly by gufo-snmp 0.13."""
 
 _PANIC = "PanicException"  # pyo3's, a BaseException that no module exports
 
 
 class GufoClient:
-    """One agent by SNMP v2c, one request at a time. Raises UnclearError and SilentError.
+    """A client for one agent by SNMP v2c, with one request at a time. Raises UnclearError and SilentError.
 
-    `answered`: whether the agent ever has.
+    `answered`: whether the agent has answered at least once.
     """
 
     def __init__(
         self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
     ) -> None:
-        with _understood():
+        with _errors_as_unclear():
             self._session = _Session(address, community, timeout_seconds, retries, cost)
         self.answered = False
 
     async def get(self, oids: list[str]) -> dict[str, SnmpValue]:
-        """Those of these objects that there are."""
-        with _understood():
+        """Read those of the objects that exist."""
+        with _errors_as_unclear():
             answer = await self._session.get_many(oids)
             self.answered = True
             if not answer:  # no such objects, or an error
@@ -53,30 +54,33 @@ class GufoClient:
         return _unambiguous(answer)
 
     async def indexes(self, column: str, limit: int, max_repetitions: int) -> list[str]:
-        """Index suffixes of a column in the agent's order until it ends or repeats itself, at most `limit`."""
-        found, _ = await self._bulk(column, limit, max_repetitions)
-        return list(found)
+        """Read at most `limit` index suffixes of a column in the agent's order, until it ends or repeats."""
+        values_by_index, _ = await self._bulk(column, limit, max_repetitions)
+        return list(values_by_index)
 
     async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
-        """Values by index, else as `indexes`; False: perhaps not all, for an error looks like the end of the view."""
-        found, sure = await self._bulk(column, limit, max_repetitions)
-        return _unambiguous(found), sure
+        """Read values by index, otherwise as `indexes`.
+
+        The second value is False where rows may be missing: an error looks like the end of the view.
+        """
+        values_by_index, complete = await self._bulk(column, limit, max_repetitions)
+        return _unambiguous(values_by_index), complete
 
     async def _bulk(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, ValueType], bool]:
-        found: dict[str, ValueType] = {}
-        start, sure = len(column) + 1, True
-        with _understood():
+        values_by_index: dict[str, ValueType] = {}
+        start, complete = len(column) + 1, True
+        with _errors_as_unclear():
             async for oid, value in self._session.getbulk(column, max_repetitions):
                 index = oid[start:]
-                if index in found:
+                if index in values_by_index:
                     break
-                found[index] = value
-                if len(found) == limit:
+                values_by_index[index] = value
+                if len(values_by_index) == limit:
                     break
             else:
-                sure = self._session.ran_into_another
+                complete = self._session.passed_the_end
             self.answered = True
-        return found, sure
+        return values_by_index, complete
 
 
 def _unambiguous(values: dict[str, ValueType]) -> dict[str, SnmpValue]:
@@ -87,7 +91,7 @@ def _unambiguous(values: dict[str, ValueType]) -> dict[str, SnmpValue]:
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
+def _errors_as_unclear() -> Iterator[None]:
     try:
         yield
     except (SilentError, UnclearError):
@@ -99,9 +103,9 @@ def _understood() -> Iterator[None]:
 
 
 class _Session(SnmpSession):
-    """gufo-snmp's session with its cost counted, its requests repeated, and one deadline for whatever arrives.
+    """gufo-snmp's session with counted cost, repeated requests, and one deadline for all datagrams of a request.
 
-    `ran_into_another`: whether the last answer to a GETBULK ended with an object behind the column.
+    `passed_the_end`: whether the last answer to a GETBULK ended with an object after the column.
     """
 
     def __init__(
@@ -109,13 +113,13 @@ class _Session(SnmpSession):
     ) -> None:
         super().__init__(*address, community=community, version=SnmpVersion.v2c, timeout=timeout_seconds)
         self._retries, self._cost = retries, cost
-        self.ran_into_another = False
+        self.passed_the_end = False
         self._request: Callable[[], None] = lambda: None
 
     async def _send(self, sender: Callable[[], None]) -> None:
         self._request = sender
         self._cost.requests += 1
-        with suppress(OSError):  # a port that is closed or a network that is down answers as little as silence
+        with suppress(OSError):  # a closed port or a network that is down counts as no answer
             sender()
 
     async def _recv(self, receiver: Callable[[], T]) -> T:
@@ -124,7 +128,7 @@ class _Session(SnmpSession):
             if attempt:
                 await self._send(self._request)
             deadline = loop.time() + self._timeout
-            with suppress(OSError):  # TimeoutError is one; a refusal is told again by the next attempt, if it lasts
+            with suppress(OSError):  # TimeoutError is one; a lasting refusal is reported again to the next attempt
                 return await self._answer(receiver, deadline)
             await asyncio.sleep(deadline - loop.time())
         raise SilentError
@@ -141,7 +145,7 @@ class _Session(SnmpSession):
                 loop.remove_reader(self._fd)
                 timer.cancel()
             (waiting_bytes,) = struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, b"\0\0\0\0"))
-            self.ran_into_another = False
+            self.passed_the_end = False
             try:
                 answer = receiver()
             except BlockingIOError:  # nothing, or answers to earlier requests only
@@ -152,7 +156,7 @@ class _Session(SnmpSession):
                 self._cost.bytes_in += waiting_bytes
                 raise
             self._cost.bytes_in += waiting_bytes
-            self.ran_into_another = isinstance(answer, list) and answer[-1] is None
+            self.passed_the_end = isinstance(answer, list) and answer[-1] is None
             return answer
 
 

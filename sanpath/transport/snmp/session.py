@@ -7,7 +7,7 @@ from typing import Any
 
 from sanpath.plugin import Clock, CollectorError, Cost, Failure, SnmpCredentials, SnmpValue
 from sanpath.transport.snmp import engine as shared
-from sanpath.transport.snmp.authentication import auth_data, refusal, silence, undecrypted
+from sanpath.transport.snmp.authentication import auth_data, no_answer_text, refusal_text, undecrypted_text
 from sanpath.transport.snmp.walk import Oid, VarBind, format_oid, parse_oid, walk_columns
 
 SCALARS_PER_GET = 20
@@ -27,11 +27,11 @@ class PysnmpSession:
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Where the agent is asked; None before the first request and after `close`."""
+        """The agent's address and port; None before the first request and after `close`."""
         return None if self._target is None else self._target.transport_address
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Scalars by full OID; None where the agent has no such object. Raises CollectorError."""
+        """Read scalars by full OID; None where the agent has no such object. Raises CollectorError."""
         from pysnmp.hlapi.v3arch.asyncio import get_cmd
 
         values: dict[str, SnmpValue] = {}
@@ -45,29 +45,29 @@ class PysnmpSession:
         self,
         oids: Sequence[str],
         max_rows: int = 20_000,
-        beside: str | None = None,
-        whole_rows: bool = True,  # noqa: ARG002 - they always are
+        alongside: str | None = None,
+        row_per_pdu: bool = True,  # noqa: ARG002 - always so here
     ) -> dict[str, dict[str, SnmpValue]]:
-        """Columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
-        if beside is None:
+        """Read columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
+        if alongside is None:
             return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
-        # A GETBULK answers its non-repeaters as GETNEXT does: the object's name without the instance is asked.
-        scalar = parse_oid(beside)[:-1]
+        # A GETBULK answers its non-repeaters as GETNEXT does: so the OID without the instance is requested.
+        scalar = parse_oid(alongside)[:-1]
         last: list[SnmpValue] = [None]
 
         async def bulk(asked: Sequence[Oid], max_repetitions: int) -> Sequence[VarBind]:
-            first, *rest = await self._bulk([scalar, *asked], max_repetitions, non_repeaters=1)
-            last[0] = first[1] if format_oid(first[0]) == beside else None
-            return rest
+            first, *bindings = await self._bulk([scalar, *asked], max_repetitions, non_repeaters=1)
+            last[0] = first[1] if format_oid(first[0]) == alongside else None
+            return bindings
 
         return await walk_columns(bulk, self._clock.now_us, oids, max_rows, lambda: last[0])
 
     async def following(self, oids: Sequence[Oid]) -> Sequence[VarBind]:
-        """The object behind each of these; None for a value: the MIB view ends there. Raises CollectorError."""
+        """Read the object after each OID. A value of None: the MIB view ends there. Raises CollectorError."""
         return await self._bulk(oids, 1)
 
     async def close(self) -> None:
-        """Free the socket, when no other session of this loop uses it."""
+        """Close the socket, unless another session of this loop uses it."""
         if self._engine is not None:
             self._engine.costs.pop(self._target.transport_address, None)
             self._engine.reported.discard(self._target.transport_address)
@@ -84,32 +84,34 @@ class PysnmpSession:
         from pysnmp.hlapi.v3arch.asyncio import UdpTransportTarget
 
         if self._engine is None:
-            who = self._credentials
+            credentials = self._credentials
             try:
-                # retries=0: pysnmp's own would hide what the agent was really asked
-                self._target = await UdpTransportTarget.create((who.host, who.port), who.timeout_seconds, 0)
+                # retries=0: retries by pysnmp would not be counted as requests
+                self._target = await UdpTransportTarget.create(
+                    (credentials.host, credentials.port), credentials.timeout_seconds, 0
+                )
             except (PySnmpError, OSError) as error:
-                raise CollectorError(Failure.UNREACHABLE, f"no IPv4 address for host {who.host!r}") from error
-            self._engine = shared.acquire(who.user)
+                raise CollectorError(Failure.UNREACHABLE, f"no IPv4 address for host {credentials.host!r}") from error
+            self._engine = shared.acquire(credentials.user)
             self._engine.costs[self._target.transport_address] = self._cost
         return self._engine
 
     async def _request(
         self, command: Callable[..., Any], arguments: tuple[int, ...], oids: Sequence[Oid]
     ) -> Sequence[VarBind]:
-        """One PDU, repeated after silence as often as the credentials say."""
+        """Send one PDU, and repeat it without an answer as often as the credentials say."""
         from pysnmp.hlapi.v3arch.asyncio import ContextData, ObjectIdentity, ObjectType
         from pysnmp.proto.errind import RequestTimedOut
 
-        engine, who = await self._connect(), self._credentials
-        strangers = engine.socket.strangers
-        context = ContextData(contextName=who.user.context.encode() if who.user else b"")
-        for _ in range(1 + who.retries):
+        engine, credentials = await self._connect(), self._credentials
+        unsolicited_datagrams = engine.socket.unsolicited_datagrams
+        context = ContextData(contextName=credentials.user.context.encode() if credentials.user else b"")
+        for _ in range(1 + credentials.retries):
             self._cost.requests += 1
-            with engine.asking():
+            with engine.request_under_way():
                 problem, status, index, bindings = await command(
                     engine.snmp,
-                    auth_data(who),
+                    auth_data(credentials),
                     self._target,
                     context,
                     *arguments,
@@ -119,24 +121,30 @@ class PysnmpSession:
             if not isinstance(problem, RequestTimedOut):
                 break
         else:
-            raise self._unanswered(engine, engine.socket.strangers > strangers)
+            raise self._unanswered(engine, engine.socket.unsolicited_datagrams > unsolicited_datagrams)
         self._answered = True
-        if refused := refusal(who, problem):
-            raise CollectorError(Failure.REFUSED, refused)
+        if refusal := refusal_text(credentials, problem):
+            raise CollectorError(Failure.REFUSED, refusal)
         if problem:
-            raise CollectorError(Failure.UNREADABLE, f"{who.host}:{who.port}: {problem}")
+            raise CollectorError(Failure.UNREADABLE, f"{credentials.host}:{credentials.port}: {problem}")
         if status:
-            place = format_oid(oids[(int(index) - 1) % len(oids)])
+            oid = format_oid(oids[(int(index) - 1) % len(oids)])
             failure = Failure.REFUSED if int(status) in _REFUSALS else Failure.UNREADABLE
-            raise CollectorError(failure, f"{who.host}:{who.port}: {status.prettyPrint()} at {place}")
+            raise CollectorError(failure, f"{credentials.host}:{credentials.port}: {status.prettyPrint()} at {oid}")
         return [(tuple(oid), _decoded(value)) for oid, value in bindings]
 
-    def _unanswered(self, engine: shared.SharedEngine, by_a_stranger: bool) -> CollectorError:
-        """An agent that has named its SNMPv3 engine and has never answered since is there, but cannot read us."""
-        who = self._credentials
-        if who.user and not self._answered and self._target.transport_address in engine.reported:
-            return CollectorError(Failure.REFUSED, undecrypted(who, who.user))
-        return CollectorError(Failure.UNREACHABLE, silence(who, engine.socket.stranger if by_a_stranger else None))
+    def _unanswered(self, engine: shared.SharedEngine, any_unsolicited: bool) -> CollectorError:
+        """Return the error of a missing answer.
+
+        An SNMPv3 agent that reported its engine ID but never answered is reachable, but cannot decrypt requests.
+        """
+        credentials = self._credentials
+        if credentials.user and not self._answered and self._target.transport_address in engine.reported:
+            return CollectorError(Failure.REFUSED, undecrypted_text(credentials, credentials.user))
+        return CollectorError(
+            Failure.UNREACHABLE,
+            no_answer_text(credentials, engine.socket.unsolicited_sender if any_unsolicited else None),
+        )
 
 
 def _decoded(value: Any) -> SnmpValue:

@@ -11,12 +11,12 @@ from sanpath.plugin import CollectorError, Failure, SnmpValue
 Oid = tuple[int, ...]
 VarBind = tuple[Oid, SnmpValue]
 Bulk = Callable[[Sequence[Oid], int], Awaitable[Sequence[VarBind]]]
-"""One GETBULK: OIDs and max-repetitions → variable bindings, repetition by repetition; None: end of the MIB view."""
+"""One GETBULK: OIDs and max-repetitions → variable bindings, by repetition; a value None: end of the MIB view."""
 
 _FRAME_BYTES = 1_400  # an Ethernet frame's worth: agents drop or fragment larger UDP answers
 _HEADER_BYTES = 60  # message, community and PDU header
 ANSWER_BYTES = _FRAME_BYTES - _HEADER_BYTES
-"""Of variable bindings in one answer."""
+"""Size limit of the variable bindings in one answer."""
 
 _BINDING_BYTES = 32  # ifXEntry OID with a five-octet ifIndex (17) and a full Counter64 (11), with its sequence
 _MAX_REPETITIONS = 25
@@ -24,17 +24,17 @@ _MAX_REPETITIONS = 25
 
 @lru_cache(maxsize=4096)
 def parse_oid(text: str) -> Oid:
-    """Dotted text, with or without the leading dot, as numbers."""
-    return tuple(int(part) for part in text.strip(".").split(".") if part)
+    """Parse dotted text, with or without a leading dot."""
+    return tuple(int(number) for number in text.strip(".").split(".") if number)
 
 
 def format_oid(oid: Oid) -> str:
-    """Numbers as dotted text."""
+    """Format an OID as dotted text."""
     return ".".join(map(str, oid))
 
 
 def repetitions(columns: int) -> int:
-    """Rows to ask for in one GETBULK so that the answer fits one datagram."""
+    """Return the number of rows to request in one GETBULK so that the answer fits one datagram."""
     return max(1, min(_MAX_REPETITIONS, ANSWER_BYTES // (_BINDING_BYTES * columns)))
 
 
@@ -43,32 +43,32 @@ async def walk_columns(
     now_us: Callable[[], int],
     oids: Sequence[str],
     max_rows: int,
-    beside: Callable[[], SnmpValue] | None = None,
+    alongside: Callable[[], SnmpValue] | None = None,
 ) -> dict[str, dict[str, SnmpValue]]:
-    """Rows of the columns, as `plugin.Snmp.columns` describes them. `beside`: the scalar of the last answer.
+    """Read the rows of some columns, as `plugin.Snmp.columns` describes them.
 
-    They come in the order of the first column that has all of them, which is the agent's.
-    Every request asks all columns from the same row, the last one that all of them have reached: in a table with
-    holes a column that ran ahead is asked again rather than read apart from its row. A row index that was already
-    asked from ends the walk, whatever the order of the rows: some agents answer out of order, some in circles.
+    `alongside` returns the scalar in the last answer. The rows are in the agent's order, that of the first column
+    that has all of them. Every request asks for all columns from the same row, the last one that all of them have
+    reached: in a table with holes, a column that ran ahead is requested again rather than read apart from its row.
+    A row index from which a request already started ends the walk: some agents answer out of order, some in a loop.
     """
-    names = {parse_oid(oid): oid for oid in oids}
+    column_names = {parse_oid(oid): oid for oid in oids}
     rows: dict[str, dict[str, SnmpValue]] = {}
-    orders: dict[Oid, dict[str, None]] = {column: {} for column in names}
-    running = list(names)
-    asked: set[Oid] = set()
+    orders: dict[Oid, dict[str, None]] = {column: {} for column in column_names}
+    running = list(column_names)
+    requested_cursors: set[Oid] = set()
     cursor: Oid = ()
-    while running and cursor not in asked and len(rows) < max_rows:
-        asked.add(cursor)
-        wanted = min(repetitions(len(running)), max_rows - len(rows))
-        answer = await bulk([column + cursor for column in running], wanted)
-        seen = now_us()
-        whole = len(answer) - len(answer) % len(running)
-        if not whole:
+    while running and cursor not in requested_cursors and len(rows) < max_rows:
+        requested_cursors.add(cursor)
+        max_repetitions = min(repetitions(len(running)), max_rows - len(rows))
+        answer = await bulk([column + cursor for column in running], max_repetitions)
+        seen_us = now_us()
+        complete_bindings = len(answer) - len(answer) % len(running)
+        if not complete_bindings:
             raise CollectorError(Failure.UNREADABLE, f"agent answered {len(answer)} of {len(running)} columns")
         reached: dict[Oid, Oid] = {}
         ended: set[Oid] = set()
-        for number, (oid, value) in enumerate(answer[:whole]):
+        for number, (oid, value) in enumerate(answer[:complete_bindings]):
             column = running[number % len(running)]
             if column in ended:
                 continue
@@ -79,14 +79,14 @@ async def walk_columns(
             index = format_oid(reached[column])
             orders[column][index] = None
             row = rows.setdefault(index, {})
-            row[names[column]] = value
-            row["seen"] = seen
-            if beside is not None:
-                row["beside"] = beside()
-        going = [reached[column] for column in running if column not in ended]
-        if not going:
+            row[column_names[column]] = value
+            row["seen"] = seen_us
+            if alongside is not None:
+                row["alongside"] = alongside()
+        continuing = [reached[column] for column in running if column not in ended]
+        if not continuing:
             break
-        cursor = min(going)
+        cursor = min(continuing)
         running = [c for c in running if c not in ended or reached.get(c, ()) > cursor]
     order = next((order for order in orders.values() if len(order) == len(rows)), rows)
     return {index: rows[index] for index in islice(order, max_rows)}

@@ -1,4 +1,4 @@
-"""Whether the machine at the other end of an SSH connection is the one that is meant; no key is trusted unseen."""
+"""Verification of host keys: whether an SSH server is the intended machine. An unknown key is never accepted."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ _USER, _SYSTEM = Path("~/.ssh/known_hosts"), Path("/etc/ssh/ssh_known_hosts")
 
 
 class HostKeys:
-    """The known host keys, for one log-in.
+    """The known host keys, for one login.
 
-    `where`: what people call the machine; `path`: the only file to read, None: those of the user and of the system.
-    Raises MISCONFIGURED when the file that is named cannot be read.
+    `name`: of the machine, for messages. `path`: the only file to read; None: those of the user and of the system.
+    Raises MISCONFIGURED when the file `path` cannot be read.
     """
 
-    def __init__(self, where: str, path: Path | None) -> None:
-        self._where, self._file = where, path or _USER
-        self._known = asyncssh.import_known_hosts("")
-        self._host, self._shown = where, ""
-        self._knows = False
+    def __init__(self, name: str, path: Path | None) -> None:
+        self._name, self._file = name, path or _USER
+        self._known_hosts = asyncssh.import_known_hosts("")
+        self._host, self._shown = name, ""
+        self._host_is_known = False
         for file in (path,) if path is not None else (_USER.expanduser(), _SYSTEM):
             try:
                 lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError as error:
                 if path is not None:
-                    why = f"known_hosts {path}: {error.strerror}"
-                    raise CollectorError(Failure.MISCONFIGURED, why) from error
+                    message = f"known_hosts {path}: {error.strerror}"
+                    raise CollectorError(Failure.MISCONFIGURED, message) from error
                 continue
             for line in lines:
-                with contextlib.suppress(ValueError):  # a line that is none is passed over, as ssh does
-                    self._known.load(line)
+                with contextlib.suppress(ValueError):  # an invalid line is skipped, as ssh does
+                    self._known_hosts.load(line)
 
     def trusted(self, host: str, address: str, port: int | None) -> tuple[Keys, Keys, Keys]:
-        """Host keys, certificate authorities and revoked keys of a host, when asyncssh asks; `port` None: 22."""
-        keys, authorities, revoked, *_ = self._known.match(host, address, port)
+        """Return host keys, certificate authorities and revoked keys of a host, for asyncssh; `port` None: 22."""
+        keys, authorities, revoked, *_ = self._known_hosts.match(host, address, port)
         self._host = host if port is None else f"[{host}]:{port}"
-        self._knows = bool(keys or authorities)
+        self._host_is_known = bool(keys or authorities)
         return list(keys), list(authorities), list(revoked)
 
     def client(self) -> asyncssh.SSHClient:
-        """A client that trusts no other key, and notes the one it was shown."""
+        """Return a client that trusts no other key, and records the key that the server presents."""
         return _Client(self._note)
 
     def _note(self, shown: str) -> None:
         self._shown = shown
 
     def problem(self, reason: str) -> CollectorError:
-        """Why the log-in has ended before it began, on one line, and what to do."""
-        return CollectorError(Failure.MISCONFIGURED, f"{self._where}: {self._explained(reason)}")
+        """Return the error of a failed key check, with its reason and what to do, on one line."""
+        return CollectorError(Failure.MISCONFIGURED, f"{self._name}: {self._explained(reason)}")
 
     def _explained(self, reason: str) -> str:
         if "revoked" in reason:
@@ -64,15 +64,15 @@ class HostKeys:
             return reason
         shown = f" ({self._shown})" if self._shown else ""
         host, _, port = self._host.strip("[").partition("]:")
-        to = f"-p {port} {host}" if port else host
-        if self._knows:
+        target = f"-p {port} {host}" if port else host
+        if self._host_is_known:
             return (
                 f"ITS HOST KEY HAS CHANGED{shown}: somebody may be listening in. If the machine was installed "
-                f"anew: ssh-keygen -R '{self._host}' -f {self._file}, then log in once with ssh {to}"
+                f"anew: ssh-keygen -R '{self._host}' -f {self._file}, then log in once with ssh {target}"
             )
         return (
-            f"its host key{shown} is not known: compare it with the machine's own and log in once with ssh {to}, "
-            f"or ssh-keyscan {to} >> {self._file}"
+            f"its host key{shown} is not known: compare it with the machine's own and log in once with ssh {target}, "
+            f"or ssh-keyscan {target} >> {self._file}"
         )
 
 

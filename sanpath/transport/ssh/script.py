@@ -1,12 +1,12 @@
-"""What is said to a shell on a Linux machine over SSH, and what its answers hold. No I/O.
+"""Scripts for a shell on a Linux machine over SSH, and parsing of their answers. No I/O.
 
-One /bin/sh serves all requests of a connection. It is given scripts on standard input: no other user sees them, the
-account's own shell need not be a POSIX one, and its start-up files are run once. It has a random word as its only
-argument. An answer begins with that word and a NUL, and ends with it and a line feed: what start-up files have
-written stands before, and an answer that is not whole is known.
+One /bin/sh serves all requests of a connection. It reads scripts from standard input: no other user sees them, the
+account's login shell need not be POSIX, and its start-up files run once. The shell has a random word as its only
+argument. An answer begins with that word and a NUL, and ends with the word and a line feed. So the output of
+start-up files is separated from it, and an incomplete answer is detected.
 
-A file is known from the next one by what stands between them, /proc/PID/cmdline of that very shell, which holds the
-random word: so one process, `cat`, writes a hundred files, byte for byte, in place of one process a file.
+Files in an answer are separated by /proc/PID/cmdline of that same shell, which contains the random word. So one
+process, `cat`, writes a hundred files byte for byte, instead of one process for each file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Sequence
 
 from sanpath.plugin import CommandReply
-from sanpath.transport.machine import PATH_TOO
+from sanpath.transport.machine import EXTRA_PATH
 
 SHELL = "/bin/sh -s"
 _FILES_AT_ONCE = 100
@@ -57,73 +57,73 @@ request "$1"
 """
 
 
-def word_of(pattern: str) -> str:
-    """A pattern as a word of a shell: everything but its wildcards is quoted.
+def shell_word(pattern: str) -> str:
+    """Return a pattern as a word of a shell, with everything but its wildcards quoted.
 
     >>> word_of("/sys/block/sd[a-c]*/my size")
     '/sys/block/sd[a-c]*'"'/my size'"
     >>> word_of("/proc/$(reboot)/[`x`]")
     "'/proc/$(reboot)/[`x`]'"
     """
-    parts, end = [], 0
+    pieces, end = [], 0
     for match in _GLOB.finditer(pattern):
-        parts += [pattern[end : match.start()], match[0]]
+        pieces += [pattern[end : match.start()], match[0]]
         end = match.end()
-    parts.append(pattern[end:])
-    return "".join(shlex.quote(part) if place % 2 == 0 else part for place, part in enumerate(parts) if part)
+    pieces.append(pattern[end:])
+    return "".join(shlex.quote(text) if number % 2 == 0 else text for number, text in enumerate(pieces) if text)
 
 
 def read_script(patterns: Sequence[str]) -> bytes:
-    """Writes the files that the patterns name."""
+    """Return the script that writes the files that match the patterns."""
     return _READ.format(patterns=_words(patterns), arguments=2 * _FILES_AT_ONCE).encode()
 
 
 def names_script(patterns: Sequence[str]) -> bytes:
-    """Writes the paths that there are of the patterns."""
+    """Return the script that writes the existing paths that match the patterns."""
     return _NAMES.format(patterns=_words(patterns)).encode()
 
 
 def run_script(command: Sequence[str]) -> bytes:
-    """Runs the command."""
-    return _RUN.format(path=PATH_TOO, command=shlex.join(command)).encode()
+    """Return the script that runs the command."""
+    return _RUN.format(path=EXTRA_PATH, command=shlex.join(command)).encode()
 
 
 def _words(patterns: Sequence[str]) -> str:
-    return " ".join(map(word_of, patterns)) or "''"
+    return " ".join(map(shell_word, patterns)) or "''"
 
 
 def end_of(word: str) -> bytes:
-    """What every answer ends with."""
+    """Return the last line of every answer."""
     return word.encode() + b"\n"
 
 
 def files_of(answer: bytes, word: str) -> dict[str, bytes]:
-    """Path → content, of what a read script wrote. Raises ValueError when it makes no sense."""
-    mark = b"".join(part.encode() + b"\0" for part in (*SHELL.split(), word))
+    """Parse the output of a read script into {path: content}. Raises ValueError when it is malformed."""
+    mark = b"".join(argument.encode() + b"\0" for argument in (*SHELL.split(), word))
     head = word.encode() + b"\0"
-    found: dict[str, bytes] = {}
-    _, begun, rest = answer.removesuffix(end_of(word)).partition(head)
-    parts = iter((begun + rest).split(mark))
-    for part in parts:
-        if not part:
-            return found
-        if not part.startswith(head):
+    files: dict[str, bytes] = {}
+    _, separator, body = answer.removesuffix(end_of(word)).partition(head)
+    sections = iter((separator + body).split(mark))
+    for section in sections:
+        if not section:
+            return files
+        if not section.startswith(head):
             break
-        for path in part[len(head) :].split(b"\0")[:-1]:
-            content = next(parts, None)
+        for path in section[len(head) :].split(b"\0")[:-1]:
+            content = next(sections, None)
             if content is None:
                 raise ValueError("the answer ends within a file")
-            found[path.decode("utf-8", "surrogateescape")] = content
+            files[path.decode("utf-8", "surrogateescape")] = content
     raise ValueError("the answer is not framed as it was asked for")
 
 
 def names_of(answer: bytes, word: str) -> list[str]:
-    """The paths that a names script wrote, sorted."""
+    """Parse the output of a names script into sorted paths."""
     return sorted({name.decode("utf-8", "surrogateescape") for name in _body(answer, word).split(b"\0")[:-1]})
 
 
 def reply_of(answer: bytes, errors: bytes, word: str) -> CommandReply:
-    """What a command did. Raises ValueError when it makes no sense."""
+    """Parse the output of a run script. Raises ValueError when it is malformed."""
     output, _, code = _body(answer, word).rpartition(word.encode() + b"\0")
     return CommandReply(int(code.removesuffix(b"\0")), output, _body(errors, word))
 

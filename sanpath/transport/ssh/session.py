@@ -12,10 +12,10 @@ import asyncssh
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport.machine import checked
 from sanpath.transport.ssh import script
-from sanpath.transport.ssh.login import log_in, place_of, reason_of
+from sanpath.transport.ssh.login import failure_text, log_in, name_of
 
 MAX_ANSWER_BYTES = 64 << 20
-_PART_BYTES = 64 << 10
+_CHUNK_BYTES = 64 << 10
 _CLOSE_SECONDS = 1.0
 _EXCERPT_BYTES = 200
 
@@ -29,27 +29,27 @@ class _Session:
 
 
 class SshMachine:
-    """`plugin.Machine` over SSH. The first request logs in; a later one logs in again when the connection is gone.
+    """`plugin.Machine` over SSH. The first request logs in; a later one logs in again after a lost connection.
 
-    A request costs one round trip, and on the machine nothing but the `cat` or the command itself.
+    A request costs one round trip, and one process on the machine: `cat`, or the command itself.
     """
 
     def __init__(self, target: SshTarget, cost: Cost) -> None:
         self._target, self._cost = target, cost
-        self._where = place_of(target)
+        self._name = name_of(target)
         self._session: _Session | None = None
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """Every file that a pattern names and that has something to read. Raises CollectorError."""
+        """Read every non-empty file that a pattern matches. Raises CollectorError."""
         word, answer, _ = await self._ask(script.read_script(patterns))
         try:
             files = script.files_of(answer, word)
         except ValueError as error:
-            raise CollectorError(Failure.UNREADABLE, f"{self._where}: {error}: no Linux with /proc?") from error
+            raise CollectorError(Failure.UNREADABLE, f"{self._name}: {error}: no Linux with /proc?") from error
         return {path: checked(path, content) for path, content in files.items() if content}
 
     async def names(self, patterns: Sequence[str]) -> list[str]:
-        """The paths that there are. Raises CollectorError."""
+        """List the existing paths that match the patterns. Raises CollectorError."""
         word, answer, _ = await self._ask(script.names_script(patterns))
         return script.names_of(answer, word)
 
@@ -59,7 +59,7 @@ class SshMachine:
         return script.reply_of(answer, errors, word)
 
     async def close(self) -> None:
-        """Log out; a machine that does not answer is left without."""
+        """Log out; the connection to a machine that does not answer is aborted."""
         session, self._session = self._session, None
         if session is None:
             return
@@ -71,7 +71,10 @@ class SshMachine:
             session.connection.abort()
 
     async def _ask(self, script: bytes, with_errors: bool = False) -> tuple[str, bytes, bytes]:
-        """The word of the session, and what a script wrote to standard output and, where it says so, to errors."""
+        """Run a script. Returns the word of the session, and the script's standard output and standard error.
+
+        `with_errors` False: the script does not frame its standard error, which is not read.
+        """
         if self._session is not None and self._session.connection.is_closed():
             self._session = None
         connection = self._session.connection if self._session is not None else await log_in(self._target)
@@ -83,46 +86,46 @@ class SshMachine:
                 answer = await self._answer(session, session.shell.stdout)
                 errors = await self._answer(session, session.shell.stderr) if with_errors else b""
         except TimeoutError as error:
-            self._leave(connection)
-            why = f"{self._where}: gave no answer in {self._target.timeout_seconds:g} s"
-            raise CollectorError(Failure.UNREACHABLE, why) from error
+            self._abandon(connection)
+            message = f"{self._name}: gave no answer in {self._target.timeout_seconds:g} s"
+            raise CollectorError(Failure.UNREACHABLE, message) from error
         except (asyncssh.Error, OSError) as error:
-            self._leave(connection)
-            raise self._broken(reason_of(error)) from error
+            self._abandon(connection)
+            raise self._connection_lost(failure_text(error)) from error
         except BaseException:
-            self._leave(connection)
+            self._abandon(connection)
             raise
         session.has_answered = True
         self._cost.bytes_in += len(answer) + len(errors)
         return session.word, answer, errors
 
-    def _leave(self, connection: asyncssh.SSHClientConnection) -> None:
-        """Give up a connection of which the rest of an answer may still come."""
+    def _abandon(self, connection: asyncssh.SSHClientConnection) -> None:
+        """Abort a connection on which the remainder of an answer may still arrive."""
         self._session = None
         connection.abort()
 
     async def _answer(self, session: _Session, stream: asyncssh.SSHReader[bytes]) -> bytes:
-        held, end = bytearray(), script.end_of(session.word)
-        while not held.endswith(end):
-            part = await stream.read(_PART_BYTES)
-            if not part:
-                raise await self._ended(session, bytes(held))
-            held += part
-            if len(held) > MAX_ANSWER_BYTES:
-                why = f"{self._where}: answers with more than {MAX_ANSWER_BYTES >> 20} MiB"
-                raise CollectorError(Failure.UNREADABLE, why)
-        return bytes(held)
+        received, end = bytearray(), script.end_of(session.word)
+        while not received.endswith(end):
+            chunk = await stream.read(_CHUNK_BYTES)
+            if not chunk:
+                raise await self._shell_ended(session, bytes(received))
+            received += chunk
+            if len(received) > MAX_ANSWER_BYTES:
+                message = f"{self._name}: answers with more than {MAX_ANSWER_BYTES >> 20} MiB"
+                raise CollectorError(Failure.UNREADABLE, message)
+        return bytes(received)
 
-    async def _ended(self, session: _Session, written: bytes) -> CollectorError:
-        """Why there is no shell any longer: the connection broke, or the account has none."""
+    async def _shell_ended(self, session: _Session, written: bytes) -> CollectorError:
+        """Return the error of a shell that ended: the connection broke, or the account has no shell."""
         if not session.has_answered and not session.connection.is_closed():
-            said = (written or await session.shell.stderr.read(_EXCERPT_BYTES))[:_EXCERPT_BYTES]
-            why = f"{self._where}: this account cannot run {script.SHELL}"
-            return CollectorError(Failure.REFUSED, why, said.decode("utf-8", "replace").strip())
-        return self._broken("the shell has ended")
+            excerpt = (written or await session.shell.stderr.read(_EXCERPT_BYTES))[:_EXCERPT_BYTES]
+            message = f"{self._name}: this account cannot run {script.SHELL}"
+            return CollectorError(Failure.REFUSED, message, excerpt.decode("utf-8", "replace").strip())
+        return self._connection_lost("the shell has ended")
 
-    def _broken(self, why: str) -> CollectorError:
-        return CollectorError(Failure.UNREACHABLE, f"{self._where}: the connection broke: {why}")
+    def _connection_lost(self, message: str) -> CollectorError:
+        return CollectorError(Failure.UNREACHABLE, f"{self._name}: the connection broke: {message}")
 
 
 async def _shell_on(connection: asyncssh.SSHClientConnection) -> _Session:

@@ -140,9 +140,9 @@ def test_credentials_go_where_the_server_looks_for_them(keys: dict[str, str], he
 
 
 def test_credentials_in_the_clear_are_told() -> None:
-    assert config(url="http://prometheus.example.com", bearer_token="T-9").in_the_clear
-    assert not config(url="https://prometheus.example.com", bearer_token="T-9").in_the_clear
-    assert not config(url="http://127.0.0.1:9090", bearer_token="T-9").in_the_clear
+    assert config(url="http://prometheus.example.com", bearer_token="T-9").sends_secrets_unencrypted
+    assert not config(url="https://prometheus.example.com", bearer_token="T-9").sends_secrets_unencrypted
+    assert not config(url="http://127.0.0.1:9090", bearer_token="T-9").sends_secrets_unencrypted
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from sanpath.catalogue.load import metrics, planes
 from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.devices import Devices
-from sanpath_collectors.prometheus.doubts import Doubts
 from sanpath_collectors.prometheus.parse import Series
 from sanpath_collectors.prometheus.profile import Profile, profiles
+from sanpath_collectors.prometheus.remarks import Remarks
 from sanpath_collectors.prometheus.samples import Samples
 from sanpath_collectors.prometheus.tables import TABLES
 
@@ -23,7 +23,7 @@ each_profile = pytest.mark.parametrize("key", profiles())
 @each_profile
 def test_every_metric_is_one_that_is_declared(key: str) -> None:
     declared = {(table.kind, column.metric) for table in TABLES for column in table.columns}
-    for part in profiles()[key].parts:
+    for part in profiles()[key].entities:
         assert part.kind in metrics()
         assert part.plane is None or part.plane in planes()
         for metric, source in part.sources.items():
@@ -41,7 +41,7 @@ def test_its_tables_are_those_of_the_collector(key: str) -> None:
 
 @each_profile
 def test_latencies_have_a_plane(key: str) -> None:
-    for part in profiles()[key].parts:
+    for part in profiles()[key].entities:
         if any("latency" in metric or "service" in metric or "_mean" in metric for metric in part.sources):
             assert part.plane is not None
 
@@ -55,9 +55,9 @@ def test_the_readme_says_which_profiles_there_are_and_which_were_never_tried() -
 
 def read(profile: Profile, *polls: list[Series]) -> list[dict[str, object]]:
     """Rows of the polls, as mappings."""
-    doubts = Doubts(profile.title)
-    devices = Devices(profile, doubts, apart=False)
-    samples = Samples(profile, devices, doubts, 60.0)
+    remarks = Remarks(profile.title)
+    devices = Devices(profile, remarks, separate_devices=False)
+    samples = Samples(profile, devices, remarks, 60.0)
     found = []
     for series in polls:
         for _, rows in samples.rows(series, 0):

@@ -50,11 +50,11 @@ class Agent(ReplaySnmp):
     failing = "none"
 
     async def columns(
-        self, oids: Sequence[str], max_rows: int = 20_000, beside: str | None = None, whole_rows: bool = True
+        self, oids: Sequence[str], max_rows: int = 20_000, alongside: str | None = None, row_per_pdu: bool = True
     ) -> dict[str, dict[str, SnmpValue]]:
         if any(oid.startswith(self.failing) for oid in oids):
             raise CollectorError(Failure.UNREACHABLE, "gave no SNMP answer")
-        return await super().columns(oids, max_rows, beside, whole_rows)
+        return await super().columns(oids, max_rows, alongside, row_per_pdu)
 
 
 class OneAgent:

@@ -10,7 +10,7 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows
 from sanpath_collectors.vdbench.clock import ReportClock
-from sanpath_collectors.vdbench.parse import ahead_of_utc, day, number, size_bytes, time_of_day, unlocalised
+from sanpath_collectors.vdbench.parse import day, number, size_bytes, time_of_day, utc_offset_us, without_locale
 from sanpath_collectors.vdbench.reader import VdbenchReader
 
 CASES = Path(__file__).parent
@@ -179,7 +179,7 @@ Reads:
     ],
 )
 def test_numbers_of_localised_machines(cells: list[str], plain: list[str]) -> None:
-    assert unlocalised(cells) == plain
+    assert without_locale(cells) == plain
 
 
 @pytest.mark.parametrize("text", ["n/a", "", "nan", "inf", "-1", "1e999", "1e13", "4k"])
@@ -211,7 +211,7 @@ def test_dates_of_headers(text: str, expected: int | None) -> None:
     [("UTC", 0), ("GMT", 0), ("GMT+05:30", 5.5), ("GMT-03:00", -3), ("ICT", None), ("CST", None), ("UTCX", None)],
 )
 def test_only_zones_that_count_from_utc_are_exact(zone: str, hours: float | None) -> None:
-    assert ahead_of_utc(zone) == (None if hours is None else hours * HOUR)
+    assert utc_offset_us(zone) == (None if hours is None else hours * HOUR)
 
 
 @pytest.mark.parametrize(
@@ -224,16 +224,16 @@ def test_sizes(text: str, size: float | None) -> None:
 def test_a_report_without_a_date_counts_from_its_first_time() -> None:
     clock = ReportClock()
     first, second = clock.tick(23 * HOUR), clock.tick(1 * HOUR)
-    assert [clock.at(first), clock.at(second)] == [0, 2 * HOUR]
+    assert [clock.to_clock(first), clock.to_clock(second)] == [0, 2 * HOUR]
     assert clock.kind == "elapsed"
 
 
 def test_a_date_that_comes_after_the_first_time_holds_for_both() -> None:
     clock = ReportClock()
     first = clock.tick(23 * HOUR)
-    clock.dated(1, utc_offset_us=2 * HOUR)
+    clock.set_date(1, utc_offset_us=2 * HOUR)
     second = clock.tick(1 * HOUR)
-    assert [clock.at(first), clock.at(second)] == [21 * HOUR, 23 * HOUR]
+    assert [clock.to_clock(first), clock.to_clock(second)] == [21 * HOUR, 23 * HOUR]
     assert clock.kind == "utc"
 
 

@@ -216,7 +216,7 @@ def test_what_is_none_is_refused_with_what_to_do() -> None:
 
 
 def test_a_file_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(reader, "_MAX_BYTES", 1000)
     export = WindowsSan("x")
     with pytest.raises(CollectorError, match="no inventory"):
         export.feed(b"x" * 1001)
