@@ -195,7 +195,7 @@ def _joined(parts: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
     """Samples of the loads that give a series."""
-    whole = {(step.name, load.source) for step in steps for load in step.loads if load.whole is not None}
+    whole = {(step.name, load.source) for step in steps for load in step.loads if load.summary_window is not None}
     return [sample for sample in samples if (sample.step, sample.source) not in whole]
 
 
@@ -206,8 +206,8 @@ def _summaries(
     found = []
     for step in steps:
         for load in step.loads:
-            if load.whole is not None:
-                own = replace(step, start=load.whole[0], end=load.whole[1], loads=(load,))
+            if load.summary_window is not None:
+                own = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
                 samples = step_samples(recording, connection, "load", [own])
                 found += [sample for sample in samples if sample.source == load.source]
     return found

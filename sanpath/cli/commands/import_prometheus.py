@@ -54,7 +54,7 @@ def import_prometheus(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
 ) -> None:
     """Put what a Prometheus server has collected during a test that is over into a recording."""
-    from sanpath.config import source_of
+    from sanpath.config import source_from_keys
     from sanpath.errors import UsageError
     from sanpath.recorder.importing.remote import Span, import_history, recording_at, span_of
 
@@ -83,7 +83,7 @@ def import_prometheus(
         "timeout_seconds": timeout,
         "step_seconds": span.shortest_step_seconds or (span.ended_us - span.began_us) / 1e6,
     }
-    config = source_of({key: value for key, value in body.items() if value is not None})
+    config = source_from_keys({key: value for key, value in body.items() if value is not None})
     for done in import_history(config, into, span, url):
         typer.echo(_summary(done, span))
     typer.echo(f"sanpath diagnose {into}", err=True)

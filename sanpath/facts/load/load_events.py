@@ -78,7 +78,9 @@ def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterato
             continue
         for step in steps:
             mine = not step.loads or any(load.source == source for load in step.loads)
-            begin = min([step.start, *(load.whole[0] for load in step.loads if load.whole is not None)])
+            begin = min(
+                [step.start, *(load.summary_window[0] for load in step.loads if load.summary_window is not None)]
+            )
             if mine and begin <= event.seen <= step.end + _LATE_US:
                 yield step, (source, event)
                 break

@@ -143,7 +143,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     waited, low, high = (sum(_rate(j, "ops", direction) * seconds[i] for j, seconds in told) for i in range(3))
     alone = active[0].lasts if len(active) == 1 else {}
     counted = sum(_rate(job, "bytes", direction) for job in active)
-    summaries = {load.source for load in step.loads if load.whole is not None}
+    summaries = {load.source for load in step.loads if load.summary_window is not None}
     series = [job for job in active if job.source not in summaries]
     return LoadFacts(
         tuple(dict.fromkeys(_root(topology, job) for job in active)),
@@ -165,7 +165,14 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         len(series) < len(active),
         tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
         *_series(series, direction),
-        min(((load.whole[1] - load.whole[0]) / 1e6 for load in step.loads if load.whole is not None), default=None),
+        min(
+            (
+                (load.summary_window[1] - load.summary_window[0]) / 1e6
+                for load in step.loads
+                if load.summary_window is not None
+            ),
+            default=None,
+        ),
     )
 
 
