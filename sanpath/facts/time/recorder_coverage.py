@@ -9,7 +9,7 @@ from typing import Literal
 
 from sanpath.model import Step
 from sanpath.recording.format.writers import Start, latest
-from sanpath.recording.reading.alignment import reference_of
+from sanpath.recording.reading.alignment import reference_start
 from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
@@ -61,7 +61,7 @@ def presences(recording: Recording) -> list[Presence]:
     for start in recording.starts:
         if start.header.recorder:
             by_name[start.header.recorder].append(start)
-    reference = reference_of(recording.starts)
+    reference = reference_start(recording.starts)
     found = []
     for name, starts in by_name.items():
         limits = [_limits(recording, start) for start in starts]
@@ -92,7 +92,7 @@ def read_by_strangers(recording: Recording) -> Mapping[str, str]:
 
 def absences(recording: Recording, steps: Sequence[Step]) -> list[Absence]:
     """What of the steps was not recorded because a recorder was not there, in the order of time."""
-    newest = max((last for _, last in recording.signs.values()), default=0)
+    newest = max((last for _, last in recording.signs_of_life.values()), default=0)
     together: dict[tuple[str, int, int | None, Way], list[str]] = defaultdict(list)
     for source, starts in _by_source(recording).items():
         every_us = 1e6 * max(d.every_seconds for s in starts for d in s.header.sources if d.name == source)
@@ -128,7 +128,7 @@ def _limits(recording: Recording, start: Start) -> tuple[int, int]:
     began = start.header.started_us + shift
     if start.ending is not None:
         return began, start.ending.ended_us + shift
-    return began, max(began, recording.signs.get(start.writer, (began, began))[1])
+    return began, max(began, recording.signs_of_life.get(start.writer, (began, began))[1])
 
 
 def _missing(
@@ -148,6 +148,8 @@ def _missing(
     if ended and last > so_far + every_us:
         yield so_far, None, "ended"
     # Until others have ended it may only not have written yet.
-    alone = all(other.ending is not None for other in latest(recording.starts) if other.who != starts[-1].who)
+    alone = all(
+        other.ending is not None for other in latest(recording.starts) if other.recorder_id != starts[-1].recorder_id
+    )
     if not ended and (newest > so_far + _LATE_POLLS * every_us + _WRITTEN_US or (alone and last > so_far + every_us)):
         yield so_far, None, "stopped"

@@ -22,7 +22,7 @@ from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Ending, Header
 from sanpath.recording.format.integrity import altered, not_as_written
 from sanpath.recording.format.layout import Segment
-from sanpath.recording.format.row_budget import too_much
+from sanpath.recording.format.row_budget import oversized_segments
 from sanpath.recording.format.writers import starts
 from sanpath.recording.redaction.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.storage import checksum
@@ -146,7 +146,9 @@ def _segments(
     left_out += layout.foreign(store, table)
     there = layout.segments(store, table)
     broken = not_as_written(store, [segment.name for segment in there])
-    broken |= too_much(connection, store, table, [segment.name for segment in there if segment.name not in broken])
+    broken |= oversized_segments(
+        connection, store, table, [segment.name for segment in there if segment.name not in broken]
+    )
     for segment in there:
         try:
             if segment.name in broken:
