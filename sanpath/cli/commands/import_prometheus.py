@@ -10,7 +10,7 @@ import typer
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.recorder.importing.remote import Remembered, Span
+    from sanpath.recorder.importing.remote import ImportedSource, Span
 
 _NAMED_NOTES = 20
 
@@ -56,10 +56,10 @@ def import_prometheus(
     """Put what a Prometheus server has collected during a test that is over into a recording."""
     from sanpath.config import source_from_keys
     from sanpath.errors import UsageError
-    from sanpath.recorder.importing.remote import Span, import_history, recording_at, span_of
+    from sanpath.recorder.importing.remote import Span, import_history, open_recording, recorded_span
 
-    recording = recording_at(into)
-    known = span_of(recording) if recording is not None else None
+    recording = open_recording(into)
+    known = recorded_span(recording) if recording is not None else None
     span = Span(
         _moment("--from", began) if began is not None or known is None else known.began_us,
         _moment("--to", ended) if ended is not None or known is None else known.ended_us,
@@ -89,7 +89,7 @@ def import_prometheus(
     typer.echo(f"sanpath diagnose {into}", err=True)
 
 
-def _summary(done: Remembered, span: Span) -> str:
+def _summary(done: ImportedSource, span: Span) -> str:
     """What was imported of one source, and what to know of it."""
     from sanpath.cli.sessions.import_progress import moment
 

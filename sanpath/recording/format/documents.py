@@ -37,7 +37,7 @@ class File(Document):
     def decoded(cls, content: bytes) -> Self:
         """Parse the content of a file. Raises ValueError when it is not a valid document of this type."""
         document = cls.model_validate_json(content)
-        document._intact = checksum.document_holds(content)
+        document._intact = checksum.document_is_intact(content)
         return document
 
     def encoded(self, fits: bool = True) -> bytes:
