@@ -358,11 +358,11 @@ def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asynci
     """Run a blocking source in its own loop, with a stop event that follows the recorder's."""
 
     async def run() -> None:
-        local_stop, loop_of_thread = asyncio.Event(), asyncio.get_running_loop()
+        local_stop, thread_loop = asyncio.Event(), asyncio.get_running_loop()
 
         async def follow() -> None:
             await stop.wait()
-            loop_of_thread.call_soon_threadsafe(local_stop.set)
+            thread_loop.call_soon_threadsafe(local_stop.set)
 
         asyncio.run_coroutine_threadsafe(follow(), loop)
         await source.run(start, local_stop)

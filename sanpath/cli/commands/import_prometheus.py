@@ -56,7 +56,8 @@ def import_prometheus(
     """Put what a Prometheus server has collected during a test that is over into a recording."""
     from sanpath.config import source_from_keys
     from sanpath.errors import UsageError
-    from sanpath.recorder.importing.remote import Span, import_history, open_recording, recorded_span
+    from sanpath.recorder.importing.remote import Span, import_history, recorded_span
+    from sanpath.recorder.importing.target import open_recording
 
     recording = open_recording(into)
     known = recorded_span(recording) if recording is not None else None

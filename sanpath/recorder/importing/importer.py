@@ -18,6 +18,7 @@ from sanpath.recorder.importing import doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, step_limits
+from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.reading.recording import Recording
@@ -77,14 +78,12 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         readers = ", ".join(registry.result_readers())
         raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
     spec, reader = match
-    recording = Recording(request.folder) if _exists(request.folder) else None
+    recording = open_recording(request.folder)
     requested = replace(request.placement)
     placement, placement_remarks = _placement(request, recording, lambda: _length_us(file, reader))
     clock = RecorderClock()
-    host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
-    taken = {declaration.name for declaration in recording.declarations} if recording is not None else set()
-    source = _free_name(request.name or spec.name, taken)
-    writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
+    source = free_name(request.name or spec.name, source_names(recording))
+    writer = Writer(request.folder, writer_name(clock), compacts=False)
     _refuse_twice(file, recording)
     from_host, host_remarks = _host(request.host, recording)
     task = Importing(writer, source, clock, placement, from_host, [*placement_remarks, *host_remarks])
@@ -234,16 +233,6 @@ class Importing:
         self.writer.poll(
             Poll(self.source, start_us, start_us, ended, outcome, failure_kind, failure, self.rows, 1, size)
         )
-
-
-def _exists(folder: Location) -> bool:
-    return store_at(folder).exists() and bool(store_at(folder).list(""))
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if the recording already has a source of that name."""
-    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    return name if name not in taken else next(free for free in numbers if free not in taken)
 
 
 def _plain(name: str) -> str:

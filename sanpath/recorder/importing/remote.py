@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,10 +12,11 @@ from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Cost, KeepsHistory, Kept, SourceConfig
 from sanpath.recorder.importing.place import step_limits
+from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.storage.store import Location
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 from sanpath.transport.context import LiveContext
@@ -43,11 +43,6 @@ class ImportedSource:
     first: int | None = None
     last: int | None = None
     remarks: list[str] = field(default_factory=list)
-
-
-def open_recording(folder: Location) -> Recording | None:
-    """Open the recording in a folder. None: there is none yet."""
-    return Recording(folder) if store_at(folder).exists() and store_at(folder).list("") else None
 
 
 def recorded_span(recording: Recording) -> Span | None:
@@ -80,10 +75,8 @@ def import_history(
     recording = open_recording(folder)
     _refuse_twice(recording, origin, span)
     clock, cost = RecorderClock(), Cost()
-    host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
-    writer = Writer(folder, f"{host}.{clock.anchor_us:x}")
-    taken = {declaration.name for declaration in recording.declarations} if recording is not None else set()
-    task = _HistoryImport(writer, taken, span)
+    writer = Writer(folder, writer_name(clock))
+    task = _HistoryImport(writer, source_names(recording), span)
 
     async def read() -> None:
         context = LiveContext(clock, cost)
@@ -139,7 +132,9 @@ class _HistoryImport:
     def take(self, item: Kept) -> None:
         """Write one item of the history."""
         if item.source not in self.sources:
-            self.sources[item.source] = ImportedSource(_free_name(item.source, self.taken), item.tables)
+            name = free_name(item.source, self.taken)
+            self.taken.add(name)
+            self.sources[item.source] = ImportedSource(name, item.tables)
         source = self.sources[item.source]
         match item.item:
             case Rows() as rows:
@@ -202,11 +197,3 @@ class _HistoryImport:
         )
         self.writer.header(header)
         self.writer.end(Ending(ended_us=self.span.ended_us, load_exit_code=None, recorder_cpu_seconds=0.0))
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if the recording already has a source of that name."""
-    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    free = name if name not in taken else next(free for free in numbers if free not in taken)
-    taken.add(free)
-    return free

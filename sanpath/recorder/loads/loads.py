@@ -43,7 +43,7 @@ class RunningLoad(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it immediately."""
         ...
 
 

@@ -8,20 +8,20 @@ import math
 import threading
 import zlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Literal
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Collector, Context, Cost, Event, SourceConfig
 from sanpath.recorder.sink import Sink
-from sanpath.recorder.sources.idle_deadline import while_answering
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 INVENTORY_SECONDS = 300.0
 BACK_OFF_SECONDS = 60.0
 REFUSALS = 3
+_CHECK_SECONDS = 1.0
 
 NewContext = Callable[[Cost], Context]
 
@@ -149,7 +149,7 @@ class Source:
     def _idle_deadline(self) -> AbstractAsyncContextManager[None]:
         """Return the deadline of rare reads: while data arrive, at most until the next inventory is due."""
         silent_seconds = max(OPEN_SECONDS, self._config.budget_seconds)
-        return while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
+        return _while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
     async def _update_back_off(self, failure: str) -> None:
         """Adapt later polls to a failure, "" for none."""
@@ -189,3 +189,29 @@ async def _wait(stop: asyncio.Event, seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+@asynccontextmanager
+async def _while_answering(cost: Cost, silent_seconds: float, limit_seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError when, by `cost`, nothing has arrived for `silent_seconds`, or after `limit_seconds`.
+
+    The deadline counts from the last received data, so that a long answer does not time out. `cost` is checked every
+    second: silence is detected at most a second late, and never early.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(max(silent_seconds, limit_seconds)) as deadline:
+
+        async def watch() -> None:
+            bytes_before, since = cost.bytes_in, loop.time()
+            while loop.time() - since < silent_seconds:
+                await asyncio.sleep(min(_CHECK_SECONDS, silent_seconds))
+                if cost.bytes_in != bytes_before:
+                    bytes_before, since = cost.bytes_in, loop.time()
+            if not deadline.expired():
+                deadline.reschedule(loop.time())
+
+        watching = asyncio.create_task(watch())
+        try:
+            yield
+        finally:
+            watching.cancel()

@@ -35,7 +35,7 @@ def starts(store: Store, unreadable: set[str]) -> list[Start]:
     Adds damaged documents, and missing headers of endings, to `unreadable`.
     """
     names = set(store.list("writers"))
-    found_starts = []
+    all_starts = []
     headers = {name.replace(".end.json", ".json") for name in names if name.endswith(".end.json")}
     unreadable |= {f"writers/{name}" for name in headers - names}
     for name in sorted(name for name in names if name.endswith(".json") and not name.endswith(".end.json")):
@@ -43,8 +43,8 @@ def starts(store: Store, unreadable: set[str]) -> list[Start]:
         header = _read(store, name, Header, unreadable)
         ending = _read(store, f"{writer}.end.json", Ending, unreadable) if f"{writer}.end.json" in names else None
         if header is not None:
-            found_starts.append(Start(writer, header, ending))
-    return found_starts
+            all_starts.append(Start(writer, header, ending))
+    return all_starts
 
 
 def latest(starts: Sequence[Start]) -> list[Start]:

@@ -38,10 +38,10 @@ class PreviousStarts:
         Each segment is returned once. Segments of starts that may still be writing are never returned. Raises
         OSError.
         """
-        own_starts = [start for start in starts(self._store, set()) if start.header.recorder == self._recorder]
+        same_recorder = [start for start in starts(self._store, set()) if start.header.recorder == self._recorder]
         old = [
             start
-            for start in own_starts
+            for start in same_recorder
             if start.writer != self._writer and self._age_seconds(_header(start)) > retention.seconds
         ]
         dead = {start.writer for start in old} - self._writing(old)
