@@ -79,7 +79,7 @@ def test_a_viewer_knows_at_once_what_was_before_it_and_what_comes(folder: Path) 
         await until(lambda: step() == "after")
         pulse = viewer.pulse()
         assert pulse is not None
-        assert pulse.at_once
+        assert pulse.live
         following.cancel()
 
     play(folder, scene)
@@ -168,7 +168,7 @@ def test_without_a_recorder_that_hands_over_segments_are_read(folder: Path) -> N
         await until(lambda: (p := viewer.pulse()) is not None and p.step == "next")
         pulse = viewer.pulse()
         assert pulse is not None
-        assert not pulse.at_once
+        assert not pulse.live
         following.cancel()
 
     asyncio.run(scene())
