@@ -239,4 +239,4 @@ def test_what_is_kept_does_not_grow() -> None:
         newest.take("sw", Rows(PORT, ["p"], [number * 1_000_000], {"link_up": [number]}))
         newest.take("fio", begun(number))
         newest.take("sw", Poll("sw", number, number, number, "ok"))
-    assert len(list(newest.kept())) < 1_100
+    assert len(list(newest.snapshot())) < 1_100
