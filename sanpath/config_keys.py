@@ -1,4 +1,4 @@
-"""What people are told of the keys of a source: type, default and meaning, as the collector declares them."""
+"""Describe the keys of a source for people: type, default and meaning, as the collector declares them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPES: dict[Any, str] = {str: "text", int: "whole number", float: "number", boo
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One key of a source. `default` is as YAML writes it, "" for none; `example`: a value to write, "" for none."""
+    """One key of a source. `default` is written as in YAML, `example` is a value to write; "" means none."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class ConfigKey:
 
 
 def keys_of(schema: type[SourceConfig]) -> Iterator[ConfigKey]:
-    """The keys a collector accepts, in the order of their declaration."""
+    """Yield the keys that a collector accepts, in the order of their declaration."""
     for name, field in schema.model_fields.items():
         required = field.is_required()
         default = "" if required or field.default in (None, "") else _yaml(field.default)
@@ -52,7 +52,7 @@ def _type(field: FieldInfo) -> str:
 
 def _without_none(annotation: Any) -> Any:
     if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
-        return next(part for part in typing.get_args(annotation) if part is not types.NoneType)
+        return next(member for member in typing.get_args(annotation) if member is not types.NoneType)
     return annotation
 
 

@@ -1,4 +1,4 @@
-"""A YAML file that a person wrote, with the line of every key: so that a mistake is told with its place."""
+"""Read a YAML file written by a person with the line of every key, so that a mistake is reported with its line."""
 
 from __future__ import annotations
 
@@ -17,25 +17,30 @@ from sanpath.yaml_text import MOST_VALUES, TooMuchError, compose
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Where the keys of a file stand: place in the data, from the outside in → line. `warnings`: what is no mistake,
-    and still to be mended."""
+    """The lines of the keys of a file.
+
+    `lines` maps the place in the data, from the outermost key inwards, to the line number from 1. `warnings` are not
+    mistakes, but the user should correct them.
+    """
 
     path: Path
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
-    def error(self, where: Sequence[str | int], problem: str) -> ConfigError:
-        """The mistake at a key, or at the nearest key above it that stands in the text."""
-        at = tuple(where)
-        while at and at not in self.lines:
-            at = at[:-1]
-        key = ".".join(str(part) for part in where)
-        return ConfigError(self.path, self.lines.get(at), key, problem)
+    def error(self, place: Sequence[str | int], problem: str) -> ConfigError:
+        """Return the error for a key, with its line or that of the nearest enclosing key in the text."""
+        known_place = tuple(place)
+        while known_place and known_place not in self.lines:
+            known_place = known_place[:-1]
+        key = ".".join(str(step) for step in place)
+        return ConfigError(self.path, self.lines.get(known_place), key, problem)
 
 
 def read_document(path: Path) -> tuple[Document, Any]:
-    """Where everything stands, and the data itself. Raises ConfigError for what is not YAML or has a key twice,
-    UsageError when the file cannot be read."""
+    """Return the lines of a file's keys, and its data.
+
+    Raises ConfigError for a file that is not YAML or has a key twice, UsageError when the file cannot be read.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -58,44 +63,47 @@ def read_document(path: Path) -> tuple[Document, Any]:
 
 
 def unknown_key(key: str, accepted: Sequence[str]) -> str:
-    """What is said of a key that there is not."""
-    return f"unknown key; {near(key, accepted)}accepted: {', '.join(accepted)}"
+    """Return the message for an unknown key, with the accepted keys."""
+    return f"unknown key; {suggestion(key, accepted)}accepted: {', '.join(accepted)}"
 
 
-def near(word: str, accepted: Sequence[str]) -> str:
-    """A question for what was probably meant; "" when nothing is alike."""
-    alike = get_close_matches(word, accepted, n=1)
-    return f"did you mean {alike[0]}? " if alike else ""
+def suggestion(word: str, accepted: Sequence[str]) -> str:
+    """Return a question that suggests the closest accepted word; "" when none is close."""
+    matches = get_close_matches(word, accepted, n=1)
+    return f"did you mean {matches[0]}? " if matches else ""
 
 
 def _without_values(problem: str | None) -> str:
-    """One line. YAML quotes the word it stumbled over (*alias, !tag): it may be a secret that was written down."""
+    """Return a YAML error as one line, without the word that it quotes (*alias, !tag): it may be a secret."""
     return " ".join(re.sub(r"'[^']{3,}'", "'…'", problem or "").split())
 
 
 def _note_lines(
-    document: Document, node: yaml.Node | None, at: tuple[str | int, ...], above: tuple[yaml.Node, ...] = ()
+    document: Document, node: yaml.Node | None, place: tuple[str | int, ...], ancestors: tuple[yaml.Node, ...] = ()
 ) -> None:
-    """Note the line of every key. Raises ConfigError for a key given twice, of which YAML would keep the last."""
-    if node is None or node in above:
+    """Record the line of every key.
+
+    Raises ConfigError for a key given twice: YAML would silently use the last one.
+    """
+    if node is None or node in ancestors:
         return
-    if len(document.lines) > MOST_VALUES:  # A few aliases of aliases stand for billions.
+    if len(document.lines) > MOST_VALUES:  # A few aliases of aliases expand to billions of values.
         line = node.start_mark.line + 1
         raise ConfigError(
             document.path, line, "", f"more than {MOST_VALUES:,} values; write out what *aliases repeat"
         )
-    document.lines.setdefault(at, node.start_mark.line + 1)
+    document.lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(document.path, line, "", "a key is a list or a mapping: write a word")
-            if (here := (*at, key.value)) in document.lines:
+            if (child := (*place, key.value)) in document.lines:
                 raise ConfigError(
-                    document.path, line, ".".join(map(str, here)), f"given before, in line {document.lines[here]}"
+                    document.path, line, ".".join(map(str, child)), f"given before, in line {document.lines[child]}"
                 )
-            document.lines[here] = line
-            _note_lines(document, value, here, (*above, node))
+            document.lines[child] = line
+            _note_lines(document, value, child, (*ancestors, node))
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
-            _note_lines(document, value, (*at, number), (*above, node))
+            _note_lines(document, value, (*place, number), (*ancestors, node))

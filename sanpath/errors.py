@@ -1,12 +1,12 @@
-"""The errors sanpath raises on purpose, and the exit code each one ends the command with.
+"""The errors that sanpath raises on purpose, each with the exit code of the command.
 
 SanpathError (1)
 ├── UsageError (2)            the command line, the configuration or a rule file must be changed
 │   └── ConfigError           with file, line and key
-│       └── ConfigMistakesError      several of them
+│       └── ConfigMistakesError      several ConfigErrors
 ├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
-├── CollectorError            a source gave nothing; never ends a run (see plugin/)
-└── LoadFailedError (4)       the load command ended with an error of its own
+├── CollectorError            a source delivered nothing; never ends a run (see plugin/)
+└── LoadFailedError (4)       the load command itself failed
 
 Exit codes: section "Exit codes" of docs/output-contract.md.
 """
@@ -19,8 +19,9 @@ from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """What `run` and `diagnose` end with; the first that applies, in the order
-    USAGE, INTERRUPTED, LOAD, FINDINGS, UNKNOWN.
+    """Exit codes of `run` and `diagnose`.
+
+    The first that applies is used, in the order USAGE, INTERRUPTED, LOAD, FINDINGS, UNKNOWN.
     """
 
     OK = 0
@@ -38,22 +39,22 @@ class SanpathError(Exception):
 
 
 class UsageError(SanpathError):
-    """The person can mend it: the message says what to change."""
+    """An error that the user can correct: the message says what to change."""
 
     exit_code = ExitCode.USAGE
 
 
 class ConfigError(UsageError):
-    """A mistake in sanpath.yaml. `line` is 1-based, None when the mistake has no place in the text."""
+    """A mistake in sanpath.yaml. `line` counts from 1; None: the mistake has no place in the text."""
 
     def __init__(self, path: Path | str, line: int | None, key: str, problem: str) -> None:
-        where = f"{path}:{line}" if line else str(path)
-        super().__init__(f"{where}: {key}: {problem}" if key else f"{where}: {problem}")
+        place = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
         self.path, self.line, self.key = path, line, key
 
 
 class ConfigMistakesError(ConfigError):
-    """Several mistakes in sanpath.yaml, a line each. `mistakes`: in the order of the file, two or more."""
+    """Several mistakes in sanpath.yaml, one line each. `mistakes`: two or more, in the order of the file."""
 
     def __init__(self, mistakes: Sequence[ConfigError]) -> None:
         first = mistakes[0]
@@ -71,13 +72,13 @@ class RecordingError(SanpathError):
 
 
 class LoadFailedError(SanpathError):
-    """The load command failed by itself."""
+    """The load command itself failed."""
 
     exit_code = ExitCode.LOAD
 
 
 class Failure(Enum):
-    """Why a poll gave nothing. Only UNREACHABLE is retried, and only by the recorder."""
+    """Why a poll delivered nothing. Only UNREACHABLE is retried, and only by the recorder."""
 
     MISCONFIGURED = "misconfigured"
     UNREACHABLE = "unreachable"
@@ -86,7 +87,7 @@ class Failure(Enum):
 
 
 class CollectorError(SanpathError):
-    """A source gave nothing. `excerpt` is the unreadable part of the answer, shortened by the recorder."""
+    """A source delivered nothing. `excerpt` is the unreadable part of the reply; the recorder shortens it."""
 
     def __init__(self, failure: Failure, message: str, excerpt: str = "") -> None:
         super().__init__(message)

@@ -1,8 +1,8 @@
-"""The typed objects that pass between the parts. Imports the standard library only.
+"""The typed objects that packages exchange. Imports the standard library only.
 
-Recorded (what one source said):      Rows, SourceEntity, SourceLink, Event, Poll
-Resolved (what sanpath made of it):   Entity, Link, Step
-Judged:                               see verdict/model.py (Diagnosis and its parts)
+Recorded (as one source reports it):      Rows, SourceEntity, SourceLink, Event, Poll
+Resolved (what sanpath derives from it):  Entity, Link, Step
+Judged:                                   see verdict/model.py (Diagnosis and its fields)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Direction = Literal["read", "write"]
-"""`read` is data towards the host, `write` data towards the array, on every element of the path."""
+"""On every element of the path, `read` is data towards the host and `write` is data towards the array."""
 
 DIRECTIONS: tuple[Direction, Direction] = ("read", "write")
 
@@ -25,10 +25,10 @@ Scalar = str | int | float | bool | None
 class Column:
     """A metric of the catalogue as one source delivers it.
 
-    `bits` is the width of a counter (0: a gauge; 32 may wrap once; 63 and 64 never do).
-    `scale` turns the recorded number into the metric's base unit, e.g. 1e-6 for microseconds; it is applied
-    when samples are read, so that a recording holds what the device said. `resolution`, in the base unit: the true
-    value lies in [value, value + resolution), because the source cuts off what is smaller.
+    `bits` is the width of a counter. 0 means a gauge; a 32-bit counter may wrap once; 63 and 64 bits never wrap.
+    `scale` turns the recorded number into the metric's base unit, e.g. 1e-6 for microseconds. It is applied when
+    samples are read, so that a recording holds the device's own number. `resolution` is in the base unit: the source
+    truncates, so that the true value lies in [value, value + resolution).
     """
 
     metric: str
@@ -39,10 +39,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What one poll yields for one entity kind.
+    """The columns that one poll yields for one entity kind.
 
-    `plane` names where the latency columns start and stop (catalogue/planes.yaml); None: no latency here.
-    `rollup` is "average" when a value covers `covers_seconds` before its time stamp.
+    `plane` names the points between which the latency columns measure (catalogue/planes.yaml); None: the table has
+    no latency. `rollup` is "average" when a value covers the `covers_seconds` before its time stamp.
     """
 
     kind: str
@@ -53,11 +53,11 @@ class Table:
 
 @dataclass(slots=True)
 class Rows:
-    """Samples of one table: columns of equal length, one row an entity.
+    """Samples of one table: columns of equal length, one row per entity.
 
-    `entity` is the source's own id; identity is resolved in topology. `seen` is the recorder's clock in
-    microseconds when the reply that held the row arrived, `device_time` the device's own clock in microseconds.
-    None in a value: asked, not answered. A metric that is not in `values`: never asked.
+    `entity` is the source's own id; topology resolves identity. `seen` is the time at which the reply with the row
+    arrived, in microseconds of the recorder's clock. `device_time` is in microseconds of the device's own clock.
+    A None among the values was requested but not answered. A metric missing from `values` was never requested.
     """
 
     table: Table
@@ -70,7 +70,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class SourceEntity:
-    """One thing as one source knows it. `ids` are join keys, e.g. {"wwpn": ("21000024ff000001",)}.
+    """An entity as one source reports it. `ids` are join keys, e.g. {"wwpn": ("21000024ff000001",)}.
 
     Key kinds: wwpn, switch_wwn, naa, nqn, iqn, lldp, mac, ip, serial, name (order of trust: topology/keys.py).
     """
@@ -84,10 +84,10 @@ class SourceEntity:
 
 @dataclass(frozen=True, slots=True)
 class SourceLink:
-    """A link as one source sees it.
+    """A link as one source reports it.
 
-    Each end is (kind, local id) of this source's own things, or ("wwpn", ...), ("ip", ...) and the like: a join
-    key of something that another source knows.
+    Each end is the (kind, local id) of an entity of this source, or a join key of an entity that another source
+    reports: ("wwpn", ...), ("ip", ...) and the like.
     """
 
     relation: str
@@ -98,7 +98,10 @@ class SourceLink:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: a load step began, a counter was reset, a device restarted."""
+    """An event: a load step began, a counter was reset, a device restarted.
+
+    `seen` is in microseconds of the recorder's clock.
+    """
 
     seen: int
     name: str
@@ -107,7 +110,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """One round with one source: what it cost and what came of it. Times in microseconds of the recorder's clock."""
+    """One poll of one source: its cost and its outcome. Times are in microseconds of the recorder's clock."""
 
     source: str
     due: int
@@ -123,9 +126,10 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing after the joins: every (source, local id) that is the same thing, under one name.
+    """An entity after the joins: every (source, local id) that identifies it, under one name.
 
-    `id` is "kind:name". `attributes` of all sources merged, the more trusted source winning.
+    `id` is "kind:name". `known_as` holds the pairs (source, local id). `attributes` are merged from all sources; the
+    more trusted source wins.
     """
 
     id: str
@@ -148,25 +152,25 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class StepLoad:
-    """The loads of one source in a step. `entities`: the source's own ids of the loads, empty: all of its loads.
+    """The loads that one source runs in a step.
 
-    `summary_limits`: if the source reports a single figure for the step, the begin and end of the time it covers,
-    microseconds on the recorder's clock. None: it reports a series.
+    `entities` are the source's own ids of these loads; empty: all of its loads. `summary_window` is the (start, end)
+    of the only figure that the source reports for the step; None: it reports a series.
     """
 
     source: str
     entities: tuple[str, ...] = ()
-    summary_limits: tuple[int, int] | None = None
+    summary_window: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part of the run with one offered load. Times in microseconds of the recorder's clock, ramp left out.
+    """An interval of the run with one offered load. Times are in microseconds of the recorder's clock, without ramp.
 
-    `loads` are the loads active in it, empty: all there are; `offered` the configured number of I/Os in flight (None:
-    unknown). `rate_limited`: a load was told to stay below a rate. `origin` says what told the limits: "marks" of the
-    loads themselves; without any, "found" in what they did, or the "whole run". `planned_seconds`: how long its load
-    was told to take, ramp included; None: not known.
+    `loads` are the active loads; empty: all loads. `offered` is the configured number of outstanding I/Os; None:
+    unknown. `rate_limited`: a load was configured to stay below a rate. `origin` says where the limits come from:
+    "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
+    configured duration of its load, ramp included; None: unknown.
     """
 
     name: str
@@ -181,5 +185,5 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """Length of the step."""
+        """Return the duration of the step, ramp left out."""
         return (self.end - self.start) / 1e6

@@ -13,11 +13,11 @@ import yaml
 from sanpath import registry
 from sanpath.cli import secrets
 from sanpath.cli.source_blocks import source_blocks
-from sanpath.config import HostConfig, source_of
+from sanpath.config import HostConfig, source_from_keys
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.errors import ConfigError, UsageError
 from sanpath.plugin import Spec
-from sanpath.recorder.check import Seen, check_all
+from sanpath.recorder.check import SourcedInventory, check_all
 from sanpath.topology.gaps import missing_switches
 from sanpath.topology.identity import Topology, resolve
 from sanpath.views.words import printable
@@ -36,7 +36,7 @@ class Interview:
     def __init__(self, into: Path) -> None:
         self._into = into
         self._sources: list[dict[str, Any]] = []
-        self._seen: Seen = []
+        self._seen: SourcedInventory = []
         self._specs = [s for s in map(registry.spec, registry.names()) if s.config is not None]
 
     def hold(self) -> str:
@@ -133,7 +133,7 @@ class Interview:
         self._seen = [item for item in self._seen if item[0] != body["name"]]
         typer.echo("  trying it ...")
         try:
-            checks = asyncio.run(check_all([source_of(body, self._into)], self._seen))
+            checks = asyncio.run(check_all([source_from_keys(body, self._into)], self._seen))
         except ConfigError as error:
             typer.echo(f"  {error.key}: {error}")
             return False

@@ -213,7 +213,7 @@ def _joined(tables: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
     """Return the samples of loads that report a series in the step."""
-    single = {(step.name, load.source) for step in steps for load in step.loads if load.summary_limits is not None}
+    single = {(step.name, load.source) for step in steps for load in step.loads if load.summary_window is not None}
     return [sample for sample in samples if (sample.step, sample.source) not in single]
 
 
@@ -224,8 +224,8 @@ def _summaries(
     result = []
     for step in steps:
         for load in step.loads:
-            if load.summary_limits is not None:
-                covered = replace(step, start=load.summary_limits[0], end=load.summary_limits[1], loads=(load,))
+            if load.summary_window is not None:
+                covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
                 samples = step_samples(recording, connection, "load", [covered])
                 result += [sample for sample in samples if sample.source == load.source]
     return result

@@ -1,4 +1,4 @@
-"""What a pulse says."""
+"""The data model of a pulse: the state of a test at this moment."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from sanpath.model import Direction
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old the last answer of a source is. `age_seconds` None: it has not answered yet. `late`: an answer is
-    overdue."""
+    """The age of a source's last answer.
+
+    `age_seconds` None: it has not answered yet. `late`: an answer is overdue.
+    """
 
     every_seconds: float
     age_seconds: float | None
@@ -21,8 +23,11 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class LinkNow:
-    """One direction of a link in its newest window. `utilisation`: bytes a second over the data rate of its speed;
-    the window is on the recorder's clock, microseconds."""
+    """One direction of a link in its newest window.
+
+    `utilisation` is bytes per second divided by the data rate of the link's speed. `began_us` and `ended_us` limit
+    the window, in microseconds of the recorder's clock.
+    """
 
     entity: str
     direction: Direction
@@ -35,13 +40,13 @@ class LinkNow:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What happens now.
+    """The state of a test at this moment.
 
-    `elapsed_seconds`: since the run began; `step` "": none is under way; `step_seconds`: since it began, its ramp
-    with it; `step_planned_seconds`: how long it was told to take, its ramp with it, None: not known. `loads`: both
-    directions, as facts of the window `began_us` to `ended_us` (0: there was none yet); `loads_age_seconds`: how long
-    ago that ended.
-    `links`: the busiest first. `at_once`: by the recorder's own hand; False: as far as it has been flushed.
+    `elapsed_seconds`: since the run began. `step`: the running step; "": none. `step_seconds`: since the step began,
+    ramp included. `step_planned_seconds`: configured duration of the step, ramp included; None: unknown. `loads`:
+    facts of both directions in the window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time
+    since the end of that window. `links`: the busiest first. `live`: the recorder sent the data directly; False: they
+    were read from flushed segments.
     """
 
     elapsed_seconds: float
@@ -54,4 +59,4 @@ class Pulse:
     loads_age_seconds: float = 0.0
     links: Sequence[LinkNow] = ()
     ages: Mapping[str, Freshness] = field(default_factory=dict)
-    at_once: bool = False
+    live: bool = False

@@ -1,4 +1,4 @@
-"""The newest of what a recorder says, and the pulse that follows from it."""
+"""Holds the newest items of the recorders and computes the pulse from them."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from sanpath.pulse.model import Freshness, LinkNow, Pulse
 from sanpath.pulse.rounds import NOW, Rounds, Window
 from sanpath.pulse.wiring import WiredLink
 from sanpath.recording.format.documents import Declaration
-from sanpath.recording.handover import Handed
+from sanpath.recording.handover import LiveItem
 from sanpath.topology.identity import Topology
 
 SPEED = "link_speed_bits_per_second"
 PORTS = "switch_port"
 METRICS = {PORTS: frozenset((SPEED, "bytes_rx_total", "bytes_tx_total"))}
-"""Kind → metrics that a pulse is made of; a kind that is not here but is "load": all of them."""
+"""Kind → metrics that a pulse needs; of the kind "load" it needs all metrics."""
 MOST_LINKS = 8
 LATE_POLLS = 3.0
-WRITTEN_SECONDS = 6.0
-"""The recorder writes every five seconds: what was polled since then cannot be seen in its segments yet."""
+FLUSH_DELAY_SECONDS = 6.0
+"""The recorder flushes every five seconds: newer samples are not in its segments yet."""
 SLACK_SECONDS = 1.0
 """A poll itself takes time."""
 _LONGEST = 3
-"""Differences that are taken together where the newest is above what the link can carry."""
-_Used = tuple[float, WiredLink, Direction, float, Capacity, Window]
-"""Utilisation of a link in a direction, bytes a second, what it can carry, and when that was."""
+"""At most so many differences are combined when the newest one exceeds the capacity of the link."""
+_LinkUse = tuple[float, WiredLink, Direction, float, Capacity, Window]
+"""(utilisation, link, direction, bytes per second, capacity, window)."""
 _capacity = lru_cache(link_capacity)
 _MARKS = 1000
-"""Marks of steps that are kept for who begins to watch later."""
+"""Marks of steps that are retained for viewers that connect later."""
 
 
-def is_wanted(item: Handed) -> bool:
-    """Whether a pulse is made of it."""
+def is_wanted(item: LiveItem) -> bool:
+    """Return whether a pulse needs an item."""
     match item:
         case Rows():
             return item.table.kind in ("load", PORTS)
@@ -53,17 +53,17 @@ def is_wanted(item: Handed) -> bool:
 
 
 def narrowed(rows: Rows) -> Rows:
-    """The columns that a pulse is made of."""
+    """Return rows with only the columns that a pulse needs."""
     metrics = METRICS.get(rows.table.kind)
     if metrics is None:
         return rows
     columns = tuple(column for column in rows.table.columns if column.metric in metrics)
-    values = {metric: told for metric, told in rows.values.items() if metric in metrics}
+    values = {metric: column for metric, column in rows.values.items() if metric in metrics}
     return replace(rows, table=replace(rows.table, columns=columns), values=values)
 
 
 class Newest:
-    """What was said last. Holds a few poll rounds a source, however long the run is."""
+    """The newest items. Holds a few poll rounds per source, however long the run is."""
 
     def __init__(self) -> None:
         self._rounds: dict[tuple[str, str], Rounds] = {}
@@ -73,8 +73,8 @@ class Newest:
         self._busiest: tuple[Sequence[WiredLink], list[LinkNow]] | None = None
         self._last: tuple[int, list[LoadFacts], int, int] = (0, [], 0, 0)
 
-    def take(self, source: str, item: Handed) -> None:
-        """One thing that was recorded; what a pulse does not need is passed over."""
+    def take(self, source: str, item: LiveItem) -> None:
+        """Take a recorded item; items that a pulse does not need are ignored."""
         match item:
             case Rows() if is_wanted(item):
                 kind = item.table.kind
@@ -89,11 +89,11 @@ class Newest:
                 if item.outcome in ("ok", "partial") and (before is None or item.ended > before.ended):
                     self._answers[item.source] = item
 
-    def kept(self) -> Iterator[tuple[str, Handed]]:
-        """All that somebody needs to be told who begins to watch now."""
+    def snapshot(self) -> Iterator[tuple[str, LiveItem]]:
+        """Yield (source, item) for everything that a new viewer needs."""
         yield from self._events
         for (source, _), rounds in self._rounds.items():
-            for rows in rounds.kept():
+            for rows in rounds.snapshot():
                 yield source, rows
         for poll in self._answers.values():
             yield poll.source, poll
@@ -104,54 +104,54 @@ class Newest:
         started_us: int,
         sources: Sequence[Declaration],
         wiring: Sequence[WiredLink] = (),
-        at_once: bool = True,
+        live: bool = True,
     ) -> Pulse:
-        """What happens now. `now_us` and `started_us` are on the recorder's clock; `at_once`: see Pulse."""
-        under_way = self._marks.unfinished(now_us)
-        elapsed, ages = (now_us - started_us) / 1e6, self._ages(now_us, sources, at_once)
-        made = Pulse(elapsed, links=self._links(wiring), ages=ages, at_once=at_once)
-        if under_way is None:
-            return made
-        began, step = under_way
-        made = replace(
-            made, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds
+        """Return the current pulse. `now_us` and `started_us` are on the recorder's clock; `live`: see Pulse."""
+        running_step = self._marks.unfinished(now_us)
+        elapsed, ages = (now_us - started_us) / 1e6, self._ages(now_us, sources, live)
+        current = Pulse(elapsed, links=self._links(wiring), ages=ages, live=live)
+        if running_step is None:
+            return current
+        began, step = running_step
+        current = replace(
+            current, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds
         )
-        samples = list(self._of_loads(step, began))
-        if facts := load_facts_of(step, samples):
+        samples = list(self._load_samples(step, began))
+        if facts := window_load_facts(step, samples):
             ended = max(sample.ended_us[0] for sample in samples)
             window = min(sample.ended_us[0] - round(1e6 * sample.seconds[0]) for sample in samples)
             self._last = began, facts, window, ended
         if self._last[0] != began:
-            return made
-        # Counters that begin anew at the end of a ramp tell nothing for a moment: what was before is not forgotten.
+            return current
+        # Counters that restart at the end of a ramp give no window for a moment: the last facts stay valid.
         _, facts, window, ended = self._last
         age = max(0.0, (now_us - ended) / 1e6)
-        return replace(made, loads=facts, began_us=window, ended_us=ended, loads_age_seconds=age)
+        return replace(current, loads=facts, began_us=window, ended_us=ended, loads_age_seconds=age)
 
-    def _of_loads(self, step: Step, since_us: int) -> Iterator[StepSamples]:
+    def _load_samples(self, step: Step, since_us: int) -> Iterator[StepSamples]:
         for (source, kind), rounds in self._rounds.items():
             if kind != "load" or not _runs(source, step.loads):
                 continue
-            named = {entity for load in step.loads if load.source == source for entity in load.entities}
+            entities = {entity for load in step.loads if load.source == source for entity in load.entities}
             for entity in rounds.entities():
-                sample = rounds.samples(source, entity, since_us) if not named or entity in named else None
+                sample = rounds.samples(source, entity, since_us) if not entities or entity in entities else None
                 if sample is not None:
                     yield sample
 
     def _links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
-        if self._busiest is None or self._busiest[0] is not wiring:  # Else nothing has been polled since then.
-            self._busiest = wiring, self._found_links(wiring)
+        if self._busiest is None or self._busiest[0] is not wiring:  # Otherwise nothing has been polled since.
+            self._busiest = wiring, self._busiest_links(wiring)
         return self._busiest[1]
 
-    def _found_links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
-        found = [now for link in wiring for now in self._link(link)]
-        busiest = sorted(found, key=itemgetter(0), reverse=True)[:MOST_LINKS]
+    def _busiest_links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
+        links = [now for link in wiring for now in self._link(link)]
+        busiest = sorted(links, key=itemgetter(0), reverse=True)[:MOST_LINKS]
         return [
-            LinkNow(link.entity, direction, used, rate, capacity.name, *window.limits)
-            for used, link, direction, rate, capacity, window in busiest
+            LinkNow(link.entity, direction, utilisation, rate, capacity.name, *window.limits)
+            for utilisation, link, direction, rate, capacity, window in busiest
         ]
 
-    def _link(self, link: WiredLink) -> Iterator[_Used]:
+    def _link(self, link: WiredLink) -> Iterator[_LinkUse]:
         for port in link.ports:
             rounds = self._rounds.get((port.source, PORTS))
             window = rounds.window(port.entity) if rounds is not None else None
@@ -160,32 +160,36 @@ class Newest:
             capacity = _capacity(link.technology, window.gauge(SPEED) or 0.0)
             if capacity is None:
                 continue
-            most = ABOVE_LINE_RATE * capacity.data_bytes_per_second
+            limit = ABOVE_LINE_RATE * capacity.data_bytes_per_second
             read, write = window.rate(port.read), window.rate(port.write)
             for back in range(2, _LONGEST + 1):
-                # An agent's cache makes a window that no link can carry, and a longer one that it can.
-                if max(read or 0.0, write or 0.0) <= most:
+                # With a caching agent a short window may exceed the capacity of a link; a longer window does not.
+                if max(read or 0.0, write or 0.0) <= limit:
                     break
                 window = rounds.window(port.entity, back=back) or window
                 read, write = window.rate(port.read), window.rate(port.write)
-            told = [(d, r) for d, r in zip(DIRECTIONS, (read, write), strict=True) if r is not None and r <= most]
-            for direction, rate in told:
+            plausible = [
+                (direction, rate)
+                for direction, rate in zip(DIRECTIONS, (read, write), strict=True)
+                if rate is not None and rate <= limit
+            ]
+            for direction, rate in plausible:
                 yield rate / capacity.data_bytes_per_second, link, direction, rate, capacity, window
-            if told:
+            if plausible:
                 return
 
-    def _ages(self, now_us: int, sources: Sequence[Declaration], at_once: bool) -> dict[str, Freshness]:
-        found, behind = {}, 0.0 if at_once else WRITTEN_SECONDS
+    def _ages(self, now_us: int, sources: Sequence[Declaration], live: bool) -> dict[str, Freshness]:
+        freshness, delay_seconds = {}, 0.0 if live else FLUSH_DELAY_SECONDS
         for source in sources:
             answer = self._answers.get(source.name)
             age = max(0.0, (now_us - answer.ended) / 1e6) if answer is not None else None
-            late = age is not None and age > LATE_POLLS * source.every_seconds + max(behind, SLACK_SECONDS)
-            found[source.name] = Freshness(source.every_seconds, age, late)
-        return found
+            late = age is not None and age > LATE_POLLS * source.every_seconds + max(delay_seconds, SLACK_SECONDS)
+            freshness[source.name] = Freshness(source.every_seconds, age, late)
+        return freshness
 
 
-def load_facts_of(step: Step, samples: Sequence[StepSamples]) -> list[LoadFacts]:
-    """Facts of the load in the newest window, by the formulas of every step."""
+def window_load_facts(step: Step, samples: Sequence[StepSamples]) -> list[LoadFacts]:
+    """Return the facts of the load in the newest window, by the same formulas as for a step."""
     return load_facts(Topology(), [replace(step, name=NOW)], samples)
 
 

@@ -1,7 +1,7 @@
-"""The newest poll rounds of one source and entity kind, and the newest window of each of its entities.
+"""The newest poll rounds of one source and entity kind, and the newest window of each entity.
 
-The rules of counters are those of facts/samples/counters.py, for a few samples in memory: an invalid difference is
-left out, and a round in which no counter has moved is an agent's cache and no news.
+Counters follow the rules of facts/samples/counters.py, applied to a few samples in memory: an invalid difference is
+left out, and a round in which no counter has moved comes from an agent's cache and is no news.
 """
 
 from __future__ import annotations
@@ -18,175 +18,186 @@ from sanpath.model import Column, Rows
 from sanpath.recording.reading.tail import ROUND_US
 
 NOW = "now"
-"""The step of what is no step, but the newest window."""
-_KEPT = 4
-"""Rounds with news: two make a window, others make it longer where a cache has made it too short."""
+"""Name of the pseudo-step for the newest window."""
+_MOST_ROUNDS = 4
+"""Retained rounds with news: two make a window; earlier ones make it longer if a cache made it too short."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Samples that came together. `places`: entity → its row; `columns`: metric → how it was declared."""
+class _Batch:
+    """Samples that arrived together.
+
+    `row_by_entity`: entity → index of its row; `columns`: metric → its declaration.
+    """
 
     rows: Rows
-    places: Mapping[str, int]
+    row_by_entity: Mapping[str, int]
     columns: Mapping[str, Column]
 
-    def moment(self, at: int) -> int:
-        """When a sample was true, by the clock that its source keeps: good for differences alone."""
-        dated = self.rows.device_time[at] if self.rows.device_time else None
-        return self.rows.seen[at] if dated is None else dated
+    def time_us(self, row: int) -> int:
+        """Return the time of a sample in microseconds of its source's clock; only differences are meaningful."""
+        device_time = self.rows.device_time[row] if self.rows.device_time else None
+        return self.rows.seen[row] if device_time is None else device_time
 
-    def value(self, metric: str, at: int) -> float | None:
-        """As it was recorded. None: not told."""
-        told = self.rows.values.get(metric)
-        value = told[at] if told is not None else None
+    def value(self, metric: str, row: int) -> float | None:
+        """Return the recorded value. None: not reported."""
+        values = self.rows.values.get(metric)
+        value = values[row] if values is not None else None
         return value if value is not None and isfinite(value) else None
 
 
 @dataclass(slots=True)
 class _Round:
-    """What was seen together."""
+    """Batches of one poll round. `first` and `last` in microseconds of the recorder's clock."""
 
     first: int
     last: int
-    parts: list[_Part] = field(default_factory=list)
+    batches: list[_Batch] = field(default_factory=list)
     moved: bool = False
 
 
 @dataclass(slots=True)
 class Window:
-    """The newest window of an entity, between two of its samples. `seconds`: its length."""
+    """The newest window of an entity: `row` of `now` and `row_before` of `before`, `seconds` apart."""
 
-    now: _Part
-    at: int
-    before: _Part
-    then: int
+    now: _Batch
+    row: int
+    before: _Batch
+    row_before: int
     seconds: float
 
     @property
     def limits(self) -> tuple[int, int]:
-        """Where it begins and ends on the recorder's clock."""
-        return self.before.rows.seen[self.then], self.now.rows.seen[self.at]
+        """Start and end in microseconds of the recorder's clock."""
+        return self.before.rows.seen[self.row_before], self.now.rows.seen[self.row]
 
     def rate(self, counter: str) -> float | None:
-        """Units a second. None: it was reset, or was not told."""
+        """Return base units per second. None: the counter was reset, or is not reported."""
         column = self.now.columns.get(counter)
-        before, now = self.before.value(counter, self.then), self.now.value(counter, self.at)
+        before, now = self.before.value(counter, self.row_before), self.now.value(counter, self.row)
         if column is None or before is None or now is None:
             return None
-        grown = now - before
-        if grown < 0:
-            wrapped = column.bits == 32 and before < 2**32 and -grown > 2**31
-            return (2**32 + grown) * column.scale / self.seconds if wrapped else None
-        return grown * column.scale / self.seconds
+        growth = now - before
+        if growth < 0:
+            wrapped = column.bits == 32 and before < 2**32 and -growth > 2**31
+            return (2**32 + growth) * column.scale / self.seconds if wrapped else None
+        return growth * column.scale / self.seconds
 
     def gauge(self, metric: str) -> float | None:
-        """The newest value in its base unit. None: not told."""
-        column, value = self.now.columns.get(metric), self.now.value(metric, self.at)
+        """Return the newest value in its base unit. None: not reported."""
+        column, value = self.now.columns.get(metric), self.now.value(metric, self.row)
         return None if column is None or value is None else value * column.scale
 
 
 class Rounds:
-    """`cached`: the source may answer from a cache, as agents of switches do."""
+    """The newest rounds. `cached`: the source may answer from a cache, as agents of switches do."""
 
     def __init__(self, cached: bool) -> None:
         self._cached = cached
-        self._told: deque[_Round] = deque(maxlen=_KEPT + 1)
+        self._rounds: deque[_Round] = deque(maxlen=_MOST_ROUNDS + 1)
         self._newest = 0
-        # Of rounds with news, the newest first.
-        self._news: list[_Part] = []
+        # Batches of the rounds with news, newest first.
+        self._news: list[_Batch] = []
 
     def take(self, rows: Rows) -> None:
-        """The samples of one poll, or of a part of it; what was taken before, and what is older, is passed over."""
-        if not rows.entity or max(rows.seen) < self._newest or self._is_known(rows):
+        """Take the samples of one poll or of a part of it; duplicate and older samples are ignored."""
+        if not rows.entity or max(rows.seen) < self._newest or self._is_duplicate(rows):
             return
         self._newest = max(rows.seen)
-        if not self._told or min(rows.seen) - self._told[-1].last > ROUND_US:
+        if not self._rounds or min(rows.seen) - self._rounds[-1].last > ROUND_US:
             self._close()
-            self._told.append(_Round(min(rows.seen), self._newest))
-        before = next((part for part in self._parts() if rows.entity[0] in part.places), None)
+            self._rounds.append(_Round(min(rows.seen), self._newest))
+        before = next((batch for batch in self._batches() if rows.entity[0] in batch.row_by_entity), None)
         before = before if before is not None and before.rows.entity == rows.entity else None
-        places = before.places if before is not None else {entity: at for at, entity in enumerate(rows.entity)}
-        part = _Part(rows, places, {column.metric: column for column in rows.table.columns})
-        here = self._told[-1]
-        here.moved |= self._has_moved(part, before)
-        here.last = max(here.last, self._newest)
-        here.parts.append(part)
-        news = self._told if self._is_news(here) else islice(self._told, len(self._told) - 1)
-        self._news = [part for told in reversed(list(news)) for part in reversed(told.parts)]
+        row_by_entity = (
+            before.row_by_entity if before is not None else {entity: row for row, entity in enumerate(rows.entity)}
+        )
+        batch = _Batch(rows, row_by_entity, {column.metric: column for column in rows.table.columns})
+        current = self._rounds[-1]
+        current.moved |= self._has_moved(batch, before)
+        current.last = max(current.last, self._newest)
+        current.batches.append(batch)
+        news = self._rounds if self._is_news(current) else islice(self._rounds, len(self._rounds) - 1)
+        self._news = [batch for poll_round in reversed(list(news)) for batch in reversed(poll_round.batches)]
 
-    def kept(self) -> Iterator[Rows]:
-        """All samples that are kept, the oldest first."""
-        for told in self._told:
-            for part in told.parts:
-                yield part.rows
+    def snapshot(self) -> Iterator[Rows]:
+        """Yield all retained samples, oldest first."""
+        for poll_round in self._rounds:
+            for batch in poll_round.batches:
+                yield batch.rows
 
     def entities(self) -> list[str]:
-        """Entities that were sampled, in the order of their names."""
-        return sorted({entity for part in self._parts() for entity in part.places})
+        """Return the sampled entities, sorted."""
+        return sorted({entity for batch in self._batches() for entity in batch.row_by_entity})
 
     def window(self, entity: str, since_us: int = 0, back: int = 1) -> Window | None:
-        """The newest window of an entity, over the `back` newest differences, or as many as there are. None: fewer
-        than two samples were seen since then."""
-        newest: tuple[_Part, int, int] | None = None
-        found: Window | None = None
+        """Return the newest window of an entity, over the `back` newest differences or as many as exist.
+
+        None: fewer than two samples were seen since `since_us`.
+        """
+        newest: tuple[_Batch, int, int] | None = None
+        window: Window | None = None
         earliest = 0
-        for part in self._news:
-            at = part.places.get(entity)
-            if at is None or part.rows.seen[at] < since_us:
+        for batch in self._news:
+            row = batch.row_by_entity.get(entity)
+            if row is None or batch.rows.seen[row] < since_us:
                 continue
-            moment = part.moment(at)
+            time_us = batch.time_us(row)
             if newest is None:
-                newest, earliest = (part, at, moment), moment
-            elif moment < earliest:
-                found, earliest = Window(newest[0], newest[1], part, at, (newest[2] - moment) / 1e6), moment
+                newest, earliest = (batch, row, time_us), time_us
+            elif time_us < earliest:
+                window, earliest = Window(newest[0], newest[1], batch, row, (newest[2] - time_us) / 1e6), time_us
                 back -= 1
                 if not back:
                     break
-        return found
+        return window
 
     def samples(self, source: str, entity: str, since_us: int) -> StepSamples | None:
-        """The newest window as facts have it. None: there is none."""
+        """Return the newest window in the form that facts use. None: there is no window."""
         window = self.window(entity, since_us)
         if window is None:
             return None
-        found = StepSamples(source, entity, NOW, [window.seconds], [window.limits[1]], samples=1)
+        samples = StepSamples(source, entity, NOW, [window.seconds], [window.limits[1]], samples=1)
         for metric, column in window.now.columns.items():
             if column.bits:
-                found.rates[metric] = [window.rate(metric)]
+                samples.rates[metric] = [window.rate(metric)]
             else:
-                found.means[metric] = found.last_values[metric] = window.gauge(metric)
-        found.resolutions = {
+                samples.means[metric] = samples.last_values[metric] = window.gauge(metric)
+        samples.resolutions = {
             name: column.resolution for name, column in window.now.columns.items() if column.resolution
         }
-        return found
+        return samples
 
-    def _has_moved(self, part: _Part, before: _Part | None) -> bool:
-        """Whether any counter is another than in the sample before. `before`: the same entities in the same order,
-        None: there is no such poll."""
-        counters = [metric for metric, column in part.columns.items() if column.bits]
+    def _has_moved(self, batch: _Batch, before: _Batch | None) -> bool:
+        """Return whether any counter differs from the sample before.
+
+        `before`: the last batch with the same entities in the same order; None: there is none.
+        """
+        counters = [metric for metric, column in batch.columns.items() if column.bits]
         if before is not None:
-            # Lists of numbers differ at the first number that does: it costs nothing where anything moves.
-            return any(part.rows.values.get(metric) != before.rows.values.get(metric) for metric in counters)
-        for entity, at in part.places.items():
-            last = next((other for other in self._parts() if entity in other.places), None)
-            if last is None or any(part.value(m, at) != last.value(m, last.places[entity]) for m in counters):
+            # Comparing lists stops at the first difference: it is cheap if any counter moves.
+            return any(batch.rows.values.get(metric) != before.rows.values.get(metric) for metric in counters)
+        for entity, row in batch.row_by_entity.items():
+            last = next((earlier for earlier in self._batches() if entity in earlier.row_by_entity), None)
+            if last is None or any(
+                batch.value(metric, row) != last.value(metric, last.row_by_entity[entity]) for metric in counters
+            ):
                 return True
         return False
 
-    def _is_known(self, rows: Rows) -> bool:
-        return any(rows.seen == known.rows.seen and rows == known.rows for known in self._parts())
+    def _is_duplicate(self, rows: Rows) -> bool:
+        return any(rows.seen == batch.rows.seen and rows == batch.rows for batch in self._batches())
 
-    def _parts(self) -> Iterator[_Part]:
-        """The newest first, those without news as well."""
-        for told in reversed(self._told):
-            yield from reversed(told.parts)
+    def _batches(self) -> Iterator[_Batch]:
+        """Yield all batches, newest first, including those without news."""
+        for poll_round in reversed(self._rounds):
+            yield from reversed(poll_round.batches)
 
     def _close(self) -> None:
-        """The newest round is over: without news it was none."""
-        if self._told and not self._is_news(self._told[-1]):
-            self._told.pop()
+        """Close the newest round, and drop it if it brought no news."""
+        if self._rounds and not self._is_news(self._rounds[-1]):
+            self._rounds.pop()
 
-    def _is_news(self, told: _Round) -> bool:
-        moved = [other.first for other in self._told if other.moved and other is not told]
-        return not self._cached or told.moved or (bool(moved) and told.first - max(moved) >= CACHE_US)
+    def _is_news(self, poll_round: _Round) -> bool:
+        moved = [earlier.first for earlier in self._rounds if earlier.moved and earlier is not poll_round]
+        return not self._cached or poll_round.moved or (bool(moved) and poll_round.first - max(moved) >= CACHE_US)

@@ -1,4 +1,4 @@
-"""Who watches a recording: the newest rows from its recorders' own hands, or else from its segments."""
+"""Follows a recording: takes the newest rows directly from its recorders, or else from its segments."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sanpath.recording.reading.tail import Flushed
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.topology.identity import resolve
 
-LOOK_SECONDS = 1.0
-"""How often it is looked for recorders, and for what they have flushed where they do not hand it over."""
+CHECK_SECONDS = 1.0
+"""How often the viewer looks for recorders, and for new flushes of recorders that it cannot connect to."""
 
 
 class Viewer:
-    """Follows a recording while `run` does. `pulse` answers at once, whatever is being read."""
+    """Follows a recording while `run` is running. `pulse` returns at once, even during a read."""
 
     def __init__(self, folder: Location) -> None:
         self._folder = folder
@@ -43,24 +43,26 @@ class Viewer:
         """Follow until every writer has ended."""
         try:
             while not (self._starts and ended(self._starts)):
-                with contextlib.suppress(SanpathError, OSError):  # It is not there yet, or its store hangs.
-                    await self._look()
-                await asyncio.sleep(LOOK_SECONDS)
+                with contextlib.suppress(
+                    SanpathError, OSError
+                ):  # The recording does not exist yet, or its store hangs.
+                    await self._update()
+                await asyncio.sleep(CHECK_SECONDS)
         finally:
             for task in self._listening.values():
                 task.cancel()
 
     def pulse(self) -> Pulse | None:
-        """What happens now. None: nothing was recorded yet, or nothing is any more."""
+        """Return the current pulse. None: nothing is recorded yet, or recording has ended."""
         if not self._starts or ended(self._starts):
             return None
-        # All clocks of recorders on this machine are one but for what the wall clock was set by since their start.
+        # The clocks of recorders on this machine differ only by changes of the wall clock since their start.
         now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
         started_us = min(start.header.started_us for start in self._starts)
         sources = {source.name: source for start in self._starts for source in start.header.sources}
         return self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
 
-    async def _look(self) -> None:
+    async def _update(self) -> None:
         store = store_at(self._folder)
         documents = await asyncio.to_thread(store.list, "writers")
         if documents != self._documents:
@@ -75,16 +77,16 @@ class Viewer:
             writer = start.writer
             if writer in self._listening or start.ending is not None:
                 continue
-            if (met := await self._met(writer)) is not None:
-                self._listening[writer] = asyncio.create_task(self._listen(writer, *met))
+            if (streams := await self._connect(writer)) is not None:
+                self._listening[writer] = asyncio.create_task(self._listen(writer, *streams))
                 continue
             if writer not in self._flushed:
-                wanted = {"load": frozenset(metrics()["load"]), **METRICS}
-                self._flushed[writer] = Flushed(store, writer, start.header.sources, wanted)
+                wanted_metrics = {"load": frozenset(metrics()["load"]), **METRICS}
+                self._flushed[writer] = Flushed(store, writer, start.header.sources, wanted_metrics)
             for source, item in await asyncio.to_thread(self._flushed[writer].new):
                 self._newest.take(source, item)
 
-    async def _met(self, writer: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+    async def _connect(self, writer: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         path = socket_path(self._run_id, writer)
         if path is None:
             return None
@@ -94,17 +96,17 @@ class Viewer:
             return None
 
     async def _listen(self, writer: str, reader: asyncio.StreamReader, connection: asyncio.StreamWriter) -> None:
-        """Take what a recorder says until it ends, or says what none does."""
+        """Take the items of a recorder until it ends or sends an invalid line."""
         try:
             while line := await reader.readline():
                 match decoded(line):
                     case Hello(now_us, monotonic_ns):
-                        passed_us = (time.monotonic_ns() - monotonic_ns) // 1000
-                        self._ahead_us[writer] = now_us + passed_us - time.time_ns() // 1000
+                        elapsed_us = (time.monotonic_ns() - monotonic_ns) // 1000
+                        self._ahead_us[writer] = now_us + elapsed_us - time.time_ns() // 1000
                     case (str(source), Rows() | Event() | Poll() as item):
                         self._newest.take(source, item)
         except (OSError, ValueError):
-            pass  # Its segments are read from now on, and it is asked again.
+            pass  # From now on its segments are read, and the connection is tried again.
         finally:
             self._ahead_us.pop(writer, None)
             self._listening.pop(writer, None)
@@ -112,5 +114,5 @@ class Viewer:
 
 
 def _wiring(folder: Location) -> Sequence[WiredLink]:
-    """The links of all that was seen until now."""
+    """Return the links of everything that was seen until now."""
     return wiring(resolve(Recording(folder).inventory()))

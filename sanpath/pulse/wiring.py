@@ -1,4 +1,4 @@
-"""Which counters of which switch ports are the two directions of a link: all that a pulse needs of a topology."""
+"""Maps links to the switch port counters of their two directions: all that a pulse needs of a topology."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sanpath.topology.paths import Cable, cables, io_paths, machine_of
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A switch port as its source knows it, with the counters of bytes towards the host and towards the array."""
+    """A switch port under its source's id, with its byte counters towards host (`read`) and array (`write`)."""
 
     source: str
     entity: str
@@ -23,7 +23,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class WiredLink:
-    """A link, and the ports that may count its bytes, the first that tells being taken."""
+    """A link with the ports that may count its bytes; the first port that reports them is used."""
 
     entity: str
     technology: Technology
@@ -31,9 +31,11 @@ class WiredLink:
 
 
 def wiring(topology: Topology) -> tuple[WiredLink, ...]:
-    """Every link with a switch port at one of its ends, between switches those that the load can pass."""
+    """Return every link with a switch port at one end; of links between switches, those that the load can use."""
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
-    between = {c.id: c for path in io_paths(topology, *loads) for c in path.cables if c.side == "switch"}
+    between = {
+        cable.id: cable for path in io_paths(topology, *loads) for cable in path.cables if cable.side == "switch"
+    }
     return tuple(_wired(topology, cable) for cable in [*cables(topology), *between.values()])
 
 

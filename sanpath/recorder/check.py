@@ -1,4 +1,4 @@
-"""Reaches every source once, before a run: who answers, what its clock says, what it hides, what a poll costs."""
+"""Contacts every source once before a run: does it answer, its clock, what it cannot read, and what a poll costs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sanpath.recorder.sources.source import CLOSE_SECONDS, OPEN_SECONDS, NewCont
 from sanpath.recording.writing.clock import RecorderClock
 
 STAGES = ("login", "identity", "inventory", "poll")
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What an inventory or a poll cost. `items`: things and links, or rows of samples."""
+    """The cost of an inventory or a poll. `items`: entities and links, or rows of samples."""
 
     seconds: float
     requests: int
@@ -34,11 +34,11 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class SourceCheck:
-    """What came of one source.
+    """The result of checking one source.
 
-    `clock_offset_seconds`: its clock minus ours, true within `clock_uncertainty_seconds`; None: it tells no time.
-    `unreadable`: what the account cannot read, with what stays unknown. None for an effort: it was not reached.
-    `failure`: a value of `errors.Failure` or "defect", "" when the source answered everything; `stage` is where.
+    `clock_offset_seconds`: its clock minus ours, within ± `clock_uncertainty_seconds`; None: it reports no time.
+    `unreadable`: what the account may not read, and what remains unknown. An effort is None when its stage was not
+    reached. `failure`: a value of `errors.Failure` or "defect", in `stage`; "" when the source answered everything.
     """
 
     name: str
@@ -58,35 +58,38 @@ class SourceCheck:
 
     @property
     def answers(self) -> bool:
-        """Whether a run would get samples from it."""
+        """Whether a run would get samples from the source."""
         return not self.failure
 
     @property
     def fits(self) -> bool:
-        """Whether a poll ends within its budget; True when there was none to tell it from."""
+        """Whether a poll ends within its budget; True when there was no poll."""
         return self.poll is None or self.poll.seconds <= self.budget_seconds
 
     @property
     def slower_seconds(self) -> int:
-        """`every_seconds` in which the poll fits, with the recorder's budget of 0.8 of it."""
+        """The `every_seconds` that would fit the poll: the recorder's budget is 0.8 of it."""
         return math.ceil(self.poll.seconds / 0.8) if self.poll else 0
 
 
-Seen = list[tuple[str, int, SourceEntity | SourceLink]]
-"""(source, when, thing or link) as a recording holds it."""
+SourcedInventory = list[tuple[str, int, SourceEntity | SourceLink]]
+"""(source, time in microseconds, entity or link) as in a recording."""
 
 
-async def check_all(sources: Sequence[SourceConfig], seen: Seen | None = None) -> list[SourceCheck]:
-    """Check all sources at the same time, in their order. `seen`: takes what they say there is. Raises UsageError for
-    a wrong one."""
+async def check_all(sources: Sequence[SourceConfig], inventory: SourcedInventory | None = None) -> list[SourceCheck]:
+    """Check all sources at the same time and return the results in their order.
+
+    `inventory`: a list to which the reported entities and links are added. Raises UsageError for an invalid
+    collector.
+    """
     from sanpath.transport.context import LiveContext  # the protocol libraries
 
     clock = RecorderClock()
     specs = [registry.spec(source.collector) for source in sources]
-    made = [registry.collector_class(spec) for spec in specs]
+    collector_classes = [registry.collector_class(spec) for spec in specs]
     checks = (
-        check_source(source, spec, make, lambda cost: LiveContext(clock, cost), clock, seen)
-        for source, spec, make in zip(sources, specs, made, strict=True)
+        check_source(source, spec, collector_class, lambda cost: LiveContext(clock, cost), clock, inventory)
+        for source, spec, collector_class in zip(sources, specs, collector_classes, strict=True)
     )
     return list(await asyncio.gather(*checks))
 
@@ -94,14 +97,14 @@ async def check_all(sources: Sequence[SourceConfig], seen: Seen | None = None) -
 async def check_source(
     config: SourceConfig,
     spec: Spec,
-    make: type[Collector[SourceConfig]],
+    collector_class: type[Collector[SourceConfig]],
     context: NewContext,
     clock: Clock,
-    seen: Seen | None = None,
+    inventory: SourcedInventory | None = None,
 ) -> SourceCheck:
-    """Check one source. Its failures, and its silence, end here; one that blocks does so in a thread of its own."""
-    probe = _Probe(config, spec, make, context, clock, seen if seen is not None else [])
-    if make.runs_in == "loop":
+    """Check one source. Its failures and time-outs are part of the result; a blocking source runs in a thread."""
+    probe = _Probe(config, spec, collector_class, context, clock, inventory if inventory is not None else [])
+    if collector_class.runs_in == "loop":
         return await probe.run()
     limit = len(STAGES) * probe.limit_seconds + CLOSE_SECONDS
     try:
@@ -111,60 +114,60 @@ async def check_source(
 
 
 class _Probe:
-    """Takes one source through its stages, and notes what it says on the way."""
+    """Takes one source through the stages and collects the results."""
 
     def __init__(
         self,
         config: SourceConfig,
         spec: Spec,
-        make: type[Collector[SourceConfig]],
+        collector_class: type[Collector[SourceConfig]],
         context: NewContext,
         clock: Clock,
-        seen: Seen,
+        inventory: SourcedInventory,
     ) -> None:
-        self._seen = seen
-        self._spec, self._make, self._config, self._clock = spec, make, config, clock
+        self._inventory = inventory
+        self._spec, self._collector_class, self._config, self._clock = spec, collector_class, config, clock
         self._cost = Cost()
         self._context = context(self._cost)
         self._stage = STAGES[0]
-        self._found = SourceCheck(config.name, spec.name, config.every_seconds, config.budget_seconds)
+        self._result = SourceCheck(config.name, spec.name, config.every_seconds, config.budget_seconds)
         self.limit_seconds = max(OPEN_SECONDS, config.budget_seconds)
 
     async def run(self) -> SourceCheck:
         try:
-            await self._ask()
+            await self._run_stages()
         except TimeoutError:
             self.failed(Failure.UNREACHABLE.value, f"no end within {self.limit_seconds:g} s")
         except CollectorError as error:
             self.failed(error.failure.value, f"{error} {error.excerpt}")
-        except Exception as error:  # a defect in one collector must not hide what the others say
+        except Exception as error:  # a defect in one collector must not hide the results of the others
             self.failed("defect", f"{type(error).__name__}: {error}")
-        return self._found
+        return self._result
 
     def failed(self, failure: str, message: str) -> SourceCheck:
-        """Note how the stage under way failed, on one line."""
-        self._found = replace(
-            self._found,
+        """Record the failure of the current stage, as one line."""
+        self._result = replace(
+            self._result,
             stage=self._stage,
             failure=failure,
             message=" ".join(message.split()),
             remedy=_remedy(failure, self._stage, self._spec),
         )
-        return self._found
+        return self._result
 
-    async def _ask(self) -> None:
-        collector = self._make(self._config)
+    async def _run_stages(self) -> None:
+        collector = self._collector_class(self._config)
         try:
             await self._within("login", collector.open(self._context))
-            asked = self._clock.now_us()
-            said = await self._within("identity", collector.check(self._context))
-            self._found = replace(self._found, **_said(said, asked, self._clock.now_us()))
-            things = await self._effort("inventory", collector.inventory(self._context))
-            self._found = replace(self._found, inventory=things)
+            asked_us = self._clock.now_us()
+            check = await self._within("identity", collector.check(self._context))
+            self._result = replace(self._result, **_identity_fields(check, asked_us, self._clock.now_us()))
+            effort = await self._effort("inventory", collector.inventory(self._context))
+            self._result = replace(self._result, inventory=effort)
             samples = await self._effort("poll", collector.poll(self._context))
-            self._found = replace(self._found, poll=samples)
+            self._result = replace(self._result, poll=samples)
         finally:
-            # Logging out is a courtesy; what was found stays found.
+            # Logging out is a courtesy; its failure does not change the result.
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await collector.close()
@@ -172,30 +175,30 @@ class _Probe:
     async def _effort(self, stage: str, items: AsyncIterator[object]) -> Effort:
         self._cost.requests = self._cost.bytes_in = 0
         started = time.monotonic()
-        number = await self._within(stage, self._count(items))
-        return Effort(time.monotonic() - started, self._cost.requests, self._cost.bytes_in, number)
+        count = await self._within(stage, self._count(items))
+        return Effort(time.monotonic() - started, self._cost.requests, self._cost.bytes_in, count)
 
     async def _count(self, items: AsyncIterator[object]) -> int:
-        number = 0
+        count = 0
         async for item in items:
-            number += len(item.entity) if isinstance(item, Rows) else 1
+            count += len(item.entity) if isinstance(item, Rows) else 1
             if isinstance(item, SourceEntity | SourceLink):
-                self._seen.append((self._config.name, self._clock.now_us(), item))
-        return number
+                self._inventory.append((self._config.name, self._clock.now_us(), item))
+        return count
 
-    async def _within(self, stage: str, work: Awaitable[T]) -> T:
+    async def _within(self, stage: str, work: Awaitable[ResultT]) -> ResultT:
         self._stage = stage
         async with asyncio.timeout(self.limit_seconds):
             return await work
 
 
-def _said(check: Check, asked_us: int, answered_us: int) -> dict[str, Any]:
-    """The device read its clock between question and answer: the middle, give or take half the round trip."""
-    found: dict[str, Any] = {"identity": check.identity, "unreadable": check.unreadable}
+def _identity_fields(check: Check, asked_us: int, answered_us: int) -> dict[str, Any]:
+    """Return the fields of a check; the clock offset assumes the middle of the round trip, ± half of it."""
+    fields: dict[str, Any] = {"identity": check.identity, "unreadable": check.unreadable}
     if check.device_time is not None:
-        found["clock_offset_seconds"] = (check.device_time - (asked_us + answered_us) / 2) / 1e6
-        found["clock_uncertainty_seconds"] = (answered_us - asked_us) / 2e6
-    return found
+        fields["clock_offset_seconds"] = (check.device_time - (asked_us + answered_us) / 2) / 1e6
+        fields["clock_uncertainty_seconds"] = (answered_us - asked_us) / 2e6
+    return fields
 
 
 def _remedy(failure: str, stage: str, spec: Spec) -> str:
@@ -215,15 +218,15 @@ def _remedy(failure: str, stage: str, spec: Spec) -> str:
             return f"report it: a defect in collector {spec.name}"
 
 
-async def _in_thread(work: Callable[[], Awaitable[T]]) -> T:
-    """Run in a daemon thread with a loop of its own: one that hangs does not keep the process."""
+async def _in_thread(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    """Run in a daemon thread with a separate loop: a hanging source does not keep the process alive."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
+    done: asyncio.Future[ResultT] = loop.create_future()
 
-    async def call() -> T:
+    async def call() -> ResultT:
         return await work()
 
-    def finish(result: T) -> None:
+    def finish(result: ResultT) -> None:
         if not done.done():
             done.set_result(result)
 

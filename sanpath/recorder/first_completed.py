@@ -1,4 +1,4 @@
-"""Waiting for the first of several things."""
+"""Waits for the first of several awaitables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 async def sleep(seconds: float | None) -> None:
-    """None: for ever."""
+    """Sleep for some seconds; None: for ever."""
     await asyncio.sleep(seconds if seconds is not None else float("inf"))
 
 
-async def either(*waits: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
-    """Until the first of them is done; the others are cancelled, but for what is shielded."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
+async def either(*awaitables: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
+    """Wait until the first awaitable is done and cancel the others, except shielded ones."""
+    tasks = [asyncio.ensure_future(wait) for wait in awaitables]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

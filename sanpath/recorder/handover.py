@@ -1,6 +1,6 @@
-"""The recorder's end of the socket through which viewers on this machine get its newest rows at once.
+"""The recorder's end of the socket that sends its newest rows to viewers on this machine.
 
-Nothing here may cost the recording anything: a viewer that does not read is left, and a defect ends the handing over.
+It must never harm the recording: a viewer that does not read is dropped, and after a defect all viewers are dropped.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Item
 from sanpath.pulse.newest import Newest, is_wanted, narrowed
-from sanpath.recording.handover import LONGEST_BYTES, Handed, Hello, encoded, socket_path
+from sanpath.recording.handover import LONGEST_BYTES, Hello, LiveItem, encoded, socket_path
 
 BEHIND_BYTES = 2 * LONGEST_BYTES
-"""What may wait for a viewer; who is further behind has to ask again."""
+"""Bytes that may wait for a viewer; a viewer that is further behind is dropped and may reconnect."""
 MOST_VIEWERS = 16
-_OURS_ALONE = 0o600
+_OWNER_ONLY = 0o600
 
 
 class Handover:
-    """Made in the recorder's loop. Only `take` is safe from any thread."""
+    """Serves viewers. It is created in the recorder's loop; only `take` is safe from any thread."""
 
     def __init__(self, run_id: str, writer: str, clock: Clock) -> None:
         self._path, self._clock = socket_path(run_id, writer), clock
@@ -33,80 +33,78 @@ class Handover:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen, where this machine lets us; a run without is a run all the same."""
+        """Listen for viewers. A run goes on without the socket if it cannot be created."""
         if self._path is None:
             return
-        _tidy(self._path.parent)
+        _remove_stale_sockets(self._path.parent)
         try:
-            self._server = await asyncio.start_unix_server(self._met, self._path)
-            self._path.chmod(_OURS_ALONE)
+            self._server = await asyncio.start_unix_server(self._welcome, self._path)
+            self._path.chmod(_OWNER_ONLY)
         except OSError:
             await self.close()
 
     def take(self, source: str, item: Item | Poll) -> None:
-        """One thing that is recorded at this moment."""
-        if self._server is None or not isinstance(item, Handed) or not is_wanted(item):
+        """Send an item that is being recorded."""
+        if self._server is None or not isinstance(item, LiveItem) or not is_wanted(item):
             return
-        told = narrowed(item) if isinstance(item, Rows) else item
+        live_item = narrowed(item) if isinstance(item, Rows) else item
         # A blocking source may come back from its SDK when the loop has ended.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._hand, source, told)
+            self._loop.call_soon_threadsafe(self._send, source, live_item)
 
     async def close(self) -> None:
-        """Nothing more is handed over."""
+        """Drop all viewers and remove the socket."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
             for viewer in tuple(self._viewers):
-                self._leave(viewer)
+                self._drop(viewer)
         if self._path is not None:
             with contextlib.suppress(OSError):
                 self._path.unlink()
 
-    def _hand(self, source: str, item: Handed) -> None:
+    def _send(self, source: str, item: LiveItem) -> None:
         try:
             self._newest.take(source, item)
             if self._viewers:
                 line = encoded((source, item))
                 for viewer in tuple(self._viewers):
                     self._write(viewer, line)
-        except (
-            Exception
-        ):  # a defect here, or a collector's rows of another form, must not cost the recording anything
+        except Exception:  # a defect here, or invalid rows of a collector, must not harm the recording
             for viewer in tuple(self._viewers):
-                self._leave(viewer)
+                self._drop(viewer)
 
     def _write(self, viewer: asyncio.StreamWriter, line: bytes) -> None:
         if viewer.is_closing() or viewer.transport.get_write_buffer_size() + len(line) > BEHIND_BYTES:
-            self._leave(viewer)
+            self._drop(viewer)
         else:
             viewer.write(line)
 
-    async def _met(self, _: asyncio.StreamReader, viewer: asyncio.StreamWriter) -> None:
-        """A viewer: it is told the newest that there is, and from now on what comes. What it may say is not read."""
+    async def _welcome(self, _: asyncio.StreamReader, viewer: asyncio.StreamWriter) -> None:
+        """Send the newest items to a new viewer, and later ones from now on. Nothing is read from it."""
         if isinstance(viewer.transport, asyncio.ReadTransport):
             viewer.transport.pause_reading()
         if self._server is None or len(self._viewers) >= MOST_VIEWERS:
             viewer.transport.abort()
             return
         self._write(viewer, encoded(Hello(self._clock.now_us(), time.monotonic_ns())))
-        for said in self._newest.kept():
-            self._write(viewer, encoded(said))
+        for live_item in self._newest.snapshot():
+            self._write(viewer, encoded(live_item))
         self._viewers.add(viewer)
 
-    def _leave(self, viewer: asyncio.StreamWriter) -> None:
+    def _drop(self, viewer: asyncio.StreamWriter) -> None:
         self._viewers.discard(viewer)
         viewer.transport.abort()
 
 
-def _tidy(folder: Path) -> None:
-    """Take away the sockets that killed recorders have left: nobody answers there."""
+def _remove_stale_sockets(folder: Path) -> None:
+    """Remove the sockets of killed recorders: nobody answers there."""
     with contextlib.suppress(OSError):
         for path in folder.glob("*.sock"):
-            with socket.socket(socket.AF_UNIX) as asked:
-                asked.setblocking(False)
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.setblocking(False)
                 try:
-                    asked.connect(str(path))
+                    probe.connect(str(path))
                 except ConnectionRefusedError:
                     path.unlink()
                 except OSError:

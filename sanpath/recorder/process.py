@@ -1,7 +1,7 @@
-"""The recorder process: reads its request from standard input, records until the load ends or it is told to stop.
+"""The recorder process: reads its request from standard input and records until the load ends or a stop is requested.
 
-A line "stop" on standard input ends the run; "abort" ends it at once. When the input is closed without a word the
-screen has died: a run with an end of its own (a load command or a time) goes on, another one stops.
+A line "stop" on standard input ends the run; a further line "abort" ends it at once. When the input is closed without
+a line, the command that started it has died: a run with a load command or a time limit goes on, any other run stops.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
-from sanpath.recorder.loads.loads import Loads, Reader, load_name, reader_of
+from sanpath.recorder.loads.loads import Loads, Reader, load_name, load_reader
 from sanpath.recorder.loads.local import without_credentials
-from sanpath.recorder.loads.processes import of_recording
-from sanpath.recorder.loads.sweep import SweepRun, alone
-from sanpath.recorder.peers import Others, refuse_second_load, refuse_twice
+from sanpath.recorder.loads.processes import load_processes
+from sanpath.recorder.loads.sweep import SweepRun, lock_sweep
+from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.sources.source import Source
@@ -50,22 +50,24 @@ from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import LOCAL
 
 FIRST_POLL_SECONDS = 12.0
-"""How long the load waits for the first answer of every source: the idle state is worth recording."""
+"""How long the load waits for the first poll of every source: the idle state is worth recording."""
 LINGER_SECONDS = 3.0
-"""How long the sources are polled after the load: what an array says of the last second comes later. One whose next
-poll is further off is asked once more at its end."""
+"""How long the sources are polled after the load: an array reports the last second with a delay.
+
+A source whose next poll is due later is polled once more at the end.
+"""
 END_SECONDS = 4.0
-"""How long a poll under way may take when the run ends, log-out included."""
+"""How long a running poll may take when the run ends, log-out included."""
 ABORT_SECONDS = 2.0
 POLL_SECONDS = 0.02
 
 
 def main() -> int:
-    """Entry point of the process. Returns its exit code; errors are one line on standard error."""
-    asked = sys.stdin.readline()
-    if not asked:
-        return ExitCode.INTERRUPTED  # The screen went before it had asked for anything.
-    request = RunRequest.model_validate_json(asked)
+    """Run the process and return its exit code. Errors are one line on standard error."""
+    line = sys.stdin.readline()
+    if not line:
+        return ExitCode.INTERRUPTED  # The parent process ended before it sent a request.
+    request = RunRequest.model_validate_json(line)
     try:
         recorder = Recorder(request)
         with asyncio.Runner() as runner:
@@ -80,7 +82,7 @@ def main() -> int:
 
 
 class Recorder:
-    """One run. Raises UsageError on what can be told before anything connects."""
+    """One run. Raises UsageError for mistakes that are detected before anything connects."""
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request
@@ -88,102 +90,111 @@ class Recorder:
         self._reader = _reader(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder, request.plan)
-        self._lock = alone(request.folder, self._manifest.run_id) if request.sweep else None
+        self._lock = lock_sweep(request.folder, self._manifest.run_id) if request.sweep else None
         self._store = store_at(request.folder)
-        name = re.sub(r"[^A-Za-z0-9_.]", "_", request.recorder)
+        recorder_name = re.sub(r"[^A-Za-z0-9_.]", "_", request.recorder)
         keep_seconds = request.keep_seconds or self._config.keep_seconds
         retention = Retention(keep_seconds, self._clock.now_us) if keep_seconds else None
-        self._writer = Writer(request.folder, f"{name}.{self._clock.anchor_us:x}", retention=retention)
+        self._writer = Writer(request.folder, f"{recorder_name}.{self._clock.anchor_us:x}", retention=retention)
         self.write_failure = ""
 
     async def run(self) -> None:
-        """Record from start to end."""
+        """Record from start to end. `write_failure` is set when the recording could not be written completely."""
         handover = Handover(self._manifest.run_id, self._writer.name, self._clock)
         self._sink = Sink(self._writer, self._clock, handover.take)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        hosts = hosts_of(self._request, self._config)
+        hosts = load_hosts(self._request, self._config)
         run_id = self._manifest.run_id
         self._loads = Loads(self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink)
         try:
             self._write_header()
         except OSError as error:
             raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
-        known: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
-        for item in known:
+        configured: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
+        for item in configured:
             self._sink.take("config", self._clock.now_us(), item)
         for source, item in self._load_runs():
             self._sink.take(source, self._clock.now_us(), item)
         self._listen()
         await handover.start()
-        others = self._others()
+        other_recorders = self._other_recorders()
         sources = [self._source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
-        others.start()
+        other_recorders.start()
         polling = self._start_sources(sources)
         try:
             code = await self._until_end(sources)
         finally:
             self._stop.set()
-            others.stop()
-            await _ended(polling)
+            other_recorders.stop()
+            await _wait_until_ended(polling)
             self._account_for_hung(sources)
             flushing.cancel()
             await handover.close()
             await self._sink.flush()
-            why = self._sink.close()
-            lost = f"the last {self._sink.waiting} rows could not be written: {why}" if why else ""
+            failure = self._sink.close()
+            lost = f"the last {self._sink.waiting} rows could not be written: {failure}" if failure else ""
             self.write_failure = lost or self._loads.keep()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
             cpu_seconds = usage.ru_utime + usage.ru_stime
-            ended = self._clock.now_us()
-            ending = Ending(ended_us=ended, load_exit_code=code, recorder_cpu_seconds=cpu_seconds)
+            ended_us = self._clock.now_us()
+            ending = Ending(ended_us=ended_us, load_exit_code=code, recorder_cpu_seconds=cpu_seconds)
             try:
                 self._writer.end(ending)
             except (OSError, duckdb.Error) as error:
                 self.write_failure = f"the end of the recording could not be written: {reason(error)}"
 
-    def _others(self) -> Others:
-        """The recording may be written by several recorders. Who has no end of its own ends with their load."""
+    def _other_recorders(self) -> OtherRecorders:
+        """Watch the other recorders of the recording; a run without load or time limit ends with their load."""
 
         def take(seen: int, item: Item) -> None:
             self._sink.take(RECORDER, seen, item)
 
         def load_ended() -> None:
-            with contextlib.suppress(RuntimeError):  # The loop has ended by itself.
+            with contextlib.suppress(RuntimeError):  # The loop has already ended.
                 self._loop.call_soon_threadsafe(self._stop.set)
 
         without_end = not self._request.has_load and self._request.for_seconds is None
         clock = StoreClock(self._store, self._writer.name, self._clock)
-        return Others(self._store, clock, take, load_ended if without_end else None)
+        return OtherRecorders(self._store, clock, take, load_ended if without_end else None)
 
     def _load_runs(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
-        """(source, thing or link): a load that is started on this machine runs here, unless the configuration says
-        where it does; one that is started on a host runs there."""
-        said = any(tie.relation == "runs_on" and tie.from_end[0] == "load" for tie in self._config.links)
-        hosts: Sequence[str | None] = self._request.hosts or ([] if said or self._reader is None else [None])
+        """Yield (source, entity or link) for the machines that the loads run on.
+
+        A load that is started locally runs on this machine, unless the configuration places it elsewhere. A load that
+        is started on a host runs on that host.
+        """
+        placed = any(link.relation == "runs_on" and link.from_end[0] == "load" for link in self._config.links)
+        hosts: Sequence[str | None] = self._request.hosts or ([] if placed or self._reader is None else [None])
         for host in hosts:
             load, machine = load_name(self._reader, host), platform.node() if host in (None, LOCAL) else host
             yield load, SourceEntity("load", load, load, {"name": (load,)})
             yield load, SourceEntity("host", machine, machine, {"name": (machine,)})
-            where = "this machine" if host in (None, LOCAL) else f"host {host}"
-            yield load, SourceLink("runs_on", ("load", load), ("host", machine), f"started by sanpath on {where}")
+            machine_text = "this machine" if host in (None, LOCAL) else f"host {host}"
+            yield (
+                load,
+                SourceLink("runs_on", ("load", load), ("host", machine), f"started by sanpath on {machine_text}"),
+            )
 
     async def _until_end(self, sources: list[Source]) -> int | None:
-        """Runs the load, or waits for the end. Returns the load's exit code, None: there was none, or we ended it."""
+        """Run the load, or wait for the end of the run.
+
+        Returns the load's exit code. None: there was no load, or sanpath ended it.
+        """
         request = self._request
         if not request.has_load:
             await either(self._stop.wait(), sleep(request.for_seconds))
             return None
-        await either(self._stop.wait(), _polled(sources))
+        await either(self._stop.wait(), _wait_until_polled(sources))
         if self._stop.is_set():
             return None
         if request.sweep:
             code = await SweepRun(request.sweep, self._loads, self._clock, self._sink, self._stop).run()
         else:
-            ended, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
-            code = None if ended_by_us else ended
+            exit_code, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
+            code = None if ended_by_us else exit_code
         if sources:
             for source in sources:
                 source.ask_after_us = self._clock.now_us()
@@ -191,14 +202,21 @@ class Recorder:
         return code
 
     def _source(self, config: SourceConfig) -> Source:
-        from sanpath.transport.context import LiveContext  # the protocol libraries: only where sources are polled
+        from sanpath.transport.context import LiveContext  # imports protocol libraries, which only polling needs
 
-        made = registry.collector_class(registry.spec(config.collector))
+        collector_class = registry.collector_class(registry.spec(config.collector))
 
         def context(cost: Cost) -> LiveContext:
             return LiveContext(self._clock, cost)
 
-        return Source(config, lambda: made(config), context, self._clock, self._sink, made.runs_in == "thread")
+        return Source(
+            config,
+            lambda: collector_class(config),
+            context,
+            self._clock,
+            self._sink,
+            collector_class.runs_in == "thread",
+        )
 
     def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None] | threading.Thread]:
         start = self._clock.now_us()
@@ -222,28 +240,28 @@ class Recorder:
                 self._sink.take(source.name, now, poll)
 
     def _listen(self) -> None:
-        """Stop on a word from the screen or on SIGTERM."""
+        """Stop on a line from standard input, on SIGTERM or on SIGINT."""
         self._loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         self._loop.add_signal_handler(signal.SIGINT, self._stop.set)
-        threading.Thread(target=self._hear, name="stdin", daemon=True).start()
+        threading.Thread(target=self._read_commands, name="stdin", daemon=True).start()
 
-    def _hear(self) -> None:
+    def _read_commands(self) -> None:
         for line in sys.stdin:
             if line.strip() == STOP:
                 self._loop.call_soon_threadsafe(self._stop.set)
-                return self._hear_abort()
+                return self._read_abort()
         if not self._request.has_load and self._request.for_seconds is None:
             self._loop.call_soon_threadsafe(self._stop.set)
         return None
 
-    def _hear_abort(self) -> None:
+    def _read_abort(self) -> None:
         for line in sys.stdin:
             if line.strip() == ABORT:
                 self._loop.call_soon_threadsafe(self._abort)
 
     def _abort(self) -> None:
         self._loads.kill()
-        self._sink.flush_at_once(ABORT_SECONDS)
+        self._sink.flush_within(ABORT_SECONDS)
         os._exit(ExitCode.INTERRUPTED)
 
     def _write_header(self) -> None:
@@ -269,14 +287,14 @@ class Recorder:
 
 
 def check_request(request: RunRequest, config: Config) -> None:
-    """Everything that can be told before a device is asked. Raises UsageError."""
+    """Check everything that can be checked before a device is asked. Raises UsageError."""
     if request.writer and not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", request.writer):
         raise UsageError("--writer: a name has up to 63 letters, digits, _, . and -")
-    read = selected(config, request.only_sources).sources
-    hosts = hosts_of(request, config)
+    sources = selected(config, request.only_sources).sources
+    hosts = load_hosts(request, config)
     argv = _argv(request)
-    if argv and (found := _reader(request)) is not None:
-        wrapped = found[1].wrap(argv)
+    if argv and (reader := _reader(request)) is not None:
+        wrapped = reader[1].wrap(argv)
         if hosts and wrapped.output_file:
             raise UsageError(
                 f"{argv[0]} writes to {wrapped.output_file}, which is not read on other hosts: leave it out"
@@ -287,40 +305,43 @@ def check_request(request: RunRequest, config: Config) -> None:
         raise UsageError("nothing to record: `sanpath init` asks for sources; or name a load command after --")
     if (manifest := layout.check(request.folder, request.plan)) is not None:
         loads = [load_name(_reader(request), host) for host in request.hosts or (None,)] if request.has_load else []
-        told = starts(store_at(request.folder), set())
+        earlier_starts = starts(store_at(request.folder), set())
         if request.has_load:
-            refuse_second_load(told, request.folder, request.plan, of_recording(manifest.run_id))
-        refuse_twice(told, request.recorder, [*(source.name for source in read), *loads])
+            refuse_second_load(earlier_starts, request.folder, request.plan, load_processes(manifest.run_id))
+        refuse_duplicate_sources(earlier_starts, request.recorder, [*(source.name for source in sources), *loads])
 
 
 def selected(config: Config, only: tuple[str, ...]) -> Config:
-    """The configuration with only these sources; all of them when none is named. Raises UsageError."""
-    known = [source.name for source in config.sources]
+    """Return the configuration with only the named sources; all if none is named. Raises UsageError."""
+    names = [source.name for source in config.sources]
     for name in only:
-        if name not in known:
-            raise UsageError(f"--only-sources: no source is called {name!r}; there are: {', '.join(known) or 'none'}")
+        if name not in names:
+            raise UsageError(f"--only-sources: no source is called {name!r}; there are: {', '.join(names) or 'none'}")
     if not only:
         return config
-    return replace(config, sources=tuple(s for s in config.sources if s.name in only))
+    return replace(config, sources=tuple(source for source in config.sources if source.name in only))
 
 
-def hosts_of(request: RunRequest, config: Config) -> dict[str, SshTarget | None]:
-    """How to reach the hosts that run the load, by name; None: this machine. Raises UsageError for unknown ones."""
+def load_hosts(request: RunRequest, config: Config) -> dict[str, SshTarget | None]:
+    """Return the log-in of each host that runs the load, by name; None: this machine.
+
+    Raises UsageError for an unknown host.
+    """
     for name in request.hosts:
         if name != LOCAL and name not in config.hosts:
-            there = ", ".join((LOCAL, *config.hosts))
+            accepted = ", ".join((LOCAL, *config.hosts))
             raise UsageError(
-                f"no host is called {name!r} under hosts in {config.path or DEFAULT_NAME}; there are: {there}"
+                f"no host is called {name!r} under hosts in {config.path or DEFAULT_NAME}; there are: {accepted}"
             )
     return {name: config.hosts.get(name) for name in request.hosts}
 
 
 def _reader(request: RunRequest) -> Reader:
-    return reader_of(_argv(request), "fio" if request.sweep else request.load_reader)
+    return load_reader(_argv(request), "fio" if request.sweep else request.load_reader)
 
 
 def _argv(request: RunRequest) -> tuple[str, ...]:
-    """The load command, of a sweep that of its first step; empty for none."""
+    """Return the load command, for a sweep that of its first step; empty: there is no load."""
     return commands.fio(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load
 
 
@@ -334,36 +355,39 @@ def _declaration(name: str, spec: Spec, every_seconds: float) -> Declaration:
 
 
 def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
-    """A blocking source: its own loop, and its own event that follows the recorder's."""
+    """Run a blocking source in its own loop, with a stop event that follows the recorder's."""
 
     async def run() -> None:
-        own, here = asyncio.Event(), asyncio.get_running_loop()
+        local_stop, thread_loop = asyncio.Event(), asyncio.get_running_loop()
 
         async def follow() -> None:
             await stop.wait()
-            here.call_soon_threadsafe(own.set)
+            thread_loop.call_soon_threadsafe(local_stop.set)
 
         asyncio.run_coroutine_threadsafe(follow(), loop)
-        await source.run(start, own)
+        await source.run(start, local_stop)
 
     asyncio.run(run())
 
 
-async def _ended(polling: list[asyncio.Task[None] | threading.Thread]) -> None:
-    """Until every source has ended, at most END_SECONDS; tasks that have not are cancelled, threads left to die."""
+async def _wait_until_ended(polling: list[asyncio.Task[None] | threading.Thread]) -> None:
+    """Wait until every source has ended, at most END_SECONDS.
+
+    Then cancel the remaining tasks; threads are daemons.
+    """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(END_SECONDS):
-            while not all(p.done() if isinstance(p, asyncio.Task) else not p.is_alive() for p in polling):
+            while not all(work.done() if isinstance(work, asyncio.Task) else not work.is_alive() for work in polling):
                 await asyncio.sleep(POLL_SECONDS)
     for task in polling:
         if isinstance(task, asyncio.Task):
             task.cancel()
 
 
-async def _polled(sources: list[Source]) -> None:
-    """Until every source has been polled once, at most FIRST_POLL_SECONDS."""
+async def _wait_until_polled(sources: list[Source]) -> None:
+    """Wait until every source has been polled once, at most FIRST_POLL_SECONDS."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FIRST_POLL_SECONDS):
-            # Blocking sources live in other threads: asking is simpler than signalling across loops.
+            # Blocking sources run in other threads: polling is simpler than signalling across loops.
             while not all(source.polled.is_set() for source in sources):
                 await asyncio.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""What the screen asks the recorder process to do: one line of JSON on its standard input. Holds no secret."""
+"""The request to the recorder process: one line of JSON on its standard input. It contains no secret."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from sanpath.sweep.plan import LOCAL, Plan
 STOP = "stop"
 ABORT = "abort"
 UNWRITTEN = 4
-"""The recorder's exit code when the recording could not be written to its end."""
+"""The recorder's exit code when the recording could not be written completely."""
 
 PYTHONPATH_BEFORE = "SANPATH_PYTHONPATH"
-"""The variable in which the recorder gets PYTHONPATH as the person had it: the load command gets it back."""
+"""The variable that passes the user's PYTHONPATH to the recorder, which restores it for the load command."""
 
 
 class SweepRequest(BaseModel):
-    """The load of a run is a sweep. `file`: what the plan is called. `done`, `cut`: keys of its steps that are in the
-    recording whole, and of those that had begun when an earlier run was interrupted."""
+    """A sweep as the load of a run.
+
+    `file`: name of the plan file. `done`: keys of the steps that are recorded completely. `cut`: keys of the steps
+    that were running when an earlier run was interrupted.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,12 +38,11 @@ class SweepRequest(BaseModel):
 class RunRequest(BaseModel):
     """One run.
 
-    `config`: the configuration file, read again by the recorder, None for none. `load`: the load command, empty for
-    none; `sweep`: the loads of a plan instead of it. `load_reader`: the collector that reads the load's output, None:
-    told from the program's name. `on`: hosts of the configuration that run the load, none: this one. `for_seconds`:
-    end after this time; None: with the load, its own or that of the recording's other recorders, or when told to.
-    `keep_seconds`: how long samples are kept, None: as the configuration says. `writer`: what this recorder is
-    called, "" as its host.
+    `config`: the configuration file, which the recorder reads again; None: there is none. `load`: the load command;
+    empty: no load. `sweep`: the loads of a plan instead. `load_reader`: the collector that reads the load's output;
+    None: chosen by the program's name. `on`: hosts of the configuration that run the load; empty: this machine.
+    `for_seconds`: end after this time; None: end with the load, its own or another recorder's, or on request.
+    `keep_seconds`: retention of samples; None: as configured. `writer`: name of this recorder; "": its host name.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,21 +60,21 @@ class RunRequest(BaseModel):
 
     @property
     def recorder(self) -> str:
-        """What this recorder is called."""
+        """The name of this recorder."""
         return self.writer or platform.node() or "host"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names of the hosts on which the load is started in lock-step; none: it is started here."""
+        """Names of the hosts on which the load is started at the same moment; empty: only on this machine."""
         planned = self.sweep.plan.hosts if self.sweep else ()
         return self.on or (planned if planned != (LOCAL,) else ())
 
     @property
     def has_load(self) -> bool:
-        """Whether a load is started: its end is that of the run."""
+        """Whether a load is started: the run ends with it."""
         return bool(self.load) or self.sweep is not None
 
     @property
     def plan(self) -> str:
-        """Digest of the sweep's plan, "" for none."""
+        """Digest of the sweep's plan; "": no sweep."""
         return self.sweep.plan.digest if self.sweep else ""

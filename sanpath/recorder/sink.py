@@ -1,4 +1,4 @@
-"""Everything that is recorded goes through here: taken in any thread at once, written by one thread."""
+"""The queue of everything that is recorded: any thread adds to it, one thread writes."""
 
 from __future__ import annotations
 
@@ -22,75 +22,75 @@ from sanpath.recording.writing.writer import Writer
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 20_000
 FULL_ROWS = 200_000
-"""Rows that may wait. Above it no poll is started: a gap with a reason, instead of rows the device has paid for."""
-LOST_ROWS = 2 * FULL_ROWS
-"""Above it nothing is taken any more: the load talks on, and every gap has to be accounted for."""
+"""Rows that may wait. Above it no poll is started: a gap with a reason costs the device nothing."""
+LIMIT_ROWS = 2 * FULL_ROWS
+"""Rows above which everything is dropped and counted: the load's output cannot be stopped."""
 
-Taken = tuple[str, int, Item | Poll]
+PendingItem = tuple[str, int, Item | Poll]
 
 
 class Sink:
-    """The recorder's end of the writer, made in the recorder's loop. Only `take` is safe from any thread.
+    """Queues items for the writer. It is created in the recorder's loop; only `take` is safe from any thread.
 
-    `clock`: looked at before each flush, so that a jump of the wall clock is recorded. None: it is not. `also`: is
-    given everything at once, in the thread that gives it, and must neither wait nor fail. None: nobody is.
+    `clock` is checked before each flush, so that a jump of the wall clock is recorded; None: it is not checked.
+    `observer` receives every item at once, in the calling thread; it must neither block nor fail. None: no observer.
     """
 
     def __init__(
         self,
         writer: Writer,
         clock: RecorderClock | None = None,
-        also: Callable[[str, Item | Poll], None] | None = None,
+        observer: Callable[[str, Item | Poll], None] | None = None,
     ) -> None:
-        self._writer, self._clock, self._also = writer, clock, also
+        self._writer, self._clock, self._observer = writer, clock, observer
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._pending: list[Taken] = []
+        self._pending: list[PendingItem] = []
         self._rows = self._lost = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
-        self._hurry = asyncio.Event()
+        self._flush_now = asyncio.Event()
         self._failed = ""
 
     @property
     def waiting(self) -> int:
-        """Rows that were taken and are not written, those that were lost among them."""
+        """Rows that were taken but not written, including lost ones."""
         return self._rows + self._writer.rows_waiting + self._lost
 
     @property
     def full(self) -> bool:
-        """Whether too much waits to start another poll."""
+        """Whether too many rows wait to start another poll."""
         return self._rows + self._writer.rows_waiting > FULL_ROWS
 
-    def take(self, source: str, seen: int, item: Item | Poll) -> None:
-        """Take one thing to be recorded."""
+    def take(self, source: str, seen_us: int, item: Item | Poll) -> None:
+        """Queue an item, seen at `seen_us` in microseconds of the recorder's clock."""
         rows = len(item.entity) if isinstance(item, Rows) else 1
-        if self._also is not None:
-            self._also(source, item)
+        if self._observer is not None:
+            self._observer(source, item)
         with self._lock:
-            if self._rows + self._writer.rows_waiting > LOST_ROWS:
+            if self._rows + self._writer.rows_waiting > LIMIT_ROWS:
                 self._lost += rows
                 return
-            self._pending.append((source, seen, item))
+            self._pending.append((source, seen_us, item))
             self._rows += rows
-            many = self._rows > FLUSH_ROWS
-        if many:
+            is_large = self._rows > FLUSH_ROWS
+        if is_large:
             # A blocking source may come back from its SDK when the loop has ended.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._hurry.set)
+                self._loop.call_soon_threadsafe(self._flush_now.set)
 
     async def run(self) -> None:
         """Flush every few seconds until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), FLUSH_SECONDS)
-            self._hurry.clear()
+                await asyncio.wait_for(self._flush_now.wait(), FLUSH_SECONDS)
+            self._flush_now.clear()
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits. What cannot be written (disk full) waits on; it is said once."""
-        self._look_at_clock()
+        """Write what waits. What cannot be written (disk full) continues to wait; it is reported once."""
+        self._check_clock()
         try:
-            await self._loop.run_in_executor(self._thread, self._apply, self._swap())
+            await self._loop.run_in_executor(self._thread, self._write_pending, self._take_pending())
         except (OSError, duckdb.Error) as error:
             if not self._failed:
                 waiting = f"{self._writer.rows_waiting} rows wait"
@@ -99,25 +99,25 @@ class Sink:
             self._failed = reason(error)
             return
         failed, self._failed = self._failed, ""
-        self._tell_lost(failed)
+        self._record_gap(failed)
 
-    def flush_at_once(self, seconds: float) -> None:
-        """Write what waits, for at most `seconds`, while the loop stands still: for an end at once."""
+    def flush_within(self, seconds: float) -> None:
+        """Write what waits, for at most `seconds`, while the loop is blocked: for an abort."""
         with contextlib.suppress(OSError, duckdb.Error, TimeoutError):
-            self._thread.submit(self._apply, self._swap()).result(seconds)
+            self._thread.submit(self._write_pending, self._take_pending()).result(seconds)
 
     def close(self) -> str:
-        """End the writer's thread. Returns why the last flush failed, "" if it did not."""
+        """End the writer's thread. Returns the reason why the last flush failed, "" if it succeeded."""
         self._thread.shutdown()
         return self._failed
 
-    def _look_at_clock(self) -> None:
+    def _check_clock(self) -> None:
         if self._clock is not None and (jump := self._clock.jump_seconds()) is not None:
             now = self._clock.now_us()
             self.take(RECORDER, now, Event(now, CLOCK_JUMP, {"seconds": round(jump, 3)}))
 
-    def _tell_lost(self, failed: str) -> None:
-        """Record what came of a time when nothing could be written."""
+    def _record_gap(self, failed: str) -> None:
+        """Record an event after a time in which nothing could be written."""
         with self._lock:
             lost, self._lost = self._lost, 0
         if lost:
@@ -130,26 +130,26 @@ class Sink:
             now = self._clock.now_us()
             self.take(RECORDER, now, Event(now, "data-warning", {"text": text}))
 
-    def _swap(self) -> list[Taken]:
+    def _take_pending(self) -> list[PendingItem]:
         with self._lock:
             pending, self._pending, self._rows = self._pending, [], 0
         return pending
 
-    def _apply(self, pending: list[Taken]) -> None:
-        for source, seen, item in pending:
+    def _write_pending(self, pending: list[PendingItem]) -> None:
+        for source, seen_us, item in pending:
             try:
-                self._write(source, seen, item)
+                self._write(source, seen_us, item)
             except Exception as error:  # a defect in one collector must not cost the rows of the others
                 message = f"could not be recorded: {type(error).__name__}: {error}"[:300]
-                self._writer.poll(Poll(source, seen, seen, seen, "failed", "defect", message))
+                self._writer.poll(Poll(source, seen_us, seen_us, seen_us, "failed", "defect", message))
         self._writer.flush()
 
-    def _write(self, source: str, seen: int, item: Item | Poll) -> None:
+    def _write(self, source: str, seen_us: int, item: Item | Poll) -> None:
         match item:
             case Rows():
                 self._writer.samples(source, item)
             case SourceEntity() | SourceLink():
-                self._writer.inventory(source, seen, item)
+                self._writer.inventory(source, seen_us, item)
             case Event():
                 self._writer.event(source, item)
             case Poll():
@@ -159,7 +159,7 @@ class Sink:
 
 
 def reason(error: Exception) -> str:
-    """Why something could not be written, in one line: DuckDB wraps what the system said into JSON."""
+    """Return the reason of a failed write as one line: DuckDB wraps the system's message into JSON."""
     wrapped = re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', str(error))
     text = str(json.loads(wrapped[1])) if wrapped else str(error)
     return text.partition("\n")[0]

@@ -1,1 +1,1 @@
-"""Recordings: what each source said, as Parquet segments in a folder. The one place that opens DuckDB on files."""
+"""Recordings: the rows of every source as Parquet segments in a folder. Only this package opens DuckDB on files."""

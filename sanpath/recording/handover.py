@@ -1,7 +1,7 @@
-"""The way in which a recorder hands its newest rows to viewers on the same machine: a socket, and lines of JSON.
+"""The protocol by which a recorder sends its newest rows to viewers on the same machine: a socket with JSON lines.
 
-Everything goes one way. A recorder reads nothing from a viewer; a viewer takes lines as it takes a recording, from
-whoever may have written them. Who is not on this machine, or not this user, reads the segments.
+Data flow in one direction only: a recorder reads nothing from a viewer. A viewer treats lines as untrusted, like a
+recording. Viewers on other machines or of other users read the segments instead.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from sanpath.model import Column, Event, Poll, Rows, Table
 from sanpath.recording.format.rows import MALFORMED, details, moment
 
 LONGEST_BYTES = 16 << 20
-"""No line is longer: a poll of 50,000 ports has 3 MB."""
+"""The longest line: a poll of 50,000 ports has 3 MB."""
 _NAME_BYTES = 16
 _PRIVATE = 0o700
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first line: what the recorder's clock reads, microseconds since the epoch, and what the machine's monotonic
-    clock reads at the same moment, nanoseconds."""
+    """The first line: two clocks at the same moment.
+
+    `now_us` is the recorder's clock in microseconds since the epoch, `monotonic_ns` the machine's monotonic clock.
+    """
 
     now_us: int
     monotonic_ns: int
 
 
-Handed = Rows | Event | Poll
-Line = Hello | tuple[str, Handed]
-"""What a line holds; what is not the first is (source, what it said)."""
+LiveItem = Rows | Event | Poll
+Line = Hello | tuple[str, LiveItem]
+"""The content of a line: Hello in the first one, (source, item) in all others."""
 
 
 def socket_path(run_id: str, writer: str) -> Path | None:
-    """Where a writer of a recording listens. None: this system has no such place, or it is not ours alone."""
+    """Return the path of a writer's socket. None: the system has no suitable folder, or other users can access it."""
     folder = _folder()
-    # Both names come from a recording, and so from anybody.
+    # Both names come from a recording, which is untrusted.
     name = hashlib.sha256(f"{run_id}/{writer}".encode()).hexdigest()[: 2 * _NAME_BYTES]
     return folder / f"{name}.sock" if folder is not None else None
 
@@ -54,21 +56,23 @@ def _folder() -> Path | None:
     folder = runtime / "sanpath" if os.access(runtime, os.W_OK) else Path(tempfile.gettempdir()) / f"sanpath-{user}"
     try:
         folder.mkdir(mode=_PRIVATE, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
-    # In a folder that everybody may write to somebody else may have made it first.
-    return folder if found.st_uid == user and found.st_mode & 0o777 == _PRIVATE and not folder.is_symlink() else None
+    # In a world-writable folder another user may have created it first.
+    return (
+        folder if status.st_uid == user and status.st_mode & 0o777 == _PRIVATE and not folder.is_symlink() else None
+    )
 
 
-def encoded(said: Line) -> bytes:
-    """One line."""
-    if isinstance(said, Hello):
-        return _line({"now_us": said.now_us, "monotonic_ns": said.monotonic_ns})
-    source, item = said
+def encoded(line: Line) -> bytes:
+    """Return the bytes of a line."""
+    if isinstance(line, Hello):
+        return _line({"now_us": line.now_us, "monotonic_ns": line.monotonic_ns})
+    source, item = line
     match item:
         case Rows():
-            return _line({"source": source, "rows": _rows(item)})
+            return _line({"source": source, "rows": _encoded_rows(item)})
         case Event():
             return _line({"source": source, "event": [item.seen, item.name, dict(item.detail)]})
         case Poll():
@@ -76,18 +80,18 @@ def encoded(said: Line) -> bytes:
 
 
 def decoded(line: bytes) -> Line:
-    """What a line holds. Raises ValueError for anything that `encoded` does not write."""
+    """Parse a line. Raises ValueError for anything that `encoded` does not write."""
     try:
-        told = json.loads(line)
-        if "now_us" in told:
-            return Hello(moment(told["now_us"]), int(told["monotonic_ns"]))
-        source = _text(told["source"])
-        if "rows" in told:
-            return source, _rows_of(told["rows"])
-        if "event" in told:
-            seen, name, detail = told["event"]
+        content = json.loads(line)
+        if "now_us" in content:
+            return Hello(moment(content["now_us"]), int(content["monotonic_ns"]))
+        source = _text(content["source"])
+        if "rows" in content:
+            return source, _decoded_rows(content["rows"])
+        if "event" in content:
+            seen, name, detail = content["event"]
             return source, Event(moment(seen), _text(name), details(json.dumps(detail)))
-        due, started, ended, outcome = told["poll"]
+        due, started, ended, outcome = content["poll"]
         return source, Poll(source, moment(due), moment(started), moment(ended), outcome)
     except (*MALFORMED, OverflowError) as error:
         raise ValueError(f"no line of a recorder: {error}") from error
@@ -97,10 +101,10 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
-def _rows(rows: Rows) -> dict[str, Any]:
+def _encoded_rows(rows: Rows) -> dict[str, Any]:
     return {
         "kind": rows.table.kind,
-        "columns": [[c.metric, c.bits, c.scale, c.resolution] for c in rows.table.columns],
+        "columns": [[column.metric, column.bits, column.scale, column.resolution] for column in rows.table.columns],
         "entity": rows.entity,
         "seen": rows.seen,
         "device_time": rows.device_time,
@@ -108,15 +112,17 @@ def _rows(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _rows_of(told: Mapping[str, Any]) -> Rows:
-    columns = tuple(Column(_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in told["columns"])
-    entity, seen = [_text(name) for name in told["entity"]], [moment(at) for at in told["seen"]]
-    dated = told["device_time"]
-    device_time = None if dated is None else [moment(at) for at in dated]
-    values = {_text(name): _numbers(column) for name, column in told["values"].items()}
+def _decoded_rows(content: Mapping[str, Any]) -> Rows:
+    columns = tuple(
+        Column(_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in content["columns"]
+    )
+    entity, seen = [_text(name) for name in content["entity"]], [moment(us) for us in content["seen"]]
+    device_times = content["device_time"]
+    device_time = None if device_times is None else [moment(us) for us in device_times]
+    values = {_text(name): _numbers(column) for name, column in content["values"].items()}
     if any(len(column) != len(entity) for column in (seen, device_time or seen, *values.values())):
         raise ValueError("columns of different length")
-    return Rows(Table(_text(told["kind"]), columns), entity, seen, values, device_time)
+    return Rows(Table(_text(content["kind"]), columns), entity, seen, values, device_time)
 
 
 def _numbers(column: Sequence[Any]) -> Sequence[int | float | None]:

@@ -1,1 +1,1 @@
-"""Sweeps: a plan of load steps over a matrix, their command lines, and how far one has come. Pure."""
+"""Sweeps: a plan of load steps over a matrix, their command lines and their progress. Pure."""

@@ -1,4 +1,4 @@
-"""The command lines of a step: fio's, which sanpath starts, and those of other generators, for a person to run."""
+"""The command lines of a step: of fio, which sanpath starts, and of other generators, for a person to run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath.sweep.plan import Plan, Target
 
 
 def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
-    """A fio process for one step; with `steady`, one that lasts as long as the step may last at most."""
+    """Return the fio command for one step; with `steady`, for the longest time that the step may take."""
     measured = plan.steady.at_most_seconds if plan.steady else plan.seconds
     exports = plan.target.uri[: step.targets]
     depth = step.in_flight_per_thread // (len(exports) or 1)
@@ -19,9 +19,9 @@ def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
         *shlex.split(plan.command or "fio"),
         f"--ioengine={'nbd' if exports else 'libaio'}",
         *([] if exports else ["--direct=1"]),
-        # The same offsets in every step would be answered from a cache from the second one on.
+        # With the same offsets in every step, a cache would answer from the second step on.
         "--randrepeat=0",
-        # Percentiles of the same latency as the mean: submission included.
+        # Percentiles of the same latency as the mean, submission included.
         *("--lat_percentiles=1", "--clat_percentiles=0"),
         f"--rw={_fio_rw(step)}",
         *([] if step.read_ratio in (0, 1) else [f"--rwmixread={100 * step.read_ratio:g}"]),
@@ -32,7 +32,7 @@ def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
         "--time_based",
         f"--runtime={1000 * measured:.0f}ms",
         *([f"--ramp_time={1000 * plan.warmup_seconds:.0f}ms"] if plan.warmup_seconds else []),
-        # Its sums would hide the other exports: an entry of a group shows the options of its first job.
+        # A group shows the options of its first job only, which would hide the other exports.
         *([] if len(exports) > 1 else ["--group_reporting"]),
         *(
             f"--{name.lstrip('-')}={int(value) if isinstance(value, bool) else value}"
@@ -52,21 +52,21 @@ def _fio_rw(step: SweepStep) -> str:
 
 
 def _fio_size(step: SweepStep) -> list[str]:
-    """Threads that read in sequence each have a part of their own: one after the other would meet the same cache."""
-    parts = 1 if step.random else step.threads
+    """Return the size options: each sequential thread gets a separate region, or it would hit another's cache."""
+    regions = 1 if step.random else step.threads
     words = []
     if step.working_set_bytes is not None:
-        words.append(f"--size={step.working_set_bytes // parts}")
-    if parts > 1 and step.working_set_bytes is None:
-        words.append(f"--offset_increment={100 // parts}%")
-    elif parts > 1 and step.working_set_bytes is not None:
-        words.append(f"--offset_increment={step.working_set_bytes // parts // step.targets}")
+        words.append(f"--size={step.working_set_bytes // regions}")
+    if regions > 1 and step.working_set_bytes is None:
+        words.append(f"--offset_increment={100 // regions}%")
+    elif regions > 1 and step.working_set_bytes is not None:
+        words.append(f"--offset_increment={step.working_set_bytes // regions // step.targets}")
     return words
 
 
 def _fio_files(target: Target, step: SweepStep) -> list[str]:
     if target.directory:
-        # Without a job's name in theirs, the files of one step serve the next.
+        # File names without the job's name let the next step use the same files.
         return [
             f"--directory={_fio_path(target.directory)}",
             f"--nrfiles={step.files}",
@@ -80,7 +80,7 @@ def _fio_path(name: str) -> str:
 
 
 def printed(plan: Plan, step: SweepStep) -> str:
-    """What to type on each host for one step, the generator's result kept in a file named after the step."""
+    """Return the command to type on each host for one step; it writes the result to a file named after the step."""
     if plan.engine == "diskspd":
         return _diskspd(plan, step)
     if plan.engine == "vdbench":
@@ -89,7 +89,7 @@ def printed(plan: Plan, step: SweepStep) -> str:
 
 
 def _diskspd(plan: Plan, step: SweepStep) -> str:
-    """-F threads that each drive all targets with -O outstanding (DiskSpd 2.0.20 and newer); XML for the import."""
+    """Return the DiskSpd command: -F threads each drive all targets with -O outstanding I/Os (2.0.20 or newer)."""
     words = [
         *shlex.split(plan.command or "diskspd", posix=False),
         f"-b{step.block_bytes}",
@@ -100,7 +100,7 @@ def _diskspd(plan: Plan, step: SweepStep) -> str:
         f"-w{100 * (1 - step.read_ratio):.0f}",
         "-r" if step.random else "-si" if step.threads > 1 else "-s",
         *([f"-f{step.working_set_bytes // step.targets}"] if step.working_set_bytes else []),
-        # Neither the file cache nor the write cache of the device; latencies; a value a second; XML.
+        # No file cache and no device write cache; latencies; one value per second; XML for the import.
         *("-Sh", "-L", "-D1000", "-Rxml"),
         *plan.target.filename[: step.targets],
     ]
@@ -108,7 +108,7 @@ def _diskspd(plan: Plan, step: SweepStep) -> str:
 
 
 def _vdbench(plan: Plan, step: SweepStep) -> Iterator[str]:
-    """Its `threads` are those of one storage definition; they keep one I/O in flight each."""
+    """Yield the lines for vdbench: its `threads` are per storage definition, each with one outstanding I/O."""
     each = step.in_flight // step.targets
     yield f"cat > {step.key}.vdb <<'END'"
     for number, name in enumerate(plan.target.filename[: step.targets], start=1):

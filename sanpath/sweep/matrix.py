@@ -1,4 +1,4 @@
-"""The steps of a plan: every combination of its matrix, with a name that people read and a key."""
+"""The steps of a plan: every combination of its matrix, each with a readable name and a key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 
 @dataclass(frozen=True, slots=True)
 class SweepStep:
-    """One load step. `key` is unique in the plan and stays the same as long as the plan does.
+    """One load step. `key` is unique in the plan and does not change as long as the plan does not.
 
     `in_flight`: I/Os that a host keeps outstanding, all `threads` and `targets` together. `working_set_bytes` None:
     all of the target.
@@ -31,12 +31,12 @@ class SweepStep:
 
     @property
     def in_flight_per_thread(self) -> int:
-        """What one thread keeps outstanding, on all targets together."""
+        """Outstanding I/Os of one thread, on all targets together."""
         return self.in_flight // self.threads
 
 
 def steps(plan: Plan) -> tuple[SweepStep, ...]:
-    """In the order of the run."""
+    """Return the steps in the order of the run."""
     matrix = plan.matrix
     combinations = product(
         matrix.block_bytes,
@@ -48,7 +48,7 @@ def steps(plan: Plan) -> tuple[SweepStep, ...]:
         matrix.threads,
         matrix.in_flight,
     )
-    found = []
+    sweep_steps = []
     for number, (block, ratio, access, size, targets, files, threads, in_flight) in enumerate(combinations, start=1):
         step = SweepStep(
             f"step-{number:02d}",
@@ -62,20 +62,20 @@ def steps(plan: Plan) -> tuple[SweepStep, ...]:
             threads,
             in_flight,
         )
-        found.append(_named(plan, step))
-    return tuple(found)
+        sweep_steps.append(_named(plan, step))
+    return tuple(sweep_steps)
 
 
 def _named(plan: Plan, step: SweepStep) -> SweepStep:
-    """Named by what is always said, and by what else differs between the steps of this plan."""
+    """Return the step with a name of its I/O pattern, outstanding I/Os and whatever else varies in this plan."""
     matrix = plan.matrix
     words = [_io(step), f"{step.in_flight} in flight" + (" a host" if len(plan.hosts) > 1 else "")]
     if matrix.threads != (1,):
-        words.append(_many(step.threads, "thread"))
+        words.append(_count(step.threads, "thread"))
     if len(matrix.targets) > 1:
-        words.append(_many(step.targets, "target"))
+        words.append(_count(step.targets, "target"))
     if len(matrix.files) > 1:
-        words.append(_many(step.files, "file"))
+        words.append(_count(step.files, "file"))
     if len(matrix.working_set_bytes) > 1:
         size = step.working_set_bytes
         words.append("all of it" if size is None else f"working set {binary(size)}")
@@ -89,8 +89,8 @@ def _io(step: SweepStep) -> str:
     return f"{access}, {100 * step.read_ratio:g} % read"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def binary(size: int) -> str:

@@ -1,4 +1,4 @@
-"""The plan of a sweep: what is varied, on which target, for how long; every mistake with file, line and key."""
+"""The plan of a sweep: what is varied, on which target and for how long. Mistakes have file, line and key."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sanpath.document import read_document, unknown_key
 LOCAL = "local"
 """The host that sanpath runs on, in `hosts`."""
 
-OWN_FIO_OPTIONS = frozenset(
+PLANNED_FIO_OPTIONS = frozenset(
     (
         *("name", "filename", "uri", "directory", "nrfiles", "filename_format", "rw", "readwrite", "rwmixread"),
         *("bs", "blocksize", "iodepth", "numjobs", "size", "filesize", "offset_increment", "runtime", "time_based"),
         *("ramp_time", "loops", "group_reporting", "output", "output-format", "status-interval", "client", "server"),
     )
 )
-"""Options of fio that follow from the plan: an extra one of that name would contradict it."""
+"""Options of fio that the plan determines: an extra option of that name would contradict it."""
 
 
 def _bytes(value: object) -> object:
-    """64k → 65536; a number stays one. Suffixes are powers of 1024, as in every load generator."""
+    """Convert a size such as 64k to 65536 bytes. Suffixes are powers of 1024, as in every load generator."""
     if not isinstance(value, str):
         return value
     match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)(?:i?b)?", value.strip(), re.IGNORECASE)
@@ -36,7 +36,7 @@ def _bytes(value: object) -> object:
     return int(match[1]) * 1024 ** (" kmgt".index(match[2].lower() or " "))
 
 
-def _several(value: object) -> object:
+def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
@@ -46,44 +46,45 @@ Ratio = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Target(_Part):
-    """What is tested: block devices or files that there are, NBD exports, or a folder in which files are made."""
+class Target(_Section):
+    """What is tested: existing block devices or files, NBD exports, or a folder in which files are created."""
 
-    filename: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
-    uri: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
+    filename: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
+    uri: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
     directory: Text | None = None
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Self:
+    def _exactly_one_kind(self) -> Self:
         if sum(map(bool, (self.filename, self.uri, self.directory))) != 1:
             raise ValueError("give one of filename, uri and directory")
         return self
 
     @property
     def number(self) -> int:
-        """How many LUNs, files or exports are listed."""
+        """Number of listed LUNs, files or exports."""
         return len(self.filename or self.uri) or 1
 
 
-class Matrix(_Part):
-    """What is varied. Every combination is a step, `in_flight` changing fastest, values in the order as written.
+class Matrix(_Section):
+    """What is varied. Every combination is a step; `in_flight` changes fastest, values are in the written order.
 
-    `in_flight`: I/Os that a host keeps outstanding, all its threads and targets together. `targets`: how many of the
-    listed ones are used, None: all. `files`: made in the target's folder. `working_set_bytes` None: all there is.
+    `in_flight`: outstanding I/Os of a host, over all its threads and targets. `targets`: number of listed targets
+    that are used; None: all. `files`: number of files in the target's folder. `working_set_bytes` None: the whole
+    target.
     """
 
-    block_bytes: Annotated[tuple[Bytes, ...], BeforeValidator(_several)] = (64 << 10,)
-    read_ratio: Annotated[tuple[Ratio, ...], BeforeValidator(_several)] = (1.0,)
-    access: Annotated[tuple[Literal["random", "sequential"], ...], BeforeValidator(_several)] = ("random",)
-    working_set_bytes: Annotated[tuple[Bytes | None, ...], BeforeValidator(_several)] = (None,)
-    targets: Annotated[tuple[Count | None, ...], BeforeValidator(_several)] = (None,)
-    files: Annotated[tuple[Count, ...], BeforeValidator(_several)] = (1,)
-    threads: Annotated[tuple[Count, ...], BeforeValidator(_several)] = (1,)
-    in_flight: Annotated[tuple[Count, ...], BeforeValidator(_several)]
+    block_bytes: Annotated[tuple[Bytes, ...], BeforeValidator(_as_list)] = (64 << 10,)
+    read_ratio: Annotated[tuple[Ratio, ...], BeforeValidator(_as_list)] = (1.0,)
+    access: Annotated[tuple[Literal["random", "sequential"], ...], BeforeValidator(_as_list)] = ("random",)
+    working_set_bytes: Annotated[tuple[Bytes | None, ...], BeforeValidator(_as_list)] = (None,)
+    targets: Annotated[tuple[Count | None, ...], BeforeValidator(_as_list)] = (None,)
+    files: Annotated[tuple[Count, ...], BeforeValidator(_as_list)] = (1,)
+    threads: Annotated[tuple[Count, ...], BeforeValidator(_as_list)] = (1,)
+    in_flight: Annotated[tuple[Count, ...], BeforeValidator(_as_list)]
 
     @field_validator("*")
     @classmethod
@@ -95,27 +96,30 @@ class Matrix(_Part):
         return values
 
 
-class Steady(_Part):
-    """When a step has settled: the throughput of each of the last `windows` seconds lies within `spread` of another,
-    relative to their mean. A step lasts until then, `at_most_seconds` in the end."""
+class Steady(_Section):
+    """When a step is steady: the throughputs of the last `windows` seconds lie within `spread` of each other.
+
+    `spread` is relative to their mean. A step lasts until it is steady, at most `at_most_seconds`.
+    """
 
     windows: int = Field(default=5, ge=2)
     spread: float = Field(default=0.05, gt=0, lt=1)
     at_most_seconds: float = Field(default=120.0, gt=0)
 
 
-class Plan(_Part):
-    """A sweep. `command`: fio with what has to stand before it, such as `ip netns exec NAME fio`; by shell rules.
+class Plan(_Section):
+    """A sweep.
 
-    `seconds` and `warmup_seconds`: of each step, measured after its warm-up. `pause_seconds`: idle time between
-    steps, an edge that every source shows. `fio`: extra options.
+    `command`: the load generator with a prefix if needed, such as `ip netns exec NAME fio`, by shell rules. Each step
+    is measured for `seconds` after `warmup_seconds`. `pause_seconds`: idle time between steps, so that every source
+    shows an edge. `fio`: extra options.
     """
 
     engine: Literal["fio", "diskspd", "vdbench"] = "fio"
     command: Text | None = None
     target: Target
     allow_writes: bool = False
-    hosts: Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_length=1)] = (LOCAL,)
+    hosts: Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)] = (LOCAL,)
     seconds: float = Field(default=20.0, ge=1)
     warmup_seconds: float = Field(default=5.0, ge=0)
     pause_seconds: float = Field(default=1.0, ge=0)
@@ -126,7 +130,7 @@ class Plan(_Part):
 
     @property
     def digest(self) -> str:
-        """Tells one plan from another: the same text in other words has the same."""
+        """Digest of the plan's values: plans that differ only in their notation have the same digest."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
@@ -140,63 +144,65 @@ def load_plan(path: Path) -> Plan:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise document.error(first["loc"], _problem(first)) from None
-    for where, problem in _contradictions(plan):
-        raise document.error(where, problem)
+    for place, problem in _contradictions(plan):
+        raise document.error(place, problem)
     return plan
 
 
 def _problem(error: Any) -> str:
     if error["type"] == "extra_forbidden":
-        parts: dict[str, type[_Part]] = {"target": Target, "matrix": Matrix, "steady": Steady}
+        sections: dict[str, type[_Section]] = {"target": Target, "matrix": Matrix, "steady": Steady}
         *above, key = error["loc"]
-        return unknown_key(str(key), list((parts[str(above[0])] if above else Plan).model_fields))
+        return unknown_key(str(key), list((sections[str(above[0])] if above else Plan).model_fields))
     if error["type"] == "missing":
         return "is required"
     return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _contradictions(plan: Plan) -> list[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with parts that are right by themselves: (key, problem)."""
-    found: list[tuple[tuple[str | int, ...], str]] = []
+    """Return (key, problem) for values that are valid by themselves but contradict each other."""
+    problems: list[tuple[tuple[str | int, ...], str]] = []
     matrix, target = plan.matrix, plan.target
     writes = next((number for number, ratio in enumerate(matrix.read_ratio) if ratio < 1), None)
     if writes is not None and not plan.allow_writes:
-        found.append(
+        problems.append(
             (
                 ("matrix", "read_ratio", writes),
                 "writing destroys what is on the target: allow it with allow_writes: true",
             )
         )
     if target.directory and not plan.allow_writes:
-        found.append((("target", "directory"), "fio writes files there: allow it with allow_writes: true"))
+        problems.append((("target", "directory"), "fio writes files there: allow it with allow_writes: true"))
     if plan.engine != "fio" and not target.filename:
-        found.append((("target",), f"{plan.engine} needs filename"))
+        problems.append((("target",), f"{plan.engine} needs filename"))
     if target.directory is None and matrix.files != (1,):
-        found.append(
+        problems.append(
             (("matrix", "files"), "files are made in a target's directory; list a target's files in filename")
         )
     if target.directory and None in matrix.working_set_bytes:
-        found.append((("matrix",), "the files made in a directory need working_set_bytes"))
+        problems.append((("matrix",), "the files made in a directory need working_set_bytes"))
     if plan.steady and plan.steady.at_most_seconds < plan.seconds:
-        found.append((("steady", "at_most_seconds"), f"is less than seconds ({plan.seconds:g})"))
+        problems.append((("steady", "at_most_seconds"), f"is less than seconds ({plan.seconds:g})"))
     if len(set(plan.hosts)) < len(plan.hosts):
-        found.append((("hosts",), "a host is named twice"))
-    found += [
+        problems.append((("hosts",), "a host is named twice"))
+    problems += [
         (("matrix", "targets", number), f"there are {target.number}")
         for number, used in enumerate(matrix.targets)
         if used is not None and used > target.number
     ]
-    found += _impossible(plan)
-    found += [(("fio", name), "follows from the plan") for name in plan.fio if name.lstrip("-") in OWN_FIO_OPTIONS]
-    return found
+    problems += _impossible(plan)
+    problems += [
+        (("fio", name), "follows from the plan") for name in plan.fio if name.lstrip("-") in PLANNED_FIO_OPTIONS
+    ]
+    return problems
 
 
 def _impossible(plan: Plan) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Combinations of the matrix that cannot be."""
+    """Yield (key, problem) for impossible combinations of the matrix."""
     matrix = plan.matrix
     for listed, threads in product(matrix.targets, matrix.threads):
         targets = listed or plan.target.number
-        # fio spreads a job over its targets, but an NBD export is a job of its own; vdbench has threads a target.
+        # fio spreads a job over its targets, but each NBD export is a separate job; vdbench has threads per target.
         sharing = targets if plan.engine == "vdbench" else threads * (targets if plan.target.uri else 1)
         for number, in_flight in enumerate(matrix.in_flight):
             if in_flight % sharing:

@@ -1,4 +1,4 @@
-"""How far a sweep has come and how long it will still take, from the marks in its recording."""
+"""The progress and remaining time of a sweep, from the marks in its recording."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from sanpath.sweep.matrix import SweepStep
 from sanpath.sweep.plan import Plan
 
 STEP_BEGIN, STEP_END = "sweep-step-begin", "sweep-step"
-"""Marks of the recorder: a step is being started; what came of it."""
+"""Marks of the recorder: a step begins; a step has ended, with its outcome."""
 
 _START_SECONDS = 1.0
-"""What starting and ending a load costs beside its own time (fio: half a second, measured)."""
+"""Time to start and end a load, besides its own duration (fio: half a second, measured)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`done`: keys of the steps that need not be run again; `cut`: of those that had begun and are not done.
+    """The progress of a sweep.
 
-    `running`: key of the step under way, None between steps; `since_us`: when it began, on the recorder's clock.
-    `took`: seconds that each step needed. `failed`: key and exit code where the load has failed since it last began.
+    `done`: keys of the steps that need not be run again. `cut`: keys of the steps that began but are not done.
+    `running`: key of the current step; None between steps. `since_us`: when it began, on the recorder's clock.
+    `took`: seconds that each finished step took. `failed`: (key, exit code) of steps whose last run failed.
     """
 
     done: frozenset[str]
@@ -33,42 +34,45 @@ class Progress:
 
 
 def progress(events: Iterable[tuple[str, Event]], digest: str) -> Progress:
-    """From the events of a recording, by time; marks of another plan are passed over."""
+    """Return the progress from the events of a recording, by time. Marks of other plans are ignored."""
     done: set[str] = set()
-    begun: set[str] = set()
+    started: set[str] = set()
     failed: dict[str, int] = {}
     took = []
-    running, since = None, 0
+    running, began_us = None, 0
     for _, event in events:
         key = str(event.detail.get("key"))
         if event.detail.get("plan") != digest:
             continue
         if event.name == STEP_BEGIN:
-            running, since = key, event.seen
-            begun.add(key)
+            running, began_us = key, event.seen
+            started.add(key)
             failed.pop(key, None)
         elif event.name == STEP_END:
             running = None
             if event.detail.get("outcome") == "done":
                 done.add(key)
-                took.append((event.seen - since) / 1e6)
+                took.append((event.seen - began_us) / 1e6)
             elif event.detail.get("outcome") == "failed":
                 code = event.detail.get("exit_code")
                 failed[key] = int(code) if isinstance(code, int) else 1
-    return Progress(frozenset(done), frozenset(begun - done), running, since, tuple(took), tuple(failed.items()))
+    return Progress(frozenset(done), frozenset(started - done), running, began_us, tuple(took), tuple(failed.items()))
 
 
 def remaining_seconds(plan: Plan, steps: Sequence[SweepStep], now: Progress, now_us: int) -> float:
-    """How long it will still take. With `steady` a step takes as long as those before it did on average, before
-    there was one, half of what it may take beyond its `seconds`."""
-    left = sum(step.key not in now.done for step in steps)
-    each = step_seconds(plan, now.took)
-    running = min(each, (now_us - now.since_us) / 1e6) if now.running else 0.0
-    return max(0.0, left * each - max(0.0, running))
+    """Return the expected remaining time of the sweep.
+
+    A step is expected to take the mean time of earlier steps. For the first step with `steady`, half of the time that
+    it may take beyond its `seconds` is added.
+    """
+    remaining = sum(step.key not in now.done for step in steps)
+    seconds_per_step = step_seconds(plan, now.took)
+    running = min(seconds_per_step, (now_us - now.since_us) / 1e6) if now.running else 0.0
+    return max(0.0, remaining * seconds_per_step - max(0.0, running))
 
 
 def step_seconds(plan: Plan, took: Sequence[float] = ()) -> float:
-    """How long a step takes, its pause included."""
+    """Return the expected duration of a step, pause included."""
     if took:
         return sum(took) / len(took) + plan.pause_seconds
     measured = plan.seconds
@@ -78,10 +82,10 @@ def step_seconds(plan: Plan, took: Sequence[float] = ()) -> float:
 
 
 def span(seconds: float) -> str:
-    """As a person says it: 45 s, 2 min 10 s, 3 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    """Format a duration for people: 45 s, 2 min 10 s, 3 h 5 min."""
+    total_seconds = round(seconds)
+    if total_seconds < 60:
+        return f"{total_seconds} s"
+    if total_seconds < 3600:
+        return f"{total_seconds // 60} min {total_seconds % 60} s"
+    return f"{total_seconds // 3600} h {total_seconds % 3600 // 60} min"

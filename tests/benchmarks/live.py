@@ -25,7 +25,7 @@ from pathlib import Path
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
 from sanpath.views.live.reading.snapshot import look
-held = Held(store_at(Path(sys.argv[1])))
+held = SampleCache(store_at(Path(sys.argv[1])))
 before = look(Path(sys.argv[1]), held=held)
 seen = look(Path(sys.argv[1]), before=before, held=held)
 assert seen.diagnosis is not None, seen.failure

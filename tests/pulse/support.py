@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from sanpath.model import Rows
 from sanpath.pulse.newest import METRICS
-from sanpath.recording.handover import Handed
+from sanpath.recording.handover import LiveItem
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import merged
 
 
-def told_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, Handed]]:
+def told_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, LiveItem]]:
     """(recorder's clock, source, what it said), by time; of all kinds, or of those of a pulse."""
     kinds = recording.sample_kinds() if every_kind else ("load", *METRICS)
-    found: list[tuple[int, str, Handed]] = [(event.seen, source, event) for source, event in recording.events()]
+    found: list[tuple[int, str, LiveItem]] = [(event.seen, source, event) for source, event in recording.events()]
     found += [(poll.ended, poll.source, poll) for poll in recording.polls()]
     found += [(rows.seen[-1], source, rows) for kind in kinds for source, rows in _samples(recording, kind)]
     return sorted(found, key=lambda told: told[0])

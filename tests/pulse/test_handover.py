@@ -79,7 +79,7 @@ def test_a_viewer_knows_at_once_what_was_before_it_and_what_comes(folder: Path) 
         await until(lambda: step() == "after")
         pulse = viewer.pulse()
         assert pulse is not None
-        assert pulse.at_once
+        assert pulse.live
         following.cancel()
 
     play(folder, scene)
@@ -168,7 +168,7 @@ def test_without_a_recorder_that_hands_over_segments_are_read(folder: Path) -> N
         await until(lambda: (p := viewer.pulse()) is not None and p.step == "next")
         pulse = viewer.pulse()
         assert pulse is not None
-        assert not pulse.at_once
+        assert not pulse.live
         following.cancel()
 
     asyncio.run(scene())
@@ -239,4 +239,4 @@ def test_what_is_kept_does_not_grow() -> None:
         newest.take("sw", Rows(PORT, ["p"], [number * 1_000_000], {"link_up": [number]}))
         newest.take("fio", begun(number))
         newest.take("sw", Poll("sw", number, number, number, "ok"))
-    assert len(list(newest.kept())) < 1_100
+    assert len(list(newest.snapshot())) < 1_100

@@ -16,7 +16,7 @@ import pytest
 from sanpath.cli.sessions.child_process import environment
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
-from sanpath.recorder.peers import load_has_ended, refuse_second_load, refuse_twice
+from sanpath.recorder.peers import load_has_ended, refuse_duplicate_sources, refuse_second_load
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.writers import Start
 from sanpath.recording.reading.recording import Recording
@@ -64,12 +64,14 @@ def test_who_only_watches_ends_with_the_load_of_another(tmp_path: Path) -> None:
 def test_a_source_that_another_recorder_reads_is_refused() -> None:
     reading = start("a.1", "site-a", 1, "sw1")
     with pytest.raises(UsageError, match=r"sw1: recorded by 'site-a' already; .*--writer site-a"):
-        refuse_twice([reading], "site-b", ["sw1", "sw2"])
-    refuse_twice([reading], "site-b", ["sw2"])
-    refuse_twice([reading], "site-a", ["sw1"])
-    refuse_twice([start("a.1", "site-a", 1, "sw1", ended=True)], "site-b", ["sw1"])
+        refuse_duplicate_sources([reading], "site-b", ["sw1", "sw2"])
+    refuse_duplicate_sources([reading], "site-b", ["sw2"])
+    refuse_duplicate_sources([reading], "site-a", ["sw1"])
+    refuse_duplicate_sources([start("a.1", "site-a", 1, "sw1", ended=True)], "site-b", ["sw1"])
     with pytest.raises(UsageError, match="sw1"):
-        refuse_twice([start("a.1", "site-a", 1, "sw1", ended=True), start("a.2", "site-a", 2, "sw1")], "b", ["sw1"])
+        refuse_duplicate_sources(
+            [start("a.1", "site-a", 1, "sw1", ended=True), start("a.2", "site-a", 2, "sw1")], "b", ["sw1"]
+        )
 
 
 def test_a_load_that_was_killed_has_not_ended_until_it_has_run_anew() -> None:

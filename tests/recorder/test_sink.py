@@ -32,7 +32,7 @@ def test_what_waits_for_room_is_bounded_and_what_was_lost_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sanpath.recorder.sink.FULL_ROWS", 50)
-    monkeypatch.setattr("sanpath.recorder.sink.LOST_ROWS", 100)
+    monkeypatch.setattr("sanpath.recorder.sink.LIMIT_ROWS", 100)
     layout.create(tmp_path / "r.sanpath")
     writer = FullDisk(tmp_path / "r.sanpath", "test.1")
 

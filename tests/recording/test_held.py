@@ -63,7 +63,9 @@ def test_the_same_digits_at_random_moments(story: str, tmp_path: Path) -> None:
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(8, seed=3):
         growing.until(moment)
-        assert render(diagnose(Recording(growing.folder, held=held))) == render(diagnose(Recording(growing.folder)))
+        assert render(diagnose(Recording(growing.folder, sample_cache=held))) == render(
+            diagnose(Recording(growing.folder))
+        )
     held.close()
 
 
@@ -79,7 +81,7 @@ def test_what_was_compacted_is_not_read_again_and_every_row_is_there_once(tmp_pa
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(150, seed=5):  # Sixty flushes are compacted into one.
         growing.until(moment)
-        assert rows_of(Recording(growing.folder, held=held)) == rows_of(Recording(growing.folder))
+        assert rows_of(Recording(growing.folder, sample_cache=held)) == rows_of(Recording(growing.folder))
     assert len(list((growing.folder / "samples" / "switch_port").iterdir())) < 100
     held.close()
 
@@ -89,9 +91,9 @@ def test_what_is_gone_from_the_folder_is_gone_from_what_is_held(tmp_path: Path) 
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(6, seed=9):
         growing.until(moment)
-    before = rows_of(Recording(growing.folder, held=held))
+    before = rows_of(Recording(growing.folder, sample_cache=held))
     next((growing.folder / "samples" / "switch_port").iterdir()).unlink()
-    after = rows_of(Recording(growing.folder, held=held))
+    after = rows_of(Recording(growing.folder, sample_cache=held))
     assert after == rows_of(Recording(growing.folder)) < before
     held.close()
 
@@ -103,7 +105,7 @@ def test_a_damaged_segment_is_left_out_and_the_others_are_held(tmp_path: Path) -
         growing.until(moment)
     broken = sorted((growing.folder / "samples" / "switch_port").iterdir())[1]
     broken.write_bytes(broken.read_bytes()[:100])
-    recording = Recording(growing.folder, held=held)
+    recording = Recording(growing.folder, sample_cache=held)
     assert rows_of(recording) == rows_of(Recording(growing.folder))
     assert any(broken.name in name for name in recording.unreadable)
     held.close()
@@ -115,5 +117,5 @@ def test_too_much_is_read_from_its_segments(tmp_path: Path, monkeypatch: pytest.
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(3, seed=1):
         growing.until(moment)
-        assert rows_of(Recording(growing.folder, held=held)) == rows_of(Recording(growing.folder))
+        assert rows_of(Recording(growing.folder, sample_cache=held)) == rows_of(Recording(growing.folder))
     held.close()

@@ -86,7 +86,11 @@ def same(old: Any, new: Any, mapping: Redacted, where: str = "") -> None:
     if isinstance(old, str) and isinstance(new, str):
         for one, other in zip(re.split(r"([\s–])", old), re.split(r"([\s–])", new), strict=True):
             kind, _, name = one.partition(":")
-            assert other in (one, mapping.pseudonyms.of(one), f"{kind}:{mapping.pseudonyms.of(name)}"), where
+            assert other in (
+                one,
+                mapping.pseudonyms.pseudonymise(one),
+                f"{kind}:{mapping.pseudonyms.pseudonymise(name)}",
+            ), where
     elif isinstance(old, Mapping):
         assert list(old) == list(new), where
         for key in old:
@@ -151,7 +155,7 @@ def joins_stay(folder: Path, original: Recording) -> set[str]:
 
     def called(entity: str) -> str:
         kind, _, name = entity.partition(":")
-        return f"{kind}:{mapping.pseudonyms.of(name)}"
+        return f"{kind}:{mapping.pseudonyms.pseudonymise(name)}"
 
     assert {called(entity) for entity in before.entities} == set(after.entities)
     links = {(link.relation, called(link.from_entity), called(link.to_entity)) for link in before.links}

@@ -45,7 +45,7 @@ def split(recording: Recording, folder: Path, *sites: Site) -> Recording:
     """Written anew by several recorders."""
     layout.create(folder)
     start_us = recording.started_us
-    last_us = max(last for _, last in recording.signs.values())
+    last_us = max(last for _, last in recording.signs_of_life.values())
     for site in sites:
         for number, life in enumerate(site.lives):
             since_us = max(start_us, start_us + round(life.since * 1e6))

@@ -10,7 +10,7 @@ import typer
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.recorder.importing.remote import Remembered, Span
+    from sanpath.recorder.importing.remote import ImportedSource, Span
 
 _NAMED_NOTES = 20
 
@@ -54,12 +54,13 @@ def import_prometheus(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
 ) -> None:
     """Put what a Prometheus server has collected during a test that is over into a recording."""
-    from sanpath.config import source_of
+    from sanpath.config import source_from_keys
     from sanpath.errors import UsageError
-    from sanpath.recorder.importing.remote import Span, import_history, recording_at, span_of
+    from sanpath.recorder.importing.remote import Span, import_history, recorded_span
+    from sanpath.recorder.importing.target import open_recording
 
-    recording = recording_at(into)
-    known = span_of(recording) if recording is not None else None
+    recording = open_recording(into)
+    known = recorded_span(recording) if recording is not None else None
     span = Span(
         _moment("--from", began) if began is not None or known is None else known.began_us,
         _moment("--to", ended) if ended is not None or known is None else known.ended_us,
@@ -83,13 +84,13 @@ def import_prometheus(
         "timeout_seconds": timeout,
         "step_seconds": span.shortest_step_seconds or (span.ended_us - span.began_us) / 1e6,
     }
-    config = source_of({key: value for key, value in body.items() if value is not None})
+    config = source_from_keys({key: value for key, value in body.items() if value is not None})
     for done in import_history(config, into, span, url):
         typer.echo(_summary(done, span))
     typer.echo(f"sanpath diagnose {into}", err=True)
 
 
-def _summary(done: Remembered, span: Span) -> str:
+def _summary(done: ImportedSource, span: Span) -> str:
     """What was imported of one source, and what to know of it."""
     from sanpath.cli.sessions.import_progress import moment
 

@@ -49,10 +49,10 @@ def _limits(verdict: Verdict, redacted: Redacted | None) -> tuple[object, ...]:
 
     def called(entity: str) -> str:
         kind, _, name = entity.partition(":")
-        return f"{kind}:{redacted.pseudonyms.of(name)}" if redacted else entity
+        return f"{kind}:{redacted.pseudonyms.pseudonymise(name)}" if redacted else entity
 
     limits = [(called(b.entity), b.layer, b.direction, b.utilisation) for b in verdict.bottlenecks]
-    step = redacted.pseudonyms.of(verdict.from_step) if redacted else verdict.from_step
+    step = redacted.pseudonyms.pseudonymise(verdict.from_step) if redacted else verdict.from_step
     return verdict.kind, verdict.grade, step, limits
 
 

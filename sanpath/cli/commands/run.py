@@ -75,7 +75,7 @@ def run(
     import time
 
     from sanpath.cli.sessions.run import Session
-    from sanpath.config import kept_seconds
+    from sanpath.config import retention_seconds
     from sanpath.errors import UsageError
     from sanpath.recorder.request import RunRequest
 
@@ -92,7 +92,7 @@ def run(
         for_seconds=seconds,
         only_sources=names(only_sources),
         on=names(on),
-        keep_seconds=kept_seconds(keep) if keep else None,
+        keep_seconds=retention_seconds(keep) if keep else None,
         writer=writer,
     )
     raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())

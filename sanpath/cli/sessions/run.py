@@ -90,11 +90,13 @@ class Session:
 
     def _wait_for_others(self) -> None:
         """What other recorders still write belongs to the report: those without an end of their own end with ours."""
-        from sanpath.recorder.peers import going_on
+        from sanpath.recorder.peers import unfinished_recorders
 
         store, said, until = store_at(self._request.folder), False, time.monotonic() + OTHERS_SECONDS
         with contextlib.suppress(OSError):
-            while (names := going_on(starts(store, set()), self._request.recorder)) and time.monotonic() < until:
+            while (
+                names := unfinished_recorders(starts(store, set()), self._request.recorder)
+            ) and time.monotonic() < until:
                 if not said:
                     said = True
                     seconds = f"{OTHERS_SECONDS:.0f} s"

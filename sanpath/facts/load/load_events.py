@@ -81,7 +81,7 @@ def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterato
         for step in steps:
             is_of_step = not step.loads or any(load.source == source for load in step.loads)
             begin = min(
-                [step.start, *(load.summary_limits[0] for load in step.loads if load.summary_limits is not None)]
+                [step.start, *(load.summary_window[0] for load in step.loads if load.summary_window is not None)]
             )
             if is_of_step and begin <= event.seen <= step.end + _LATE_US:
                 yield step, (source, event)

@@ -149,7 +149,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     )
     single_job = active[0].last_values if len(active) == 1 else {}
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
-    summaries = {load.source for load in step.loads if load.summary_limits is not None}
+    summaries = {load.source for load in step.loads if load.summary_window is not None}
     series = [job for job in active if job.source not in summaries]
     return LoadFacts(
         tuple(dict.fromkeys(_root(topology, job) for job in active)),
@@ -173,9 +173,9 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         *_series(series, direction),
         min(
             (
-                (load.summary_limits[1] - load.summary_limits[0]) / 1e6
+                (load.summary_window[1] - load.summary_window[0]) / 1e6
                 for load in step.loads
-                if load.summary_limits is not None
+                if load.summary_window is not None
             ),
             default=None,
         ),

@@ -9,7 +9,7 @@ from typing import Literal
 
 from sanpath.model import Step
 from sanpath.recording.format.writers import Start, latest
-from sanpath.recording.reading.alignment import reference_of
+from sanpath.recording.reading.alignment import reference_start
 from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
@@ -64,7 +64,7 @@ def presences(recording: Recording) -> list[Presence]:
     for start in recording.starts:
         if start.header.recorder:
             by_name[start.header.recorder].append(start)
-    reference = reference_of(recording.starts)
+    reference = reference_start(recording.starts)
     result = []
     for name, starts in by_name.items():
         limits = [_limits(recording, start) for start in starts]
@@ -104,7 +104,7 @@ def sources_with_uncertain_clock(recording: Recording) -> Mapping[str, str]:
 
 def absences(recording: Recording, steps: Sequence[Step]) -> list[Absence]:
     """Return the periods of the steps in which a recorder was not active, in the order of time."""
-    newest = max((last for _, last in recording.signs.values()), default=0)
+    newest = max((last for _, last in recording.signs_of_life.values()), default=0)
     sources_by_absence: dict[tuple[str, int, int | None, AbsenceKind], list[str]] = defaultdict(list)
     for source, starts in _by_source(recording).items():
         every_us = 1e6 * max(d.every_seconds for s in starts for d in s.header.sources if d.name == source)
@@ -142,7 +142,7 @@ def _limits(recording: Recording, start: Start) -> tuple[int, int]:
     began_us = start.header.started_us + shift
     if start.ending is not None:
         return began_us, start.ending.ended_us + shift
-    return began_us, max(began_us, recording.signs.get(start.writer, (began_us, began_us))[1])
+    return began_us, max(began_us, recording.signs_of_life.get(start.writer, (began_us, began_us))[1])
 
 
 def _missing(
@@ -162,7 +162,9 @@ def _missing(
     if ended and last > active_until_us + every_us:
         yield active_until_us, None, "ended"
     # Until the others have ended, it may just not have written yet.
-    others_ended = all(start.ending is not None for start in latest(recording.starts) if start.who != starts[-1].who)
+    others_ended = all(
+        start.ending is not None for start in latest(recording.starts) if start.recorder_id != starts[-1].recorder_id
+    )
     if not ended and (
         newest > active_until_us + _LATE_POLLS * every_us + _WRITTEN_US
         or (others_ended and last > active_until_us + every_us)

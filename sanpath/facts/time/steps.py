@@ -121,7 +121,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
     if ramp_end_us is None:
         ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
-    summary_limits = (begin.seen, end) if begin.detail.get("summary") else None
+    summary_window = (begin.seen, end) if begin.detail.get("summary") else None
     offered, block_bytes, planned_seconds = (
         begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
     )
@@ -130,7 +130,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         min(ramp_end_us, end),
         end,
         "marks",
-        (StepLoad(marks.source, entities, summary_limits),) if entities or summary_limits else (),
+        (StepLoad(marks.source, entities, summary_window),) if entities or summary_window else (),
         float(offered) if isinstance(offered, int | float) else None,
         float(block_bytes) if isinstance(block_bytes, int | float) else None,
         bool(begin.detail.get("rate_limited")),

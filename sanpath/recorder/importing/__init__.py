@@ -1,1 +1,1 @@
-"""Result files that are put into a recording."""
+"""Imports result files and histories into a recording."""

@@ -1,4 +1,4 @@
-"""A result file on this machine: its content in parts, unpacked, or as a table that DuckDB reads."""
+"""A result file on this machine: its unpacked content in chunks, or as a table that DuckDB reads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import duckdb
 from sanpath.errors import CollectorError, Failure, UsageError
 from sanpath.recording.storage.duck import literal, separate
 
-_PART = 1 << 20
-_HEAD = 1 << 16
+_CHUNK_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 16
 _ROWS = 10_000
 _QUERY_BYTES = 100 << 20
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
@@ -43,7 +43,7 @@ _PACKED: Mapping[bytes, Callable[[Path], object]] = {
 
 
 class ImportedFile:
-    """`plugin.ResultFile`. `read_bytes`: how much of it has been handed out, unpacked.
+    """Implements `plugin.ResultFile`. `read_bytes`: bytes returned so far, unpacked.
 
     Raises UsageError when it cannot be opened, CollectorError(UNREADABLE) when a packed file is damaged.
     """
@@ -54,23 +54,23 @@ class ImportedFile:
 
     @property
     def name(self) -> str:
-        """Its name, without the folder and what says how it is packed."""
+        """Its name without the folder and without the suffix of a packed file."""
         return self.path.stem if self.path.suffix in (".gz", ".bz2", ".xz", ".zip") else self.path.name
 
     def head(self) -> bytes:
-        """Its first 64 KiB."""
+        """Return its first 64 KiB."""
         with self._open() as file:
-            return self._part(file, _HEAD)
+            return self._read_chunk(file, _HEAD_BYTES)
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it."""
+        """Yield its whole content in chunks."""
         with self._open() as file:
-            while part := self._part(file, _PART):
-                self.read_bytes += len(part)
-                yield part
+            while chunk := self._read_chunk(file, _CHUNK_BYTES):
+                self.read_bytes += len(chunk)
+                yield chunk
 
     def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
-        """Rows of a SELECT over the table `csv`."""
+        """Yield the rows of a SELECT over the table `csv`."""
         setup = f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false"
         path = self.path.absolute()
         connection = separate(folders=(str(path.parent),), setup=setup)
@@ -104,7 +104,7 @@ class ImportedFile:
         except _BROKEN as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
 
-    def _part(self, file: IO[bytes], size: int) -> bytes:
+    def _read_chunk(self, file: IO[bytes], size: int) -> bytes:
         try:
             return file.read(size)
         except _BROKEN as error:

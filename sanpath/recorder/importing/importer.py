@@ -1,4 +1,4 @@
-"""Puts a result file into a recording, finished or still running, as one more writer of it."""
+"""Imports a result file into a recording, finished or growing, as an additional writer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.place import Placement, steps_of
+from sanpath.recorder.importing.place import Placement, step_limits
+from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.reading.recording import Recording
@@ -26,15 +27,18 @@ from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 
 _FLUSH_ROWS = 100_000
-_KEPT_BYTES = 64 << 20
-"""A file up to this size is kept in the recording byte for byte."""
+_MOST_STORED_BYTES = 64 << 20
+"""A file up to this size is stored in the recording byte for byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What is asked for. `name`: what the load or source is called, None: as its collector. `host`: the machine the
-    file is from, None: the only one that the recording knows. `marks`: names of the recording's steps that the file's
-    steps are. `known`: what people know of the topology, as if a source had said it."""
+    """A request to import a file.
+
+    `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: the
+    only host in the recording. `marks`: names of the recording's steps that correspond to the file's steps.
+    `site_items`: entities and links from the configuration.
+    """
 
     file: Path
     folder: Location
@@ -42,13 +46,16 @@ class ImportRequest:
     name: str | None = None
     host: str | None = None
     marks: Sequence[str] = ()
-    known: Sequence[SourceEntity | SourceLink] = ()
+    site_items: Sequence[SourceEntity | SourceLink] = ()
     placement: Placement = field(default_factory=Placement)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of it. Times in microseconds, None: the file holds no samples. `remarks`: what to know of it."""
+    """The result of an import.
+
+    Times are in microseconds; None: the file holds no samples. `remarks` are for people.
+    """
 
     source: str
     title: str
@@ -60,48 +67,51 @@ class Imported:
 
 
 def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda _: None) -> Imported:
-    """Read a file into a recording, which is made when it is not there. `progress`: told how many bytes were read.
+    """Import a file into a recording, which is created if needed. `progress` receives the number of bytes read.
 
-    Raises UsageError: nobody reads such a file, or a step is not known; SanpathError when nothing could be read, and
-    the recording is then as it was.
+    Raises UsageError for a file that no collector reads or an unknown step, and SanpathError when nothing could be
+    read. Then the recording is unchanged.
     """
     file = ImportedFile(request.file)
-    found = registry.result_reader(file.head(), file.name, request.reader)
-    if found is None:
+    match = registry.result_reader(file.head(), file.name, request.reader)
+    if match is None:
         readers = ", ".join(registry.result_readers())
         raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
-    spec, reader = found
-    known = Recording(request.folder) if _exists(request.folder) else None
-    asked = replace(request.placement)
-    placement, said = _placement(request, known, lambda: _length_us(file, reader))
+    spec, reader = match
+    recording = open_recording(request.folder)
+    requested = replace(request.placement)
+    placement, placement_remarks = _placement(request, recording, lambda: _length_us(file, reader))
     clock = RecorderClock()
-    host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
-    taken = {declaration.name for declaration in known.declarations} if known is not None else set()
-    source = _free(request.name or spec.name, taken)
-    writer = Writer(request.folder, f"{host}.{clock.anchor_us:x}", compacts=False)
-    _refuse_twice(file, known)
-    from_host, odd = _host(request.host, known)
-    task = Importing(writer, source, clock, placement, from_host, [*said, *odd])
-    for item in request.known:
+    source = free_name(request.name or spec.name, source_names(recording))
+    writer = Writer(request.folder, writer_name(clock), compacts=False)
+    _refuse_twice(file, recording)
+    from_host, host_remarks = _host(request.host, recording)
+    task = Importing(writer, source, clock, placement, from_host, [*placement_remarks, *host_remarks])
+    for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
     try:
         task.run(result, file, progress)
-        if known is not None:
-            task.remarks += doubts.outside(placement, known, doubts.decides(result.clock, asked))
-            task.remarks += doubts.twins(placement, known, spec.name)
+        if recording is not None:
+            task.remarks += doubts.outside_recording(
+                placement, recording, doubts.placing_option(result.clock, requested)
+            )
+            task.remarks += doubts.overlapping_loads(placement, recording, spec.name)
         task.warn()
-        task.end(request, spec, file, known)
+        task.end(request, spec, file, recording)
     finally:
         writer.close()
-    task.remarks += doubts.idle_options(placement, result.clock, asked)
+    task.remarks += doubts.unused_options(placement, result.clock, requested)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
 
 
 @dataclass
 class Importing:
-    """One file on its way into a recording. `remarks`: what a person should know; `told`: those that the file
-    makes itself. `ends`: of its steps, microseconds."""
+    """The import of one file.
+
+    `remarks` are for people; `recorded_remarks` are those that the file's reader has already recorded. `ends`: ends
+    of its steps in microseconds.
+    """
 
     writer: Writer
     source: str
@@ -110,13 +120,13 @@ class Importing:
     host: str | None
     remarks: list[str]
     steps: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    recorded_remarks: set[str] = field(default_factory=set)
     ends: list[int] = field(default_factory=list)
     rows: int = 0
     batch: Batch = field(default_factory=Batch)
 
     def run(self, reader: ResultReader, file: ImportedFile, progress: Callable[[int], None]) -> None:
-        """Read all of it."""
+        """Read and record the whole file."""
         began = self.clock.now_us()
         failure = ""
         try:
@@ -128,17 +138,17 @@ class Importing:
                 raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
-        self.write(self.batch.rest())
-        self._account(began, file.read_bytes, failure)
+        self.write(self.batch.remaining())
+        self._record_poll(began, file.read_bytes, failure)
 
-    def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, known: Recording | None) -> None:
-        """Keep the file with the recording and declare the source: without it nobody looks at its samples."""
+    def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, recording: Recording | None) -> None:
+        """Store the file in the recording and declare the source: samples of undeclared sources are ignored."""
         manifest = layout.join(request.folder)
         ended = self.placement.last or self.clock.now_us()
         began = self.placement.first or self.clock.anchor_us
         size = file.path.stat().st_size
         detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
-        if size <= _KEPT_BYTES:
+        if size <= _MOST_STORED_BYTES:
             content = file.path.read_bytes()
             store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", content)
             detail["sha256"] = hashlib.sha256(content).hexdigest()
@@ -148,18 +158,18 @@ class Importing:
             run_id=manifest.run_id,
             tool_version=__version__,
             host=platform.node(),
-            started_us=known.started_us if known is not None else began,
+            started_us=recording.started_us if recording is not None else began,
             sources=(Declaration(name=self.source, collector=spec.name, every_seconds=1.0, tables=spec.tables),),
         )
         self.writer.header(header)
         self.writer.end(Ending(ended_us=ended, load_exit_code=None, recorder_cpu_seconds=0.0))
 
     def warn(self) -> None:
-        """Keep what is odd about the import with the recording, for each step: a report has to say it as well."""
-        for seen in self.ends or [self.placement.first or self.clock.now_us()]:
+        """Record the remarks for each step, so that reports show them."""
+        for time_us in self.ends or [self.placement.first or self.clock.now_us()]:
             for text in dict.fromkeys(self.remarks):
-                if text not in self.told:
-                    self.writer.event(self.source, warning(seen, "import", text))
+                if text not in self.recorded_remarks:
+                    self.writer.event(self.source, warning(time_us, "import", text))
 
     def _take(self, item: Item, clock: ResultClock) -> None:
         placed = self.placement.item(item, clock)
@@ -170,8 +180,8 @@ class Importing:
                 self.write(self.batch.add(placed))
             case SourceEntity() | SourceLink():
                 self.writer.inventory(self.source, now, placed)
-                for tie in self._on_host(placed):
-                    self.writer.inventory(self.source, now, tie)
+                for link in self._on_host(placed):
+                    self.writer.inventory(self.source, now, link)
             case Event():
                 self.writer.event(self.source, placed)
                 if placed.name == "step-begin":
@@ -180,10 +190,10 @@ class Importing:
                     self.ends.append(placed.seen)
                 elif placed.name == "data-warning":
                     self.remarks.append(str(placed.detail.get("text", "")))
-                    self.told.add(self.remarks[-1])
+                    self.recorded_remarks.add(self.remarks[-1])
 
     def write(self, samples: Iterable[Rows]) -> None:
-        """Take samples that have been placed."""
+        """Write samples that have been placed."""
         for rows in samples:
             try:
                 self.writer.samples(self.source, rows)
@@ -193,7 +203,7 @@ class Importing:
             self.writer.flush()
 
     def _write_singly(self, samples: Rows) -> None:
-        """Leave out those that no counter or clock can hold."""
+        """Write samples one by one and leave out those with values or times out of range."""
         left_out = 0
         for rows in single(samples):
             try:
@@ -204,9 +214,9 @@ class Importing:
         self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: no such figure or time can be")
 
     def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
-        """A load runs on its host, and a block device is attached to it."""
+        """Yield the host and the link of a load or block device to it."""
         if isinstance(item, SourceEntity) and item.kind == "host":
-            self.host = None  # The file tells by itself what it is from.
+            self.host = None  # The file itself names its host.
         if self.host is None or not isinstance(item, SourceEntity) or item.kind not in ("load", "lun"):
             return
         if item.kind == "load" and item.local_id != self.source:
@@ -215,22 +225,14 @@ class Importing:
         yield SourceEntity("host", self.host, self.host, {"name": (self.host,)})
         yield SourceLink(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
 
-    def _account(self, began: int, size: int, failure: str) -> None:
-        moment = self.placement.first or began
+    def _record_poll(self, began: int, size: int, failure: str) -> None:
+        start_us = self.placement.first or began
         outcome: Literal["ok", "partial"] = "partial" if failure else "ok"
-        why = "unreadable" if failure else ""
-        ended = moment + self.clock.now_us() - began
-        self.writer.poll(Poll(self.source, moment, moment, ended, outcome, why, failure, self.rows, 1, size))
-
-
-def _exists(folder: Location) -> bool:
-    return store_at(folder).exists() and bool(store_at(folder).list(""))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number when the recording already has a source of that name."""
-    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    return name if name not in taken else next(free for free in numbers if free not in taken)
+        failure_kind = "unreadable" if failure else ""
+        ended = start_us + self.clock.now_us() - began
+        self.writer.poll(
+            Poll(self.source, start_us, start_us, ended, outcome, failure_kind, failure, self.rows, 1, size)
+        )
 
 
 def _plain(name: str) -> str:
@@ -238,24 +240,24 @@ def _plain(name: str) -> str:
 
 
 def _placement(
-    request: ImportRequest, known: Recording | None, length_us: Callable[[], int | None]
+    request: ImportRequest, recording: Recording | None, length_us: Callable[[], int | None]
 ) -> tuple[Placement, list[str]]:
-    """Where the file goes, and how sure that is."""
+    """Return the placement of the file, with remarks about guesses."""
     placement = request.placement
     if request.marks:
-        if known is None:
+        if recording is None:
             raise UsageError("--mark names a step of a recording; there is none yet: use --at")
-        steps = steps_of(known.events())
+        steps = step_limits(recording.events())
         for name in request.marks:
             if name not in steps:
-                there = ", ".join(steps) or "none"
-                raise UsageError(f"the recording has no step {name!r}; there are: {there}")
+                step_names = ", ".join(steps) or "none"
+                raise UsageError(f"the recording has no step {name!r}; there are: {step_names}")
         placement.marks = tuple(steps[name][0] for name in request.marks)
         return placement, []
     if placement.begins is not None:
         return placement, []
     if (length := length_us()) is None:
-        placement.begins = known.started_us if known is not None else None
+        placement.begins = recording.started_us if recording is not None else None
         return placement, []
     placement.begins = round(request.file.stat().st_mtime * 1e6) - length
     guess = "its last change is taken for the end of its last load; --mark or --at place it better"
@@ -263,41 +265,52 @@ def _placement(
 
 
 def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
-    """How long the loads of a file without times took together; None for a file with times."""
+    """Return the total duration of the loads of a file without times; None: the file has times."""
     last = 0
     trial = reader("trial")
     try:
         for item in trial.read(file):
             if trial.clock != "elapsed":
                 return None
-            moments = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
-            last = max(last, *moments, 0)
+            times_us = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
+            last = max(last, *times_us, 0)
     except CollectorError:
-        pass  # It is said when the file is read in earnest.
+        pass  # The actual import reports it.
     finally:
         file.read_bytes = 0
     return last if trial.clock == "elapsed" else None
 
 
-def _host(asked: str | None, known: Recording | None) -> tuple[str | None, list[str]]:
-    """The machine the file is from: the one named, or the only one that the recording knows; what is odd about it."""
-    things = [item for _, _, item in known.inventory() if isinstance(item, SourceEntity)] if known is not None else []
-    hosts = {item.local_id for item in things if item.kind in ("host", "vm")}
-    if asked is None:
-        only = {item.local_id for item in things if item.kind == "host"}
-        return (only.pop() if len(only) == 1 else None), []
-    if asked in hosts or not hosts:
-        return asked, []
-    alike = [host for host in hosts if host.lower() == asked.lower()]
-    if len(alike) == 1:
-        return alike[0], []
-    return asked, [
-        f"the recording knows no host {asked}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
+def _host(requested: str | None, recording: Recording | None) -> tuple[str | None, list[str]]:
+    """Return the host of the file, as requested or the only one in the recording, with remarks."""
+    entities = (
+        [item for _, _, item in recording.inventory() if isinstance(item, SourceEntity)]
+        if recording is not None
+        else []
+    )
+    hosts = {item.local_id for item in entities if item.kind in ("host", "vm")}
+    if requested is None:
+        hosts_only = {item.local_id for item in entities if item.kind == "host"}
+        return (hosts_only.pop() if len(hosts_only) == 1 else None), []
+    if requested in hosts or not hosts:
+        return requested, []
+    matches = [host for host in hosts if host.lower() == requested.lower()]
+    if len(matches) == 1:
+        return matches[0], []
+    return requested, [
+        f"the recording knows no host {requested}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
     ]
 
 
-def _refuse_twice(file: ImportedFile, known: Recording | None) -> None:
-    """One file in a recording twice would be one load counted twice."""
-    digests = {e.detail.get("sha256") for _, e in known.events() if e.name == "imported"} if known is not None else ()
-    if file.path.stat().st_size <= _KEPT_BYTES and hashlib.sha256(file.path.read_bytes()).hexdigest() in digests:
+def _refuse_twice(file: ImportedFile, recording: Recording | None) -> None:
+    """Raise UsageError if the recording already has the file: its load would be counted twice."""
+    digests = (
+        {event.detail.get("sha256") for _, event in recording.events() if event.name == "imported"}
+        if recording is not None
+        else ()
+    )
+    if (
+        file.path.stat().st_size <= _MOST_STORED_BYTES
+        and hashlib.sha256(file.path.read_bytes()).hexdigest() in digests
+    ):
         raise UsageError(f"{file.name}: is in the recording already")

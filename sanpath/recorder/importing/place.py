@@ -1,4 +1,4 @@
-"""Where in a recording the items of a file belong: its times brought to the recorder's clock."""
+"""Places the items of a file in a recording: converts its times to the recorder's clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
 def zone(text: str) -> tzinfo:
-    """A zone by its name (Europe/Berlin) or its offset (+02:00). Raises UsageError."""
+    """Return a time zone by its name (Europe/Berlin) or offset (+02:00). Raises UsageError."""
     if text.upper() in ("Z", "UTC"):
         return UTC
     if match := _OFFSET.fullmatch(text):
@@ -31,16 +31,17 @@ def zone(text: str) -> tzinfo:
 
 
 _BEYOND_US = 2**62
-"""A recording keeps times in 64 bits."""
+"""A recording stores times in 64 bits."""
 
 
 @dataclass(slots=True)
 class Placement:
-    """How one file is placed.
+    """How one file is placed. All times are in microseconds of the recorder's clock.
 
-    `zone`: of local times, None: that of this machine. `behind_us`: by how much the file's clock is behind the
-    recorder's. `marks`: when each of the file's loads began, whatever its times say. `begins`: when the first did,
-    for a file without times. `first` and `last`: the limits of what was placed. `steps`: how many loads that were.
+    `zone`: time zone of local times; None: that of this machine. `behind_us`: by how much the file's clock is behind
+    the recorder's. `marks`: when each load of the file began, regardless of the file's times. `begins`: when the
+    first load began, for a file without times. `first` and `last`: limits of the placed items. `steps`: number of
+    loads.
     """
 
     zone: tzinfo | None = None
@@ -53,7 +54,7 @@ class Placement:
     _shift_us: int | None = field(default=None)
 
     def item(self, item: Item, clock: ResultClock) -> Item:
-        """The item with its times on the recorder's clock."""
+        """Return the item with its times on the recorder's clock."""
         match item:
             case SourceEntity() | SourceLink():
                 return item
@@ -62,9 +63,11 @@ class Placement:
                     self._next_step(item.seen)
                 return replace(item, seen=self._placed(item.seen, clock))
             case Rows():
-                one = bool(item.seen) and item.seen.count(item.seen[0]) == len(item.seen)
-                places = [self._placed(moment, clock) for moment in (item.seen[:1] if one else item.seen)]
-                seen = places * len(item.seen) if one else places
+                is_single_time = bool(item.seen) and item.seen.count(item.seen[0]) == len(item.seen)
+                placed = [
+                    self._placed(time_us, clock) for time_us in (item.seen[:1] if is_single_time else item.seen)
+                ]
+                seen = placed * len(item.seen) if is_single_time else placed
                 return replace(item, seen=seen, device_time=None)  # The two clocks were never compared.
 
     def _next_step(self, began: int) -> None:
@@ -72,25 +75,25 @@ class Placement:
             self._shift_us = self.marks[self.steps] - began
         self.steps += 1
 
-    def _placed(self, moment: int, clock: ResultClock) -> int:
+    def _placed(self, time_us: int, clock: ResultClock) -> int:
         if clock == "none":
             return self.begins or 0
         if clock == "elapsed" and self._shift_us is None:
             self._shift_us = self.marks[0] if self.marks else self.begins or 0
         if self._shift_us is not None:
-            placed = moment + self._shift_us
+            placed = time_us + self._shift_us
         elif clock == "local":
-            placed = moment - self._offset_us(moment) + self.behind_us
+            placed = time_us - self._offset_us(time_us) + self.behind_us
         else:
-            placed = moment + self.behind_us
+            placed = time_us + self.behind_us
         if abs(placed) >= _BEYOND_US:
-            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {moment} microseconds")
+            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {time_us} microseconds")
         self.first = placed if self.first is None else min(self.first, placed)
         self.last = placed if self.last is None else max(self.last, placed)
         return placed
 
     def _offset_us(self, local_us: int) -> int:
-        """By how much local time is ahead of UTC at a local time. Raises CollectorError: there is no such time."""
+        """Return by how many microseconds local time is ahead of UTC. Raises CollectorError for an invalid time."""
         try:
             naive = datetime(1970, 1, 1) + timedelta(microseconds=local_us)
             aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
@@ -100,22 +103,22 @@ class Placement:
         return round((offset or timedelta()).total_seconds() * 1e6)
 
 
-def steps_of(events: Sequence[tuple[str, Event]]) -> Mapping[str, tuple[int, int | None]]:
-    """Name → begin and end of the steps that a recording holds: of a load, or marked by hand.
+def step_limits(events: Sequence[tuple[str, Event]]) -> Mapping[str, tuple[int, int | None]]:
+    """Return name → (begin, end) of a recording's steps, of loads or marked by hand, in microseconds.
 
-    A mark by hand lasts until the next one. End None: it has not ended.
+    A mark by hand lasts until the next one. An end of None means that the step has not ended.
     """
-    found: dict[str, tuple[int, int | None]] = {}
+    limits: dict[str, tuple[int, int | None]] = {}
     running: dict[tuple[str, object], str] = {}
     for source, event in events:
         if event.name not in ("step-begin", "step-end", "mark"):
             continue
         key = (source, "mark" if event.name == "mark" else event.detail.get("group"))
-        if (before := running.pop(key, None)) is not None:
-            found[before] = (found[before][0], event.seen)
+        if (previous := running.pop(key, None)) is not None:
+            limits[previous] = (limits[previous][0], event.seen)
         if event.name != "step-end":
             name = str(event.detail.get("step") or event.detail.get("name") or "")
-            count = sum(known == name or known.startswith(f"{name} (") for known in found)
+            count = sum(earlier == name or earlier.startswith(f"{name} (") for earlier in limits)
             running[key] = name if not count else f"{name} ({count + 1})"
-            found[running[key]] = (event.seen, None)
-    return found
+            limits[running[key]] = (event.seen, None)
+    return limits

@@ -1,10 +1,9 @@
-"""Puts what a server remembers of a test that is over into a recording, as one more writer of it."""
+"""Imports the history of a finished test from a server into a recording, as an additional writer."""
 
 from __future__ import annotations
 
 import asyncio
 import platform
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,11 +11,12 @@ from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Cost, HistoryItem, KeepsHistory, SourceConfig
-from sanpath.recorder.importing.place import steps_of
+from sanpath.recorder.importing.place import step_limits
+from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.storage.store import Location
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 from sanpath.transport.context import LiveContext
@@ -26,7 +26,7 @@ _FLUSH_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time, in microseconds since the epoch. `shortest_step_seconds`: of the load in it, None: not known."""
+    """A time span in microseconds since the epoch. `shortest_step_seconds`: of the load; None: unknown."""
 
     began_us: int
     ended_us: int
@@ -34,8 +34,8 @@ class Span:
 
 
 @dataclass(slots=True)
-class Remembered:
-    """What came of one source. Times in microseconds, None: it has no samples. `remarks`: what to know of it."""
+class ImportedSource:
+    """The import of one source. Times are in microseconds; None: it has no samples. `remarks` are for people."""
 
     source: str
     tables: tuple[Table, ...]
@@ -45,19 +45,14 @@ class Remembered:
     remarks: list[str] = field(default_factory=list)
 
 
-def recording_at(folder: Location) -> Recording | None:
-    """The recording there; None: there is none yet."""
-    return Recording(folder) if store_at(folder).exists() and store_at(folder).list("") else None
-
-
-def span_of(recording: Recording) -> Span | None:
-    """The time of the steps of a recording, else of all that was polled; None: nothing tells."""
-    steps = [(began, ended) for began, ended in steps_of(recording.events()).values() if ended is not None]
-    known = steps or [(poll.started, poll.ended) for poll in recording.polls()]
-    if not known:
+def recorded_span(recording: Recording) -> Span | None:
+    """Return the span of a recording's steps, else of its polls; None: it has neither."""
+    steps = [(began, ended) for began, ended in step_limits(recording.events()).values() if ended is not None]
+    intervals = steps or [(poll.started, poll.ended) for poll in recording.polls()]
+    if not intervals:
         return None
-    shortest = min(((ended - began) / 1e6 for began, ended in steps), default=None)
-    return Span(min(began for began, _ in known), max(ended for _, ended in known), shortest)
+    shortest_step_seconds = min(((ended - began) / 1e6 for began, ended in steps), default=None)
+    return Span(min(began for began, _ in intervals), max(ended for _, ended in intervals), shortest_step_seconds)
 
 
 def import_history(
@@ -66,31 +61,30 @@ def import_history(
     span: Span,
     origin: str,
     progress: Callable[[float], None] = lambda _: None,
-) -> Sequence[Remembered]:
-    """Ask a source for a time, into a recording that is made when it is not there. `origin`: where it is from, for
-    people. `progress`: told which share was read.
+) -> Sequence[ImportedSource]:
+    """Import a source's history of a time span into a recording, which is created if needed.
 
-    Raises UsageError: the source remembers nothing, or something of this was imported before; SanpathError: there is
-    nothing to be read, and the recording is then as it was.
+    `origin`: where the history is from, for people. `progress` receives the ratio read so far.
+
+    Raises UsageError for a source without history or a span that was imported before, and SanpathError when there is
+    nothing to read. Then the recording is unchanged.
     """
     collector = registry.collector_class(registry.spec(config.collector))(config)
     if not isinstance(collector, KeepsHistory):
         raise UsageError(f"{config.collector} remembers nothing of the past")
-    known = recording_at(folder)
-    _refuse_twice(known, origin, span)
+    recording = open_recording(folder)
+    _refuse_twice(recording, origin, span)
     clock, cost = RecorderClock(), Cost()
-    host = re.sub(r"[^A-Za-z0-9_.]", "_", platform.node()) or "host"
-    writer = Writer(folder, f"{host}.{clock.anchor_us:x}")
-    taken = {declaration.name for declaration in known.declarations} if known is not None else set()
-    task = _Import(writer, taken, span)
+    writer = Writer(folder, writer_name(clock))
+    task = _HistoryImport(writer, source_names(recording), span)
 
     async def read() -> None:
         context = LiveContext(clock, cost)
         try:
             await collector.open(context)
-            async for kept in collector.history(context, span.began_us, span.ended_us):
-                task.take(kept)
-                progress(task.share)
+            async for item in collector.history(context, span.began_us, span.ended_us):
+                task.take(item)
+                progress(task.read_ratio)
         finally:
             await collector.close()
 
@@ -102,16 +96,16 @@ def import_history(
             failure = str(error)
         if not task.rows:
             raise SanpathError(failure or f"{origin}: keeps no samples of that time")
-        task.account(failure, origin, clock.now_us() - clock.anchor_us, cost)
-        task.end(folder, config.collector, known)
+        task.record_polls(failure, origin, clock.now_us() - clock.anchor_us, cost)
+        task.end(folder, config.collector, recording)
     finally:
         writer.close()
     return list(task.sources.values())
 
 
-def _refuse_twice(known: Recording | None, origin: str, span: Span) -> None:
-    """The same counters twice would be two devices."""
-    for _, event in known.events() if known is not None else ():
+def _refuse_twice(recording: Recording | None, origin: str, span: Span) -> None:
+    """Raise UsageError for an overlapping import: the same counters twice would appear as two devices."""
+    for _, event in recording.events() if recording is not None else ():
         began, ended = (event.detail.get(limit) for limit in ("began_us", "ended_us"))
         if event.detail.get("origin") != origin or not isinstance(began, int) or not isinstance(ended, int):
             continue
@@ -120,27 +114,29 @@ def _refuse_twice(known: Recording | None, origin: str, span: Span) -> None:
 
 
 @dataclass
-class _Import:
-    """What a source remembers on its way into a recording. `taken`: names of sources that are not free."""
+class _HistoryImport:
+    """The import of a source's history. `taken`: source names that the recording already has."""
 
     writer: Writer
     taken: set[str]
     span: Span
-    sources: dict[str, Remembered] = field(default_factory=dict)
+    sources: dict[str, ImportedSource] = field(default_factory=dict)
     rows: int = 0
     newest: int = 0
 
     @property
-    def share(self) -> float:
-        """How much of the time was read."""
+    def read_ratio(self) -> float:
+        """Ratio of the time span that was read."""
         return max(0.0, (self.newest - self.span.began_us) / max(1, self.span.ended_us - self.span.began_us))
 
-    def take(self, kept: HistoryItem) -> None:
-        """Write one thing of a source."""
-        if kept.source not in self.sources:
-            self.sources[kept.source] = Remembered(_free(kept.source, self.taken), kept.tables)
-        source = self.sources[kept.source]
-        match kept.item:
+    def take(self, item: HistoryItem) -> None:
+        """Write one item of the history."""
+        if item.source not in self.sources:
+            name = free_name(item.source, self.taken)
+            self.taken.add(name)
+            self.sources[item.source] = ImportedSource(name, item.tables)
+        source = self.sources[item.source]
+        match item.item:
             case Rows() as rows:
                 self.writer.samples(source.source, rows)
                 source.rows += len(rows.entity)
@@ -148,8 +144,8 @@ class _Import:
                 source.first = min(rows.seen if source.first is None else [*rows.seen, source.first])
                 source.last = max(rows.seen if source.last is None else [*rows.seen, source.last])
                 self.newest = max(self.newest, source.last)
-            case SourceEntity() | SourceLink() as item:
-                self.writer.inventory(source.source, self.span.began_us, item)
+            case SourceEntity() | SourceLink() as entry:
+                self.writer.inventory(source.source, self.span.began_us, entry)
             case Event() as event:
                 self.writer.event(source.source, event)
                 if event.name == "data-warning":
@@ -157,44 +153,47 @@ class _Import:
         if self.writer.rows_waiting > _FLUSH_ROWS:
             self.writer.flush()
 
-    def account(self, failure: str, origin: str, spent_us: int, cost: Cost) -> None:
-        """Tell of the import as of one poll a source; what it cost is booked to the first."""
-        for done in self.sources.values():
+    def record_polls(self, failure: str, origin: str, elapsed_us: int, cost: Cost) -> None:
+        """Record the import as one poll per source; the first one carries the whole cost."""
+        for source in self.sources.values():
             if failure:
-                done.remarks.append(f"what follows could not be read: {failure}")
+                source.remarks.append(f"what follows could not be read: {failure}")
             limits = {"began_us": self.span.began_us, "ended_us": self.span.ended_us}
-            detail: dict[str, Scalar] = {"origin": origin, "rows": done.rows, **limits}
-            self.writer.event(done.source, Event(self.span.ended_us, "imported", detail))
-            first = self.span.began_us if done.first is None else done.first
+            detail: dict[str, Scalar] = {"origin": origin, "rows": source.rows, **limits}
+            self.writer.event(source.source, Event(self.span.ended_us, "imported", detail))
+            first = self.span.began_us if source.first is None else source.first
             poll = Poll(
-                done.source, first, first, first + spent_us, "ok", "", "", done.rows, cost.requests, cost.bytes_in
+                source.source,
+                first,
+                first,
+                first + elapsed_us,
+                "ok",
+                "",
+                "",
+                source.rows,
+                cost.requests,
+                cost.bytes_in,
             )
             if failure:
-                poll = Poll(done.source, first, first, first + spent_us, "partial", "unreadable", failure, done.rows)
+                poll = Poll(
+                    source.source, first, first, first + elapsed_us, "partial", "unreadable", failure, source.rows
+                )
             self.writer.poll(poll)
             cost.requests = cost.bytes_in = 0
 
-    def end(self, folder: Location, collector: str, known: Recording | None) -> None:
-        """Declare the sources: without it nobody looks at their samples."""
+    def end(self, folder: Location, collector: str, recording: Recording | None) -> None:
+        """Declare the sources: samples of undeclared sources are ignored."""
         manifest = layout.join(folder)
         header = Header(
             writer=self.writer.name,
             run_id=manifest.run_id,
             tool_version=__version__,
             host=platform.node(),
-            started_us=self.span.began_us if known is None else known.started_us,
+            started_us=self.span.began_us if recording is None else recording.started_us,
             sources=tuple(
-                Declaration(name=s.source, collector=collector, every_seconds=1.0, tables=s.tables)
-                for s in self.sources.values()
+                Declaration(name=source.source, collector=collector, every_seconds=1.0, tables=source.tables)
+                for source in self.sources.values()
             ),
         )
         self.writer.header(header)
         self.writer.end(Ending(ended_us=self.span.ended_us, load_exit_code=None, recorder_cpu_seconds=0.0))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number when the recording already has a source of that name."""
-    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    free = name if name not in taken else next(free for free in numbers if free not in taken)
-    taken.add(free)
-    return free

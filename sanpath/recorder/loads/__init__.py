@@ -1,1 +1,1 @@
-"""The load commands of a run, on this machine and on others: started, followed, ended."""
+"""The load commands of a run, on this machine and on other hosts: start, output and end."""

@@ -1,4 +1,4 @@
-"""The load command: started by the recorder, its output kept byte for byte and read while it grows."""
+"""A load command on this machine: its output is retained byte for byte and read while it grows."""
 
 from __future__ import annotations
 
@@ -16,33 +16,39 @@ from sanpath.plugin import WrappedCommand
 from sanpath.recorder.loads.output import END_SECONDS, LoadOutput
 from sanpath.recorder.loads.output_reader import OutputReading
 from sanpath.recorder.loads.processes import environment, marked, signal_all, signal_group
-from sanpath.recorder.loads.spool import PART_BYTES
+from sanpath.recorder.loads.spool import CHUNK_BYTES
 from sanpath.recorder.sources.background import in_background
 
 TAIL_SECONDS = 0.1
 INTERRUPT_SECONDS = 5.0
 TERMINATE_SECONDS = 2.0
-_PARTS = 16
+_MOST_CHUNKS = 16
 
 
 class Load:
-    """One load command. Its output goes into memory and from there into files of `folder`: it waits for no reader and
-    for no disk. `run_id`: of the recording."""
+    """One load command.
+
+    Its output goes into memory and from there into files of `folder`, so that it waits neither for a reader nor for a
+    disk. `run_id` is that of the recording.
+    """
 
     def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path, run_id: str):
         self._command, self._reading = command, reading
         self._folder = folder
-        self._stale: int | None = None
-        # Unique among recordings: nobody else's load may be taken for this one.
+        self._stale_ns: int | None = None
+        # Unique among recordings, so that no other load is mistaken for this one.
         self._mark, self._run_id = f"{source}@{folder}", run_id
         self._process: asyncio.subprocess.Process | None = None
         self._interrupted = False
 
     async def start(self) -> None:
-        """Start it in a process group of its own. Raises UsageError when it cannot be started, or its output kept."""
-        # A file of an earlier run under the name that the generator will write to is not its output.
-        self._stale = _changed(self._followed)
-        self._output = LoadOutput(self._folder, self._reading.tell)
+        """Start it in a new process group.
+
+        Raises UsageError when it cannot be started or its output cannot be written.
+        """
+        # A file of an earlier run with the name of the output file is not its output.
+        self._stale_ns = _modified_ns(self._followed)
+        self._output = LoadOutput(self._folder, self._reading.report)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command.argv,
@@ -59,17 +65,17 @@ class Load:
         self._reading.event("load-started", {"command": " ".join(without_credentials(self._command.argv))})
 
     async def follow(self) -> int:
-        """Read until it has ended. Returns its exit code, 128 + n after signal n."""
+        """Read the output until it has ended. Returns its exit code; 128 + n after signal n."""
         assert self._process is not None, "start() comes first"  # noqa: S101 - a misuse by the recorder itself
         wait = asyncio.ensure_future(self._process.wait())
         file: BinaryIO | None = None
         while True:
             ended = wait.done()
-            if file is None and self._followed is not None and _changed(self._followed) != self._stale:
-                with contextlib.suppress(OSError):  # Another user's file: tried again.
+            if file is None and self._followed is not None and _modified_ns(self._followed) != self._stale_ns:
+                with contextlib.suppress(OSError):  # Another user's file: try again later.
                     file = self._followed.open("rb")
-            # A load that says more than can be read must not hold what looks for its end.
-            for _ in range(_PARTS if not ended else sys.maxsize):
+            # A load that writes faster than it is read must not delay the check for its end.
+            for _ in range(_MOST_CHUNKS if not ended else sys.maxsize):
                 if not await self._read(file):
                     break
             if ended:
@@ -81,20 +87,20 @@ class Load:
         await self._reading.finish()
         if file is not None and self._followed is not None:
             file.close()
-            with contextlib.suppress(OSError):  # Gone or unreadable by now: what was read of it is recorded.
+            with contextlib.suppress(OSError):  # It is gone or unreadable now; what was read before is recorded.
                 shutil.copyfile(self._followed, self._folder / "output-file")
-        with contextlib.suppress(TimeoutError):  # Both disks hang, the recording's and that of temporary files.
+        with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
             await in_background(self._output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code})
         return code
 
     @property
     def _followed(self) -> Path | None:
-        """The file that the load writes what is read, None: its standard output."""
+        """The file that is read while the load writes it; None: its standard output is read."""
         return Path(self._command.output_file) if self._command.output_file else None
 
     async def interrupt(self) -> None:
-        """End it and its children: as Ctrl-C would, then harder."""
+        """End it and its children: first by SIGINT, then by stronger signals."""
         if self._process is None:
             return
         self._interrupted = True
@@ -108,16 +114,16 @@ class Load:
         self.kill()
 
     def kill(self) -> None:
-        """End it and its children at once."""
+        """End it and its children immediately."""
         if self._process is not None:
             signal_all(self._process.pid, self._mark, signal.SIGKILL)
 
     async def _end_leftovers(self, killed: bool) -> None:
-        """End its group, and after a violent end all of it: what outlives the command would disturb the next test."""
+        """End its process group, and after a forced end all its processes: they would disturb the next test."""
         assert self._process is not None, "start() comes first"  # noqa: S101 - a misuse by the recorder itself
         signal_group(self._process.pid, signal.SIGTERM)
         if not (killed or self._interrupted):
-            return  # A command that ends by itself may leave a daemon behind on purpose.
+            return  # A command that ended by itself may have left a daemon on purpose.
         signal_all(self._process.pid, self._mark, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINATE_SECONDS):
@@ -126,17 +132,17 @@ class Load:
         self.kill()
 
     async def _read(self, file: BinaryIO | None) -> bool:
-        """Read a part of what was added. Returns whether there may be more."""
-        said, errors = self._output.output.take(), self._output.errors.take()
+        """Read a chunk of new output. Returns whether there may be more."""
+        output, errors = self._output.output.take(), self._output.errors.take()
         if self._followed is not None:
-            said = file.read(PART_BYTES) if file is not None else b""
-        if said:
-            await self._reading.feed(said)
+            output = file.read(CHUNK_BYTES) if file is not None else b""
+        if output:
+            await self._reading.feed(output)
         self._reading.show(errors)
-        return bool(said or errors)
+        return bool(output or errors)
 
 
-def _changed(path: Path | None) -> int | None:
+def _modified_ns(path: Path | None) -> int | None:
     try:
         return path.stat().st_mtime_ns if path is not None else None
     except OSError:
@@ -144,5 +150,5 @@ def _changed(path: Path | None) -> int | None:
 
 
 def without_credentials(argv: tuple[str, ...]) -> list[str]:
-    """The command for the recording: a password inside a URI is masked."""
+    """Return the command for the recording, with passwords in URIs masked."""
     return [re.sub(r"(://[^/@:\s]+):[^/@\s]+@", r"\1:***@", word) for word in argv]

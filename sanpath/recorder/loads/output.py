@@ -1,4 +1,4 @@
-"""The output of a load: in memory first, and copied from there into files as fast as their disk takes it."""
+"""The output of a load: buffered in memory, and copied into files as fast as their disk allows."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from sanpath.recorder.loads.spool import LIMIT_BYTES, Spool
 COPY_SECONDS = 0.1
 RETRY_SECONDS = 1.0
 END_SECONDS = 5.0
-"""How long the end of a load waits for a disk that takes its output slowly."""
+"""How long the end of a load waits for a slow disk."""
 _FILES = ("output", "errors")
 
 
 class LoadOutput:
-    """Both outputs of one load, kept as files of `folder`. `tell`: told in one line when the disk does not take them,
-    and what came of it, by the thread that copies; the flag: whether it belongs into the recording.
+    """Standard output and standard error of one load, copied into files of `folder`.
 
-    Raises UsageError when the files cannot be made.
+    `report` is called by the copying thread with a message of one line when the disk fails and when it recovers; its
+    flag says whether the message is recorded. Raises UsageError when the files cannot be created.
     """
 
-    def __init__(self, folder: Path, tell: Callable[[str, bool], None]) -> None:
-        self._folder, self._tell = folder, tell
+    def __init__(self, folder: Path, report: Callable[[str, bool], None]) -> None:
+        self._folder, self._report = folder, report
         self._files = [_opened(folder / name) for name in _FILES]
         self.spools = [Spool() for _ in _FILES]
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._failed_at: float | None = None
-        self._why = ""
-        self._gone: set[Spool] = set()
+        self._failed_since: float | None = None
+        self._reason = ""
+        self._abandoned: set[Spool] = set()
         self._copier: subprocess.Popen[bytes] | None = None
-        # A disk that hangs must not hold the end of the process.
+        # A disk that hangs must not delay the end of the process.
         self._thread = threading.Thread(target=self._copy, name="output", daemon=True)
         self._thread.start()
 
@@ -55,10 +55,13 @@ class LoadOutput:
         return self.spools[1]
 
     def guard(self, group: int) -> None:
-        """Have another process keep the output of this process group when this process is killed."""
+        """Start a process that copies the output of this process group if the recorder is killed."""
         descriptors = [spool.descriptor for spool in self.spools]
-        files = [f"{d}:{self._folder.absolute() / name}" for d, name in zip(descriptors, _FILES, strict=True)]
-        with contextlib.suppress(OSError):  # No memory for one more process: the test goes on without.
+        files = [
+            f"{descriptor}:{self._folder.absolute() / name}"
+            for descriptor, name in zip(descriptors, _FILES, strict=True)
+        ]
+        with contextlib.suppress(OSError):  # No memory for another process: the test goes on without it.
             self._copier = subprocess.Popen(  # noqa: S603 - sanpath itself
                 [sys.executable, "-P", "-m", output_copier.__name__, str(group), *files],
                 stdin=subprocess.PIPE,
@@ -69,34 +72,34 @@ class LoadOutput:
             )
 
     def close(self) -> None:
-        """The load has ended: wait until its output is on the disk, and put elsewhere what does not go there."""
+        """Wait until the output of the ended load is on the disk; the remainder goes into a temporary file."""
         self._ended.set()
         self._thread.join(END_SECONDS)
         for spool, name in zip(self.spools, _FILES, strict=True):
-            if spool.copied < spool.size and spool not in self._gone:
+            if spool.copied < spool.size and spool not in self._abandoned:
                 self._rescue(spool, name)
-        self._relieve()
-        if not self._thread.is_alive():  # Else it hangs in a write of them.
+        self._stop_copier()
+        if not self._thread.is_alive():  # Otherwise it hangs in a write to them.
             for spool, file, name in zip(self.spools, self._files, _FILES, strict=True):
                 try:
                     os.close(file)
-                except OSError as error:  # NFS says only now that it has not kept what it had taken.
+                except OSError as error:  # NFS reports failed writes only now.
                     if spool.size:
-                        self._tell(f"the {name} of the load may not be whole: {error.strerror}", True)
+                        self._report(f"the {name} of the load may not be whole: {error.strerror}", True)
                 spool.close()
 
     def _copy(self) -> None:
-        """Until all is copied or, at the end of the load, the disk takes no more of it."""
+        """Copy until everything is copied or, after the end of the load, the disk accepts no more."""
         while True:
-            ended = self._ended.wait(COPY_SECONDS if self._failed_at is None else RETRY_SECONDS)
+            ended = self._ended.wait(COPY_SECONDS if self._failed_since is None else RETRY_SECONDS)
             failed = list(self._failures())
-            self._look_at(failed)
+            self._report_failures(failed)
             if ended:
                 return
 
     def _failures(self) -> Iterator[str]:
         for spool, file in zip(self.spools, self._files, strict=True):
-            if spool in self._gone:
+            if spool in self._abandoned:
                 spool.copied = spool.size
             try:
                 while spool.size - spool.copied <= LIMIT_BYTES and spool.copy(file):
@@ -107,25 +110,27 @@ class LoadOutput:
                 self._give_up(spool)
             spool.drop()
 
-    def _look_at(self, failed: list[str]) -> None:
-        if failed and self._failed_at is None:
-            self._failed_at, self._why = time.monotonic(), failed[0]
-            self._tell(f"the output of the load cannot be kept and waits in memory: {self._why}", False)
-        elif not failed and self._failed_at is not None:
-            seconds, self._failed_at = time.monotonic() - self._failed_at, None
-            if not self._gone:
-                self._tell(f"the output of the load waited {seconds:.0f} s in memory and is whole: {self._why}", True)
+    def _report_failures(self, failed: list[str]) -> None:
+        if failed and self._failed_since is None:
+            self._failed_since, self._reason = time.monotonic(), failed[0]
+            self._report(f"the output of the load cannot be kept and waits in memory: {self._reason}", False)
+        elif not failed and self._failed_since is not None:
+            seconds, self._failed_since = time.monotonic() - self._failed_since, None
+            if not self._abandoned:
+                self._report(
+                    f"the output of the load waited {seconds:.0f} s in memory and is whole: {self._reason}", True
+                )
 
     def _give_up(self, spool: Spool) -> None:
-        """The load says more than may wait."""
-        self._gone.add(spool)
-        why = self._why or "its disk is too slow"
-        self._tell(f"only the first {spool.copied:,} bytes of what the load said are kept: {why}", True)
+        """Drop the output: more of it waits than the limit."""
+        self._abandoned.add(spool)
+        reason = self._reason or "its disk is too slow"
+        self._report(f"only the first {spool.copied:,} bytes of what the load said are kept: {reason}", True)
         spool.copied = spool.size
-        self._relieve()
+        self._stop_copier()
 
-    def _relieve(self) -> None:
-        """No other process has to keep it any more."""
+    def _stop_copier(self) -> None:
+        """Stop the copying process."""
         if self._copier is not None and self._copier.stdin is not None:
             with contextlib.suppress(OSError):  # It was killed.
                 self._copier.stdin.write(output_copier.DONE)
@@ -134,17 +139,17 @@ class LoadOutput:
         self._copier = None
 
     def _rescue(self, spool: Spool, name: str) -> None:
-        """Put what the disk has not taken where there is room."""
-        begin, why = spool.copied, self._why or "its disk is too slow"
+        """Write what the disk has not accepted into a temporary file."""
+        start, reason = spool.copied, self._reason or "its disk is too slow"
         try:
-            handle, place = tempfile.mkstemp(prefix=f"sanpath-{name}-")
+            handle, path = tempfile.mkstemp(prefix=f"sanpath-{name}-")
             with os.fdopen(handle, "wb", buffering=0) as file:
                 while spool.copy(file.fileno()):
                     pass
         except OSError as error:
-            self._tell(f"the {name} of the load from byte {begin:,} on is lost: {why}; {error.strerror}", True)
+            self._report(f"the {name} of the load from byte {start:,} on is lost: {reason}; {error.strerror}", True)
         else:
-            self._tell(f"the {name} of the load from byte {begin:,} on is in {place}: {why}", True)
+            self._report(f"the {name} of the load from byte {start:,} on is in {path}: {reason}", True)
 
 
 def _opened(file: Path) -> int:

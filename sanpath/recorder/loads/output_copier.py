@@ -1,7 +1,7 @@
 """`python -m sanpath.recorder.loads.output_copier`: copies a load's output to its files when the recorder was killed.
 
-It waits for a word of the recorder. Is its input closed without one, it goes on from where the files end until the
-load has ended. What it imports is little: it starts beside every load.
+It waits for a line from the recorder. If its input is closed without a line, it continues where the files end until
+the load has ended. It imports little, because it is started with every load.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from sanpath.recorder.loads.spool import Spool
 
 DONE = b"done\n"
-_LOOK_SECONDS = 0.2
-_PATIENCE_SECONDS = 60.0
-"""How long a full disk may stay full when the load has ended."""
+_CHECK_SECONDS = 0.2
+_RETRY_SECONDS = 60.0
+"""How long it retries on a full disk after the load has ended."""
 
 
 def main(group: int, outputs: list[tuple[int, str]]) -> None:
-    """Wait; then copy. `outputs`: descriptors of memory files and where they go."""
+    """Wait, then copy. `outputs`: pairs of a memory file's descriptor and the path of its copy."""
     if sys.stdin.buffer.read() == DONE:
         return
     spools = []
@@ -29,22 +29,22 @@ def main(group: int, outputs: list[tuple[int, str]]) -> None:
         with contextlib.suppress(OSError):
             file = os.open(path, os.O_WRONLY | os.O_APPEND)
             spool = Spool(descriptor)
-            spool.taken = spool.size  # Nobody reads it any more.
+            spool.taken = spool.size  # No reader is left.
             spool.copied = os.fstat(file).st_size
             spools.append((spool, file))
-    until = None
-    while until is None or time.monotonic() < until:
+    deadline = None
+    while deadline is None or time.monotonic() < deadline:
         ended = not _runs(group)
-        whole = [_copied(spool, file) for spool, file in spools]
-        if ended and all(whole):
+        complete = [_copy_all(spool, file) for spool, file in spools]
+        if ended and all(complete):
             return
-        if ended and until is None:
-            until = time.monotonic() + _PATIENCE_SECONDS
-        time.sleep(_LOOK_SECONDS)
+        if ended and deadline is None:
+            deadline = time.monotonic() + _RETRY_SECONDS
+        time.sleep(_CHECK_SECONDS)
 
 
-def _copied(spool: Spool, file: int) -> bool:
-    """Whether the file has all that there is."""
+def _copy_all(spool: Spool, file: int) -> bool:
+    """Copy what is missing. Returns whether the file is complete."""
     try:
         spool.taken = spool.size
         while spool.copy(file):
@@ -55,17 +55,17 @@ def _copied(spool: Spool, file: int) -> bool:
 
 
 def _runs(group: int) -> bool:
-    """Whether a process group has members; those that nobody has waited for do not count, where that can be seen."""
+    """Return whether a process group has members; zombies do not count, where /proc shows them."""
     try:
         os.killpg(group, 0)
     except OSError:
         return False
-    states = [found for stat in Path("/proc").glob("[0-9]*/stat") if (found := _state(stat))]
-    return not states or any(state != "Z" for of, state in states if of == group)
+    states = [group_and_state for stat in Path("/proc").glob("[0-9]*/stat") if (group_and_state := _state(stat))]
+    return not states or any(state != "Z" for process_group, state in states if process_group == group)
 
 
 def _state(stat: Path) -> tuple[int, str] | None:
-    """(process group, state) of a process."""
+    """Return (process group, state) of a process; None: it has ended."""
     with contextlib.suppress(OSError):
         words = stat.read_text(errors="replace").rpartition(")")[2].split()
         return int(words[2]), words[0]
@@ -73,4 +73,7 @@ def _state(stat: Path) -> tuple[int, str] | None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), [(int(d), path) for d, _, path in (word.partition(":") for word in sys.argv[2:])])
+    main(
+        int(sys.argv[1]),
+        [(int(descriptor), path) for descriptor, _, path in (word.partition(":") for word in sys.argv[2:])],
+    )

@@ -1,4 +1,4 @@
-"""The same load on several hosts in lock-step: connected first, then started at the same moment."""
+"""Runs the same load on several hosts: connects to all first, then starts all at the same moment."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from sanpath.recorder.loads.spool import Spool
 from sanpath.recorder.sources.background import in_background
 
 _CLOCK_READINGS = 5
-_PART_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class HostClock:
-    """A host's clock minus ours, true within `uncertainty_seconds`; both None when the host does not tell."""
+    """A host's clock minus ours, within ± `uncertainty_seconds`; both None when the host reports no time."""
 
     offset_seconds: float | None
     uncertainty_seconds: float | None
 
 
 class HostLoad:
-    """The load on one host. Its output is kept in `folder`, byte for byte."""
+    """The load on one host. Its output is written to `folder` byte for byte."""
 
     def __init__(
         self, name: str, target: SshTarget | None, reading: OutputReading, folder: Path, clock: Clock
@@ -45,14 +45,14 @@ class HostLoad:
         self.clock = HostClock(None, None)
 
     async def open(self, command: WrappedCommand) -> None:
-        """Connect and look at the host's clock. Raises UsageError."""
+        """Connect and read the host's clock. Raises UsageError."""
         self._shell = await opened(self.name, self._target, command.argv)
         self.clock = min(
             [await self._clock_reading(self._shell) for _ in range(_CLOCK_READINGS)],
             key=lambda reading: reading.uncertainty_seconds or float("inf"),
         )
-        told = {"offset_seconds": self.clock.offset_seconds, "uncertainty_seconds": self.clock.uncertainty_seconds}
-        self._reading.event("clock", {"host": self.name, **told})
+        offset = {"offset_seconds": self.clock.offset_seconds, "uncertainty_seconds": self.clock.uncertainty_seconds}
+        self._reading.event("clock", {"host": self.name, **offset})
         words = " ".join(without_credentials(command.argv))
         self._reading.event("load-started", {"command": words, "host": self.name})
 
@@ -61,37 +61,41 @@ class HostLoad:
         self._opened.stdin.write(b"go\n")
 
     async def began(self) -> float | None:
-        """When it was started, seconds of our clock; None: not known."""
-        told = _seconds(await self._opened.stdout.readline())
-        return None if told is None or self.clock.offset_seconds is None else told - self.clock.offset_seconds
+        """Return when it was started, in seconds of our clock; None: unknown."""
+        host_seconds = _seconds(await self._opened.stdout.readline())
+        return (
+            None
+            if host_seconds is None or self.clock.offset_seconds is None
+            else host_seconds - self.clock.offset_seconds
+        )
 
     async def follow(self) -> int:
-        """Read until it has ended."""
+        """Read the output until the load has ended. Returns its exit code."""
         shell = self._opened
-        kept = LoadOutput(self._folder, self._reading.tell)
+        load_output = LoadOutput(self._folder, self._reading.report)
         await asyncio.gather(
-            self._copy(shell.stdout, kept.output, self._reading.feed),
-            self._copy(shell.stderr, kept.errors, self._show),
+            self._copy(shell.stdout, load_output.output, self._reading.feed),
+            self._copy(shell.stderr, load_output.errors, self._show),
         )
         code = await shell.ended()
         shell.close()
         await self._reading.finish()
-        with contextlib.suppress(TimeoutError):  # Both disks hang, the recording's and that of temporary files.
-            await in_background(kept.close, 2 * END_SECONDS)
+        with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
+            await in_background(load_output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code, "host": self.name})
         return code
 
     def event(self, name: str, detail: Mapping[str, Scalar]) -> None:
-        """Record what happened."""
+        """Record an event."""
         self._reading.event(name, detail)
 
     def end(self) -> None:
-        """Have it ended as Ctrl-C would, then harder."""
+        """Ask the host's shell to end the load: first by SIGINT, then by stronger signals."""
         with contextlib.suppress(OSError):
             self._opened.stdin.write_eof()
 
     def close(self) -> None:
-        """Let go of the host."""
+        """Close the connection to the host."""
         if self._shell is not None:
             self._shell.close()
 
@@ -101,14 +105,16 @@ class HostLoad:
         return self._shell
 
     async def _clock_reading(self, shell: Shell) -> HostClock:
-        asked = self._time.now_us() / 1e6
+        asked_seconds = self._time.now_us() / 1e6
         shell.stdin.write(b"clock\n")
-        told = _seconds(await shell.stdout.readline())
-        answered = self._time.now_us() / 1e6
-        if told is None:
+        host_seconds = _seconds(await shell.stdout.readline())
+        answered_seconds = self._time.now_us() / 1e6
+        if host_seconds is None:
             return HostClock(None, None)
-        # Read somewhere between question and answer: the middle, give or take half the round trip.
-        return HostClock(told - (asked + answered) / 2, (answered - asked) / 2)
+        # The clock was read between question and answer: assume the middle, ± half the round trip.
+        return HostClock(
+            host_seconds - (asked_seconds + answered_seconds) / 2, (answered_seconds - asked_seconds) / 2
+        )
 
     async def _show(self, text: bytes) -> None:
         self._reading.show(text)
@@ -116,14 +122,14 @@ class HostLoad:
     async def _copy(
         self, stream: asyncio.StreamReader, spool: Spool, take: Callable[[bytes], Awaitable[None]]
     ) -> None:
-        with contextlib.suppress(OSError, asyncssh.Error):  # A connection that breaks is the end of the output.
-            while part := await stream.read(_PART_BYTES):
-                spool.write(part)
+        with contextlib.suppress(OSError, asyncssh.Error):  # A broken connection is the end of the output.
+            while chunk := await stream.read(_CHUNK_BYTES):
+                spool.write(chunk)
                 await take(spool.take())
 
 
 class HostLoads:
-    """One load command on several hosts: a barrier at the start; then each goes on by itself."""
+    """One load command on several hosts, with a barrier at the start; then each runs by itself."""
 
     def __init__(self, command: WrappedCommand, hosts: Sequence[HostLoad]) -> None:
         self._command, self._hosts = command, hosts
@@ -131,7 +137,7 @@ class HostLoads:
         self._interrupted = False
 
     async def start(self) -> None:
-        """Connect to all, then start all at the same moment. Raises UsageError when one of them cannot."""
+        """Connect to all hosts, then start all loads at the same moment. Raises UsageError when a host fails."""
         try:
             await asyncio.gather(*(host.open(self._command) for host in self._hosts))
         except UsageError:
@@ -140,26 +146,26 @@ class HostLoads:
         for host in self._hosts:
             host.go()
         began = await asyncio.gather(*(host.began() for host in self._hosts))
-        told = [moment for moment in began if moment is not None]
-        spread = max(told) - min(told) if len(told) == len(began) else None
-        doubt = max((host.clock.uncertainty_seconds or 0.0 for host in self._hosts), default=0.0)
+        start_seconds = [moment for moment in began if moment is not None]
+        spread = max(start_seconds) - min(start_seconds) if len(start_seconds) == len(began) else None
+        uncertainty = max((host.clock.uncertainty_seconds or 0.0 for host in self._hosts), default=0.0)
         self._hosts[0].event(
             "barrier",
             {
                 "hosts": ",".join(host.name for host in self._hosts),
                 "spread_seconds": spread,
-                "uncertainty_seconds": doubt,
+                "uncertainty_seconds": uncertainty,
             },
         )
 
     async def follow(self) -> int:
-        """Until all have ended. Returns the exit code of the first that failed, else 0."""
-        self._following = [asyncio.create_task(self._followed(host)) for host in self._hosts]
+        """Wait until all have ended. Returns the exit code of the first that failed, else 0."""
+        self._following = [asyncio.create_task(self._follow_host(host)) for host in self._hosts]
         codes = await asyncio.gather(*self._following)
         return next((code for code in codes if code), 0)
 
     async def interrupt(self) -> None:
-        """End them all; a host that does not answer is left to its own shell, which ends the load there."""
+        """End all loads; on a host that does not answer, its shell ends the load."""
         self._interrupted = True
         for host in self._hosts:
             host.end()
@@ -168,16 +174,16 @@ class HostLoads:
         self.kill()
 
     def kill(self) -> None:
-        """Let go of all: each host ends its load when it notices."""
+        """Close all connections: each host's shell then ends its load."""
         for host in self._hosts:
             host.close()
 
-    async def _followed(self, host: HostLoad) -> int:
+    async def _follow_host(self, host: HostLoad) -> int:
         code = await host.follow()
         if code and not self._interrupted:
-            why = "its connection was lost" if code == GONE else f"it ended with exit code {code}"
+            reason = "its connection was lost" if code == GONE else f"it ended with exit code {code}"
             with contextlib.suppress(OSError):  # The terminal may have gone.
-                print(f"sanpath: the load on host {host.name}: {why}", file=sys.stderr)
+                print(f"sanpath: the load on host {host.name}: {reason}", file=sys.stderr)
         return code
 
 

@@ -1,7 +1,7 @@
-"""A small POSIX shell on a host that starts a load when it is told to, and ends it when it is told to or left alone.
+"""A small POSIX shell on a host that starts a load on request, and ends it on request or when the connection is lost.
 
-The shell says its word, answers each line with its clock, and on "go" becomes the load. Another one waits beside it
-for the end of its input, which comes when we want it to end, and when the connection is lost.
+The shell prints a random word, answers each line with its clock, and on "go" replaces itself by the load. A second
+shell waits for the end of the input, which comes when sanpath closes it or the connection is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sanpath.recorder.loads.processes import environment
 from sanpath.transport.ssh.login import log_in
 
 GONE = 255
-"""Exit code of a load whose host was lost, as ssh(1) has it."""
+"""Exit code of a load whose connection was lost, as of ssh(1)."""
 
 _SCRIPT = r"""
 word=$1; shift
@@ -49,23 +49,23 @@ exec "$@" </dev/null 3<&-
 
 
 class Shell(Protocol):
-    """The shell of one host: its streams, and its end."""
+    """The shell of one host with its streams."""
 
-    stdin: Any  # of asyncio or asyncssh: alike in all that is used here
+    stdin: Any  # of asyncio or asyncssh: both offer what is used here
     stdout: Any
     stderr: Any
 
     async def ended(self) -> int:
-        """Wait for the end. Returns the exit code, 128 + n after signal n, GONE when the host was lost."""
+        """Wait for the end. Returns the exit code; 128 + n after signal n; GONE when the connection was lost."""
         ...
 
     def close(self) -> None:
-        """Let go of it: the load is ended by the shell that waits beside it."""
+        """Close the connection: the second shell then ends the load."""
         ...
 
 
-class _Here:
-    """On the machine that sanpath runs on."""
+class _LocalShell:
+    """A shell on this machine."""
 
     stdin: Any
     stdout: Any
@@ -84,8 +84,8 @@ class _Here:
             self._process.stdin.close()
 
 
-class _There:
-    """Over SSH."""
+class _SshShell:
+    """A shell over SSH."""
 
     stdin: Any
     stdout: Any
@@ -105,13 +105,13 @@ class _There:
 
 
 async def opened(name: str, target: SshTarget | None, argv: Sequence[str]) -> Shell:
-    """A shell that is ready to start `argv`; `target` None: on this machine. Raises UsageError."""
+    """Return a shell that is ready to start `argv`; `target` None: on this machine. Raises UsageError."""
     word = secrets.token_hex(8)
     arguments = ["/bin/sh", "-c", _SCRIPT, "sanpath-load", word, *argv]
     shell: Shell
     if target is None:
         pipe = asyncio.subprocess.PIPE
-        shell = _Here(
+        shell = _LocalShell(
             await asyncio.create_subprocess_exec(
                 *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(word), start_new_session=True
             )
@@ -119,7 +119,7 @@ async def opened(name: str, target: SshTarget | None, argv: Sequence[str]) -> Sh
     else:
         try:
             connection = await log_in(target)
-            shell = _There(
+            shell = _SshShell(
                 connection, await connection.create_process(f"exec {shlex.join(arguments)}", encoding=None)
             )
         except (CollectorError, asyncssh.Error, OSError) as error:
@@ -127,7 +127,7 @@ async def opened(name: str, target: SshTarget | None, argv: Sequence[str]) -> Sh
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(target.timeout_seconds if target else 5.0):
             while line := await shell.stdout.readline():
-                if line.strip() == word.encode():  # Login scripts may have said something before.
+                if line.strip() == word.encode():  # Login scripts may print something before.
                     return shell
     shell.close()
     raise UsageError(f"host {name}: this account cannot run /bin/sh there")

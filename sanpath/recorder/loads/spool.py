@@ -1,4 +1,4 @@
-"""A file in memory that a load writes into: it neither fails nor waits, whatever happens to the recording's disk."""
+"""A memory file that a load writes into: writes neither fail nor wait, whatever the recording's disk does."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ import mmap
 import os
 import tempfile
 
-PART_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 LIMIT_BYTES = 256 << 20
-"""So much of an output may wait for its disk: hours of what a load generator says, and little beside its buffers."""
+"""Output that may wait for its disk: hours of a load generator's output, but little compared with its buffers."""
 
 
 class Spool:
-    """Bytes in the order in which they were written; positions count from the first. `descriptor`: of such a file
-    that another process has made, None: a new one.
+    """Bytes in the order in which they were written; positions count from the first byte.
 
-    `taken`: up to where its reader has it; `copied`: up to where the disk has it. What both have takes no memory.
+    `descriptor`: a memory file that another process created; None: create one. `taken`: the position of the reader.
+    `copied`: the position of the copy on the disk. Bytes before both positions take no memory.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
-        self.descriptor = _made() if descriptor is None else descriptor
+        self.descriptor = _memory_file() if descriptor is None else descriptor
         self.taken = self.copied = self._dropped = 0
 
     @property
     def size(self) -> int:
-        """How much was written."""
+        """Number of bytes written."""
         return os.fstat(self.descriptor).st_size
 
     def write(self, added: bytes) -> None:
-        """Add to its end."""
-        rest = memoryview(added)
-        while rest:
-            rest = rest[os.write(self.descriptor, rest) :]
+        """Append bytes."""
+        remaining = memoryview(added)
+        while remaining:
+            remaining = remaining[os.write(self.descriptor, remaining) :]
 
     def take(self) -> bytes:
-        """What its reader has not had, at most PART_BYTES; of a reader that is far behind, what is left."""
+        """Return the next bytes for the reader, at most CHUNK_BYTES; a reader far behind skips to the last bytes."""
         if self.size - self.taken > LIMIT_BYTES:
-            self.taken = self.size - PART_BYTES
-        added = os.pread(self.descriptor, PART_BYTES, self.taken)
+            self.taken = self.size - CHUNK_BYTES
+        added = os.pread(self.descriptor, CHUNK_BYTES, self.taken)
         self.taken += len(added)
         return added
 
     def copy(self, file: int) -> bool:
-        """Append a part to a file what the disk has not got. Returns whether there was any. Raises OSError."""
-        part = os.pread(self.descriptor, PART_BYTES, self.copied)
-        self.copied += os.write(file, part) if part else 0
-        return bool(part)
+        """Append the next chunk to a file on the disk. Returns whether there was any. Raises OSError."""
+        chunk = os.pread(self.descriptor, CHUNK_BYTES, self.copied)
+        self.copied += os.write(file, chunk) if chunk else 0
+        return bool(chunk)
 
     def drop(self) -> None:
-        """Give back the memory of what both have."""
+        """Free the memory of bytes that were both taken and copied."""
         page = mmap.ALLOCATIONGRANULARITY
         end = min(self.taken, self.copied) // page * page
         if end > self._dropped and hasattr(mmap, "MADV_REMOVE"):
@@ -61,16 +61,16 @@ class Spool:
                 self._dropped = end
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the descriptor."""
         os.close(self.descriptor)
 
 
-def _made() -> int:
+def _memory_file() -> int:
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("sanpath-output")
     else:
         with tempfile.TemporaryFile(buffering=0) as file:
             descriptor = os.dup(file.fileno())
-    # Whoever opens it anew, as a shell does with /dev/stdout, adds to it like all others.
+    # A process that reopens it, as a shell does with /dev/stdout, has to append as well.
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
     return descriptor

@@ -1,4 +1,4 @@
-"""Whether the throughput of a load has settled, from its samples as they come. Pure."""
+"""Decides from the samples of a load whether its throughput is steady. Pure computation."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ _OPERATIONS = ("ops_read_total", "ops_write_total")
 
 
 class Steadiness:
-    """Throughput of one step, a window between two samples of a load, all loads of the step summed up.
+    """The throughput of one step, summed over its loads, in windows between successive samples.
 
-    Steady: each of the last `windows` windows lies within `spread` of every other, relative to their mean, and
-    `at_least_seconds` have been measured.
+    It is steady when the last `windows` windows lie within `spread` of each other, relative to their mean, and at
+    least `min_seconds` have been measured.
     """
 
-    def __init__(self, windows: int, spread: float, at_least_seconds: float) -> None:
-        self._windows, self._allowed, self._at_least_us = windows, spread, at_least_seconds * 1e6
+    def __init__(self, windows: int, spread: float, min_seconds: float) -> None:
+        self._windows, self._max_spread, self._min_us = windows, spread, min_seconds * 1e6
         self._rates: dict[str, deque[float]] = {}
         self._last: dict[str, tuple[int, int]] = {}
         self._began: dict[str, int] = {}
 
     def begin(self, loads: list[str]) -> None:
-        """These loads begin to be measured now: what they did before does not count."""
+        """Start measuring these loads: earlier samples do not count."""
         for load in loads:
             self._rates[load] = deque(maxlen=self._windows)
             self._last.pop(load, None)
             self._began.pop(load, None)
 
     def add(self, rows: Rows) -> None:
-        """Samples of loads; those that have not begun are passed over."""
-        moments = rows.device_time or rows.seen
-        for number, (load, moment) in enumerate(zip(rows.entity, moments, strict=True)):
+        """Add samples of loads; loads that are not measured are ignored."""
+        times_us = rows.device_time or rows.seen
+        for number, (load, time_us) in enumerate(zip(rows.entity, times_us, strict=True)):
             if load not in self._rates:
                 continue
-            done = sum(int(rows.values[name][number] or 0) for name in _OPERATIONS if name in rows.values)
-            before, operations = self._last.get(load, (moment, done))
-            self._began.setdefault(load, moment)
-            if moment > before and done >= operations:
-                self._rates[load].append((done - operations) / (moment - before) * 1e6)
-            self._last[load] = (moment, done)
+            operations = sum(int(rows.values[name][number] or 0) for name in _OPERATIONS if name in rows.values)
+            before, operations_before = self._last.get(load, (time_us, operations))
+            self._began.setdefault(load, time_us)
+            if time_us > before and operations >= operations_before:
+                self._rates[load].append((operations - operations_before) / (time_us - before) * 1e6)
+            self._last[load] = (time_us, operations)
 
     @property
     def spread(self) -> float | None:
-        """Highest minus lowest of the last windows, relative to their mean; None: too few windows, or no I/O."""
+        """Highest minus lowest of the last windows, relative to their mean. None: too few windows, or no I/O."""
         if not self._rates or any(len(rates) < self._windows for rates in self._rates.values()):
             return None
         sums = [sum(rates) for rates in zip(*self._rates.values(), strict=True)]
@@ -53,8 +53,8 @@ class Steadiness:
 
     @property
     def reached(self) -> bool:
-        """Whether the step may end."""
+        """Whether the throughput is steady, so that the step may end."""
         spread = self.spread
-        if spread is None or spread > self._allowed:
+        if spread is None or spread > self._max_spread:
             return False
-        return min(self._last[load][0] - began for load, began in self._began.items()) >= self._at_least_us
+        return min(self._last[load][0] - began for load, began in self._began.items()) >= self._min_us

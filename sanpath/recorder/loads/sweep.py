@@ -1,4 +1,4 @@
-"""A sweep in the recorder: its steps one after the other, each marked by name, ended when it is steady."""
+"""Runs a sweep: its steps one after the other, each marked with its name and ended when it is steady."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sanpath.model import Event, Rows, Scalar
 from sanpath.plugin import Clock, Item
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.loads.loads import Loads
-from sanpath.recorder.loads.processes import of_recording
+from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.loads.steady_state import Steadiness
 from sanpath.recorder.request import SweepRequest
 from sanpath.recorder.sink import Sink
@@ -26,8 +26,10 @@ from sanpath.sweep.progress import STEP_BEGIN, STEP_END
 
 
 class StepWatch:
-    """Sees every item of a step's load before it is recorded: gives its marks the step's name and its in-flight
-    count, which fio does not know of several jobs, and tells whether it is steady."""
+    """Filters the items of a step's load before they are recorded, and detects when the step is steady.
+
+    It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report the latter.
+    """
 
     def __init__(self, plan: Plan, step: SweepStep) -> None:
         self._step, self._ramps = step, plan.warmup_seconds > 0
@@ -37,11 +39,11 @@ class StepWatch:
 
     @property
     def spread(self) -> float | None:
-        """Of the throughput at the end, None: not known."""
+        """Spread of the throughput at the end; None: unknown."""
         return self._steadiness.spread if self._steadiness else None
 
     def __call__(self, item: Item) -> Item:
-        """The item as it is to be recorded."""
+        """Return the item to be recorded."""
         if isinstance(item, Event) and "step" in item.detail:
             if self._steadiness and item.name == ("ramp-end" if self._ramps else "step-begin"):
                 self._steadiness.begin(str(item.detail.get("loads", "")).split(","))
@@ -55,14 +57,14 @@ class StepWatch:
 
 
 class SweepRun:
-    """The steps of a plan that have not been done."""
+    """Runs the steps of a plan that are not done yet."""
 
     def __init__(self, request: SweepRequest, loads: Loads, clock: Clock, sink: Sink, stop: asyncio.Event) -> None:
         self._plan, self._done, self._cut = request.plan, request.done, request.cut
         self._loads, self._clock, self._sink, self._stop = loads, clock, sink, stop
 
     async def run(self) -> int | None:
-        """Returns 0 when all are done, the exit code of a load that failed, None when interrupted."""
+        """Run the steps. Returns 0 when all are done, the exit code of a failed load, or None when interrupted."""
         todo = [step for step in steps(self._plan) if step.key not in self._done]
         for step in todo:
             if step.key in self._cut:
@@ -73,7 +75,7 @@ class SweepRun:
             if self._stop.is_set():
                 return None
             code = await self._step(step)
-            await self._sink.flush()  # A sweep that is killed is resumed after the last step that is marked as done.
+            await self._sink.flush()  # A killed sweep resumes after the last step that is recorded as done.
             if code != 0:
                 return code
         return 0
@@ -81,13 +83,15 @@ class SweepRun:
     async def _step(self, step: SweepStep) -> int | None:
         watch = StepWatch(self._plan, step)
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
-        await self._sink.flush()  # Whoever watches wants to know at once.
+        await self._sink.flush()  # Viewers should see the new step at once.
         argv = commands.fio(self._plan, step)
-        code, ended_by_us = await self._loads.run(argv, self._stop, key=step.key, through=watch, enough=watch.steady)
+        code, was_interrupted = await self._loads.run(
+            argv, self._stop, key=step.key, item_filter=watch, end_early=watch.steady
+        )
         steady = watch.steady.is_set() if self._plan.steady else None
-        if ended_by_us and not steady:
+        if was_interrupted and not steady:
             return self._ended(step, "interrupted", code)
-        if code and not ended_by_us:
+        if code and not was_interrupted:
             return self._ended(step, "failed", code)
         if steady is False:
             self._event("step-not-steady", {"step": step.name, "key": step.key, "spread": watch.spread})
@@ -96,8 +100,8 @@ class SweepRun:
     def _ended(self, step: SweepStep, outcome: str, code: int, steady: bool | None = None) -> int | None:
         if outcome != "done":
             self._event("step-dropped", {"step": step.name, "because": f"its load was {outcome}"})
-        said = {"key": step.key, "step": step.name, "plan": self._plan.digest, "outcome": outcome}
-        self._event(STEP_END, {**said, "exit_code": code, "steady": steady})
+        detail = {"key": step.key, "step": step.name, "plan": self._plan.digest, "outcome": outcome}
+        self._event(STEP_END, {**detail, "exit_code": code, "steady": steady})
         return None if outcome == "interrupted" else code
 
     def _event(self, name: str, detail: dict[str, Scalar]) -> None:
@@ -105,11 +109,14 @@ class SweepRun:
         self._sink.take(RECORDER, now, Event(now, name, detail))
 
 
-def alone(folder: Location, run_id: str) -> IO[bytes] | None:
-    """Keep other sweeps out of a recording on this machine for as long as the answer is open; the system lets them in
-    when the process is killed. Raises UsageError when one is running, or the load that a killed one has left."""
+def lock_sweep(folder: Location, run_id: str) -> IO[bytes] | None:
+    """Lock a recording on this machine against other sweeps, as long as the returned file is open.
+
+    The system releases the lock when the process is killed. None: the folder or system has no locks. Raises
+    UsageError when a sweep is running, or the load of a killed sweep still runs.
+    """
     lock = _lock(folder)
-    if running := of_recording(run_id):
+    if running := load_processes(run_id):
         raise UsageError(
             f"{folder}: the load of a sweep that was killed still runs (process {', '.join(map(str, running))}); "
             "resume when it has ended, or end it"

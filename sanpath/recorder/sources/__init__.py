@@ -1,1 +1,1 @@
-"""The sources of a run: each polled on its grid, with deadlines, beside the others."""
+"""The sources of a run: each is polled on its own grid, with deadlines."""

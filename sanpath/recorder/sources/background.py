@@ -1,4 +1,4 @@
-"""Work that may take long, beside the loop: one hostile input must not hold the polls of all sources."""
+"""Runs slow work outside the event loop: one hostile input must not delay the polls of all sources."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
-async def in_background(work: Callable[[], T], seconds: float) -> T:
-    """What `work` returns. Raises what it raises, and TimeoutError when it has not ended after `seconds`: then it is
-    left alone, in a thread that does not hold the end of the process."""
+async def in_background(work: Callable[[], ResultT], seconds: float) -> ResultT:
+    """Run `work` in a thread and return its result.
+
+    Raises what it raises, or TimeoutError when it has not ended after `seconds`. Then it continues in a daemon
+    thread, which does not delay the end of the process.
+    """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
+    done: asyncio.Future[ResultT] = loop.create_future()
 
-    def settle(result: T | None, error: BaseException | None) -> None:
+    def set_result(result: ResultT | None, error: BaseException | None) -> None:
         if done.done():
             return  # Too late.
         if error is not None:
@@ -29,10 +32,10 @@ async def in_background(work: Callable[[], T], seconds: float) -> T:
         result, failed = None, None
         try:
             result = work()
-        except Exception as error:  # handed to whoever waits for it
+        except Exception as error:  # re-raised in the caller
             failed = error
         with contextlib.suppress(RuntimeError):  # The loop has ended.
-            loop.call_soon_threadsafe(settle, result, failed)
+            loop.call_soon_threadsafe(set_result, result, failed)
 
     threading.Thread(target=run, daemon=True).start()
     return await asyncio.wait_for(done, seconds)

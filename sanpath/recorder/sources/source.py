@@ -1,4 +1,4 @@
-"""One source during a run: polls on a fixed grid, with a deadline, back-off, and an account of every poll."""
+"""Polls one source during a run: on a fixed grid, with deadlines and back-off, and a record of every poll."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ import math
 import threading
 import zlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Literal
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Collector, Context, Cost, Event, SourceConfig
 from sanpath.recorder.sink import Sink
-from sanpath.recorder.sources.idle_deadline import while_answering
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 INVENTORY_SECONDS = 300.0
 BACK_OFF_SECONDS = 60.0
 REFUSALS = 3
+_CHECK_SECONDS = 1.0
 
 NewContext = Callable[[Cost], Context]
 
 
 class Source:
-    """Runs one collector; `blocking`: in a thread of its own, because its SDK blocks.
+    """Runs one collector. `blocking`: it runs in a separate thread, because its SDK blocks.
 
-    `polled` is set after the first poll. `busy_since`: start of the poll under way, None between polls.
-    `ask_after_us`: when it stops and has not been asked since then, it is asked once more; None: it is not.
-    Its failures end here: nothing it does stops or delays another source."""
+    `polled` is set after the first poll. `busy_since`: start of the current poll; None between polls. `ask_after_us`:
+    a source that was last polled before this time is polled once more when it stops; None: it is not. Failures of
+    the collector never stop or delay another source.
+    """
 
     def __init__(
         self,
@@ -49,44 +50,51 @@ class Source:
         self._opened: Context | None = None
         self._inventory_due = 0.0
         self._failures = self._refusals = 0
-        self._off = self._has_answered = False
+        self._given_up = self._has_answered = False
         self.polled = threading.Event()
         self.busy_since: int | None = None
         self.ask_after_us: int | None = None
         self._asked_us = 0
 
     async def run(self, start_us: int, stop: asyncio.Event) -> None:
-        """Poll from `start_us` until `stop`. Sources are spread over the interval by their names."""
+        """Poll from `start_us` until `stop`.
+
+        Sources are spread over the first quarter of the interval by their names.
+        """
         every_us = round(self._config.every_seconds * 1e6)
         start_us += zlib.crc32(self.name.encode()) % max(1, every_us // 4)
         number = 0
-        while not self._off and not stop.is_set():
+        while not self._given_up and not stop.is_set():
             due = start_us + number * every_us
             if await _wait(stop, (due - self._clock.now_us()) / 1e6):
                 break
             await self._round(due)
             self.polled.set()
-            number = self._next(start_us, every_us, number)
-        if self.ask_after_us is not None and self._asked_us < self.ask_after_us and not (self._off or self._failures):
+            number = self._next_number(start_us, every_us, number)
+        if (
+            self.ask_after_us is not None
+            and self._asked_us < self.ask_after_us
+            and not (self._given_up or self._failures)
+        ):
             await self._round(self._clock.now_us())
         await self._close()
 
-    def _next(self, start_us: int, every_us: int, number: int) -> int:
-        """The next place on the grid, later while the source fails; what was missed is noted."""
+    def _next_number(self, start_us: int, every_us: int, number: int) -> int:
+        """Return the number of the next poll on the grid, later while the source fails. Records skipped polls."""
         now = self._clock.now_us()
         wait_us = min(BACK_OFF_SECONDS, 2.0 ** min(self._failures - 1, 10)) * 1e6 if self._failures else 0
-        following = max(number + 1, math.ceil((now + wait_us - start_us) / every_us))
-        missed = following - number - 1
+        next_number = max(number + 1, math.ceil((now + wait_us - start_us) / every_us))
+        missed = next_number - number - 1
         if missed:
-            why = "backing off after a failure" if wait_us else "the poll before took too long"
+            reason = "backing off after a failure" if wait_us else "the poll before took too long"
             due = start_us + (number + 1) * every_us
-            self._account(Poll(self.name, due, now, now, "skipped", message=f"{missed} polls left out: {why}"))
-        return following
+            self._record(Poll(self.name, due, now, now, "skipped", message=f"{missed} polls left out: {reason}"))
+        return next_number
 
     async def _round(self, due: int) -> None:
         if self._sink.full:
             now = self._clock.now_us()
-            self._account(Poll(self.name, due, now, now, "skipped", message="the recording cannot be written"))
+            self._record(Poll(self.name, due, now, now, "skipped", message="the recording cannot be written"))
             return
         self._cost.requests = self._cost.bytes_in = 0
         started = self.busy_since = self._asked_us = self._clock.now_us()
@@ -103,7 +111,7 @@ class Source:
         outcome: Literal["ok", "partial", "failed"] = "ok" if not failure else "partial" if rows else "failed"
         ended = self._clock.now_us()
         self.busy_since = None
-        self._account(
+        self._record(
             Poll(
                 self.name,
                 due,
@@ -117,34 +125,34 @@ class Source:
                 self._cost.bytes_in,
             )
         )
-        await self._learn(failure)
+        await self._update_back_off(failure)
 
     async def _items(self) -> AsyncIterator[int]:
-        """One poll, the log-in before it where needed. Yields the number of rows of each item taken."""
+        """Poll once, after logging in if needed. Yields the number of rows of each item."""
         if self._opened is None:
             context = self._context(self._cost)
-            async with self._patience():
+            async with self._idle_deadline():
                 await self._collector.open(context)
             self._opened = context
             self._inventory_due = 0.0
         now = self._clock.now_us() / 1e6
         if now >= self._inventory_due:
-            async with self._patience():
-                async for thing in self._collector.inventory(self._opened):
-                    self._sink.take(self.name, self._clock.now_us(), thing)
+            async with self._idle_deadline():
+                async for entry in self._collector.inventory(self._opened):
+                    self._sink.take(self.name, self._clock.now_us(), entry)
             self._inventory_due = now + INVENTORY_SECONDS
         async with asyncio.timeout(self._config.budget_seconds):
             async for item in self._collector.poll(self._opened):
                 self._sink.take(self.name, self._clock.now_us(), item)
                 yield len(item.entity) if isinstance(item, Rows) else 0
 
-    def _patience(self) -> AbstractAsyncContextManager[None]:
-        """For what is read once or seldom: as long as the device answers, until the next inventory would be due."""
+    def _idle_deadline(self) -> AbstractAsyncContextManager[None]:
+        """Return the deadline of rare reads: while data arrive, at most until the next inventory is due."""
         silent_seconds = max(OPEN_SECONDS, self._config.budget_seconds)
-        return while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
+        return _while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
-    async def _learn(self, failure: str) -> None:
-        """What a failure means for the polls to come."""
+    async def _update_back_off(self, failure: str) -> None:
+        """Adapt later polls to a failure, "" for none."""
         if failure in ("", Failure.UNREADABLE.value):
             self._failures = self._refusals = 0
             self._has_answered = True
@@ -152,20 +160,20 @@ class Source:
         await self._close()
         self._failures += 1
         self._refusals += failure == Failure.REFUSED.value
-        # What has answered as it is configured may do so again, whatever stands in its place for now.
+        # A source that has answered with this configuration may do so again, whatever answers for now.
         misconfigured = failure == Failure.MISCONFIGURED.value and not self._has_answered
         if misconfigured or self._refusals >= REFUSALS:
-            self._off = True
+            self._given_up = True
             self._sink.take(self.name, 0, Event(self._clock.now_us(), "source-given-up", {"failure": failure}))
 
     async def _close(self) -> None:
         self._opened = None
-        # Logging out is a courtesy; the poll's own failure is what is recorded.
+        # Logging out is a courtesy; only the failure of the poll is recorded.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._collector.close()
 
-    def _account(self, poll: Poll) -> None:
+    def _record(self, poll: Poll) -> None:
         self._sink.take(self.name, poll.due, poll)
 
 
@@ -175,9 +183,35 @@ def _shorten(text: str) -> str:
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> bool:
-    """Sleep, at most until `stop`. True when it was set."""
+    """Sleep, at most until `stop`. Returns whether `stop` was set."""
     try:
         await asyncio.wait_for(stop.wait(), max(0.0, seconds))
     except TimeoutError:
         return False
     return True
+
+
+@asynccontextmanager
+async def _while_answering(cost: Cost, silent_seconds: float, limit_seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError when, by `cost`, nothing has arrived for `silent_seconds`, or after `limit_seconds`.
+
+    The deadline counts from the last received data, so that a long answer does not time out. `cost` is checked every
+    second: silence is detected at most a second late, and never early.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(max(silent_seconds, limit_seconds)) as deadline:
+
+        async def watch() -> None:
+            bytes_before, since = cost.bytes_in, loop.time()
+            while loop.time() - since < silent_seconds:
+                await asyncio.sleep(min(_CHECK_SECONDS, silent_seconds))
+                if cost.bytes_in != bytes_before:
+                    bytes_before, since = cost.bytes_in, loop.time()
+            if not deadline.expired():
+                deadline.reschedule(loop.time())
+
+        watching = asyncio.create_task(watch())
+        try:
+            yield
+        finally:
+            watching.cancel()

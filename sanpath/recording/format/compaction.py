@@ -1,4 +1,4 @@
-"""Which segments of a table become one, and which are too old to stay: however long a writer writes, they are few."""
+"""Decides which segments of a table are compacted and which have expired, so that their number stays small."""
 
 from __future__ import annotations
 
@@ -8,34 +8,39 @@ from dataclasses import dataclass
 from sanpath.recording.format.layout import Segment
 
 COMPACTED_SEGMENTS = 60
-"""So many flushes become one segment: of 5 s each, 5 minutes."""
+"""So many flushes become one segment: 5 minutes of flushes every 5 s."""
 MERGED_SEGMENTS = 12
-"""So many compacted segments become one again: 5 minutes an hour, hours half a day."""
+"""So many compacted segments become one again: 5 minutes become an hour, hours become half a day."""
 MERGED_VALUES = 6_000_000
-"""Rows times columns from which on a segment is large enough: sorting them takes the writer 0.3 GB (measured)."""
-PARTS_OF_RETENTION = 8
-"""Samples go a segment at a time: none becomes wider than this part of the time that they are kept."""
+"""A segment with so many values (rows times columns) is not merged further: sorting them takes 0.3 GB (measured)."""
+SEGMENTS_PER_RETENTION = 8
+"""Samples expire a segment at a time: no segment spans more than one n-th of the retention."""
 DROPPED = "samples-dropped"
-"""The event that says what a retention has cost: `before`, microseconds on the recorder's clock: samples and accounts
-of polls that are older are gone; `keep_seconds`."""
+"""The event that samples and polls have expired.
+
+Its details are `before`, microseconds on the recorder's clock before which they are gone, and `keep_seconds`.
+"""
 LEFT_OUT = "samples-left-out"
-"""The same of a reader that reads the end of a recording only: `before`."""
-_TRIES = 3
-"""A compaction that fails is tried again when twice as many segments wait; then they stay as they are."""
+"""The event of a reader that reads only the end of a recording; its detail is `before`, as above."""
+_MOST_TRIES = 3
+"""A failed compaction is tried again when twice as many segments wait; after so many tries they are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long samples and accounts of polls are kept. `now_us`: the recorder's clock, microseconds."""
+    """How long samples and polls are retained. `now_us` returns the recorder's clock in microseconds."""
 
     seconds: float
     now_us: Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A segment that its writer knows of. `values`: rows times columns; `first_us`, `last_us`: when its first and its
-    last flush were written, recorder's clock."""
+class TrackedSegment:
+    """A segment as its writer tracks it.
+
+    `values`: rows times columns. `first_us` and `last_us`: when its first and last flush were written, in
+    microseconds of the recorder's clock.
+    """
 
     segment: Segment
     values: int
@@ -45,76 +50,76 @@ class Part:
 
 @dataclass(slots=True)
 class _Level:
-    parts: list[Part]
+    segments: list[TrackedSegment]
     needed: int
     failures: int = 0
 
 
-class Parts:
-    """The segments of one writer in one table, by how often they were compacted.
+class SegmentLevels:
+    """The segments of one writer in one table, in levels by how often they were compacted.
 
-    `widest_us`: no segment becomes wider, microseconds; None: whatever it holds.
+    `widest_us`: the longest time that a segment may span, in microseconds; None: no limit.
     """
 
     def __init__(self, widest_us: float | None = None) -> None:
         self._levels: list[_Level] = []
         self._widest_us = widest_us
-        # Large enough, or not to be compacted: they stay as they are.
-        self._settled: list[Part] = []
+        # Segments that are large enough, or that could not be compacted.
+        self._settled: list[TrackedSegment] = []
 
-    def add(self, part: Part, level: int = 0) -> None:
-        """A new segment. `level`: 0, it holds one flush."""
-        if part.values >= MERGED_VALUES:
-            self._settled.append(part)
+    def add(self, segment: TrackedSegment, level: int = 0) -> None:
+        """Add a segment to a level; a segment of level 0 holds one flush."""
+        if segment.values >= MERGED_VALUES:
+            self._settled.append(segment)
             return
         if level == len(self._levels):
             self._levels.append(_empty(level))
-        self._levels[level].parts.append(part)
+        self._levels[level].segments.append(segment)
 
-    def due(self) -> Iterator[tuple[int, list[Part]]]:
-        """(level, segments) that are to become one; `done` or `failed` is called before the next is asked for."""
+    def due(self) -> Iterator[tuple[int, list[TrackedSegment]]]:
+        """Yield (level, segments) to be merged. The caller calls `done` or `failed` before it takes the next pair."""
         number = 0
         while number < len(self._levels):
             level = self._levels[number]
-            large = not level.failures and sum(part.values for part in level.parts) >= MERGED_VALUES
-            wide = self._widest_us is not None and number and _width_us(level.parts) > self._widest_us
-            if (large or len(level.parts) >= level.needed) and not wide:
-                yield number, level.parts
+            large = not level.failures and sum(segment.values for segment in level.segments) >= MERGED_VALUES
+            wide = self._widest_us is not None and number and _span_us(level.segments) > self._widest_us
+            if (large or len(level.segments) >= level.needed) and not wide:
+                yield number, level.segments
             number += 1
 
-    def done(self, level: int, merged: Part) -> None:
-        """The segments of a level are one."""
+    def done(self, level: int, merged: TrackedSegment) -> None:
+        """Record that the segments of a level were merged."""
         self._levels[level] = _empty(level)
         self.add(merged, level + 1)
 
     def failed(self, level: int) -> None:
-        """The segments of a level could not be written as one."""
-        own = self._levels[level]
-        own.failures += 1
-        own.needed = 2 * len(own.parts)
-        if own.failures == _TRIES:
-            self._settled += own.parts
+        """Record that the segments of a level could not be merged."""
+        current = self._levels[level]
+        current.failures += 1
+        current.needed = 2 * len(current.segments)
+        if current.failures == _MOST_TRIES:
+            self._settled += current.segments
             self._levels[level] = _empty(level)
 
-    def expired(self, before_us: int) -> list[Part]:
-        """Forget, and return, the segments in which everything is older."""
+    def expired(self, before_us: int) -> list[TrackedSegment]:
+        """Remove and return the segments whose rows are all older than `before_us`."""
         gone = []
-        for parts in (self._settled, *(level.parts for level in self._levels)):
-            gone += [part for part in parts if part.last_us < before_us]
-            parts[:] = [part for part in parts if part.last_us >= before_us]
+        for segments in (self._settled, *(level.segments for level in self._levels)):
+            gone += [segment for segment in segments if segment.last_us < before_us]
+            segments[:] = [segment for segment in segments if segment.last_us >= before_us]
         return gone
 
 
-def joined(parts: list[Part]) -> Part:
-    """What consecutive segments become together."""
-    first, last = parts[0], parts[-1]
+def merged_segment(segments: list[TrackedSegment]) -> TrackedSegment:
+    """Return the segment that consecutive segments become when they are merged."""
+    first, last = segments[0], segments[-1]
     segment = Segment(first.segment.table, first.segment.writer, first.segment.first, last.segment.last)
-    return Part(segment, sum(part.values for part in parts), first.first_us, last.last_us)
+    return TrackedSegment(segment, sum(segment.values for segment in segments), first.first_us, last.last_us)
 
 
 def _empty(level: int) -> _Level:
     return _Level([], MERGED_SEGMENTS if level else COMPACTED_SEGMENTS)
 
 
-def _width_us(parts: list[Part]) -> int:
-    return parts[-1].last_us - parts[0].first_us if parts else 0
+def _span_us(segments: list[TrackedSegment]) -> int:
+    return segments[-1].last_us - segments[0].first_us if segments else 0

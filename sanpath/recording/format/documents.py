@@ -1,4 +1,4 @@
-"""The JSON documents of a recording: its manifest, and what each writer says at its start and end."""
+"""The JSON documents of a recording: its manifest, and the header and ending of each writer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sanpath.recording.storage import checksum
 
 
 class Document(BaseModel):
-    """Base: keys that are not known here are a newer tool's, and are passed over."""
+    """Base class: unknown keys come from a newer sanpath and are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class File(Document):
-    """A document that is a file of its own, with a digest of its content in it."""
+    """A document in a separate file that contains a digest of its content."""
 
     sha256: str = Field(
         default="",
@@ -30,18 +30,21 @@ class File(Document):
 
     @property
     def intact(self) -> bool | None:
-        """Whether the file that it was read from is as it was written, by its digest. None: it has none."""
+        """Whether the file is unchanged since it was written, by its digest. None: it has no digest."""
         return self._intact
 
     @classmethod
     def decoded(cls, content: bytes) -> Self:
-        """What a file holds. Raises ValueError when it is no such document."""
-        found = cls.model_validate_json(content)
-        found._intact = checksum.document_holds(content)
-        return found
+        """Parse the content of a file. Raises ValueError when it is not a valid document of this type."""
+        document = cls.model_validate_json(content)
+        document._intact = checksum.document_is_intact(content)
+        return document
 
     def encoded(self, fits: bool = True) -> bytes:
-        """The file to write. `fits` False: with a digest that does not, as what it says was altered before."""
+        """Return the content of the file to write.
+
+        `fits` False: the digest does not match, because the document had been altered before.
+        """
         document = self.model_copy(update={"sha256": checksum.UNSEALED})
         content = (document.model_dump_json(indent=1) + "\n").encode()
         return checksum.sealed_document(content) if fits else content
@@ -57,7 +60,11 @@ class Manifest(File):
 
 
 def _finite(tables: tuple[Table, ...]) -> tuple[Table, ...]:
-    if not all(math.isfinite(c.scale) and math.isfinite(c.resolution) for table in tables for c in table.columns):
+    if not all(
+        math.isfinite(column.scale) and math.isfinite(column.resolution)
+        for table in tables
+        for column in table.columns
+    ):
         raise ValueError("a scale is no number")
     return tables
 
@@ -66,7 +73,7 @@ Moment = Annotated[int, AfterValidator(moment)]
 
 
 class Declaration(Document):
-    """A source, and what may be asked of it."""
+    """A source with the tables that it may deliver."""
 
     name: str = Field(description="as in the column `source`")
     collector: str
@@ -103,7 +110,7 @@ class Ending(File):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of a recording's JSON files: an object of their contents by their names."""
+    """Return the JSON schema (draft 2020-12) of a recording's JSON files: an object with their contents by name."""
     models = {model: {"$ref": f"#/$defs/{model.__name__}"} for model in (Manifest, Header, Ending)}
     _, definitions = models_json_schema([(model, "validation") for model in models])
     return {

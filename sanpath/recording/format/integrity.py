@@ -1,4 +1,4 @@
-"""Which files of a recording are not as they were written, by their checksums, and which are gone."""
+"""Finds the files of a recording that were changed since they were written, and the segments that are missing."""
 
 from __future__ import annotations
 
@@ -9,71 +9,79 @@ from sanpath.recording.format.documents import Manifest
 from sanpath.recording.format.writers import Start
 from sanpath.recording.storage.store import Store
 
-_KEPT = 100_000
-_NAMED = 3
-"""Of many that are gone these are named."""
+_CACHE_ENTRIES = 100_000
+_MOST_REPORTED = 3
+"""At most so many missing flushes of a writer and table are reported."""
 _intact: dict[tuple[str, object], bool] = {}
-"""(file, its state) → what was found. A live view asks every second, of a day's segments."""
+"""(URL, file state) → whether it is intact. A live view checks a day's segments every second."""
 
 
 def not_as_written(store: Store, names: Sequence[str]) -> set[str]:
-    """Those of some segments whose checksum does not fit. One without a checksum passes; one that cannot be opened,
-    too: whoever reads it finds out why. What was looked at in this process is looked at again when it has changed.
+    """Return the segments whose checksum does not match.
+
+    A segment without a checksum passes, and so does one that cannot be opened: reading it will report the reason.
+    Results are cached per process until the file changes.
     """
-    return {name for name in names if not _holds(store, name)}
+    return {name for name in names if not _is_intact(store, name)}
 
 
 def altered(manifest: Manifest, starts: Sequence[Start]) -> set[str]:
-    """Documents that were changed after they were written: their digest does not fit, or has gone while others that
-    were written with them have one."""
-    found = {} if manifest.intact is None else {"manifest.json": manifest.intact}
-    # Who made the recording is one of its writers.
-    if manifest.intact is None and starts and all(start.header.intact is not None for start in starts):
-        found["manifest.json"] = False
-    for start in starts:
-        both = {f"writers/{start.writer}.json": start.header.intact}
-        if start.ending is not None:
-            both[f"writers/{start.writer}.end.json"] = start.ending.intact
-        if set(both.values()) != {None}:
-            found |= {name: bool(intact) for name, intact in both.items()}
-    return {name for name, intact in found.items() if not intact}
+    """Return the documents that were changed after they were written.
 
-
-def gone(store: Store, starts: Sequence[Start]) -> set[str]:
-    """Flushes that writers which have ended had written and that no segment holds, by the names that segments of one
-    flush have; of many the first. Where a recorder deletes what is old, the oldest may be gone.
+    Their digest does not match, or is missing although documents written together with them have one.
     """
-    found: set[str] = set()
-    ages = any(start.ending.keep_seconds is not None for start in starts if start.ending is not None)
+    intact_by_name = {} if manifest.intact is None else {"manifest.json": manifest.intact}
+    # The writer of the manifest is one of the writers below.
+    if manifest.intact is None and starts and all(start.header.intact is not None for start in starts):
+        intact_by_name["manifest.json"] = False
+    for start in starts:
+        digests = {f"writers/{start.writer}.json": start.header.intact}
+        if start.ending is not None:
+            digests[f"writers/{start.writer}.end.json"] = start.ending.intact
+        if set(digests.values()) != {None}:
+            intact_by_name |= {name: bool(intact) for name, intact in digests.items()}
+    return {name for name, intact in intact_by_name.items() if not intact}
+
+
+def missing_flushes(store: Store, starts: Sequence[Start]) -> set[str]:
+    """Return the flushes of ended writers that no segment holds, as names of segments of one flush.
+
+    Only the first of many are returned. Where a recorder has a retention, the oldest flushes may be missing.
+    """
+    names: set[str] = set()
+    expires = any(start.ending.keep_seconds is not None for start in starts if start.ending is not None)
     for start in starts:
         for table, last in (start.ending.written if start.ending is not None else {}).items():
             if not layout.is_table(table):
                 continue
-            there = [segment for segment in layout.segments(store, table) if segment.writer == start.writer]
-            missing = _missing(there, last, ages)
-            found |= {layout.Segment(table, start.writer, number, number).name for number in missing}
-    return found
+            segments = [segment for segment in layout.segments(store, table) if segment.writer == start.writer]
+            missing = _missing(segments, last, expires)
+            names |= {layout.Segment(table, start.writer, number, number).name for number in missing}
+    return names
 
 
-def _missing(there: Sequence[layout.Segment], last: int, ages: bool) -> list[int]:
-    """Numbers up to `last` that no segment holds; with `ages`, those after the first that one does."""
+def _missing(segments: Sequence[layout.Segment], last: int, expires: bool) -> list[int]:
+    """Return the flush numbers up to `last` that no segment holds.
+
+    With `expires`, numbers before the first segment do not count as missing.
+    """
     missing: list[int] = []
-    held = sorted((segment.first, segment.last) for segment in there)
-    at = 1 if not ages else held[0][0] if held else last + 1
-    for first, end in [*held, (last + 1, last + 1)]:
-        missing += range(at, min(first, last + 1, at + _NAMED))
-        at = max(at, end + 1)
-    return missing[:_NAMED]
+    ranges = sorted((segment.first, segment.last) for segment in segments)
+    next_number = 1 if not expires else ranges[0][0] if ranges else last + 1
+    for first, end in [*ranges, (last + 1, last + 1)]:
+        missing += range(next_number, min(first, last + 1, next_number + _MOST_REPORTED))
+        next_number = max(next_number, end + 1)
+    return missing[:_MOST_REPORTED]
 
 
-def _holds(store: Store, name: str) -> bool:
+def _is_intact(store: Store, name: str) -> bool:
     key = (store.url(name), store.state(name))
     if key not in _intact:
         try:
-            found = store.intact(name)
+            intact = store.intact(name)
         except OSError:
             return True
-        if len(_intact) >= _KEPT:
+        if len(_intact) >= _CACHE_ENTRIES:
             _intact.clear()
-        _intact[key] = found is not False
+        _intact[key] = intact is not False
     return _intact[key]

@@ -1,4 +1,4 @@
-"""Where things lie in a recording, and its manifest. The format is described in docs/recording-format.md."""
+"""The layout of a recording's files, and its manifest. docs/recording-format.md describes the format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sanpath.recording.storage.store import Location, Store, store_at
 FORMAT = 1
 SUFFIX = ".sanpath"
 RECORDER = "recorder"
-"""The source of events that no device told."""
+"""The source of events that come from no device."""
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
 _KIND = re.compile(r"^\w+$")
@@ -39,12 +39,12 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """Its path in the recording."""
+        """The path of the file in the recording."""
         return f"{self.table}/{self.writer}-{self.first:08d}-{self.last:08d}.parquet"
 
 
 def create(folder: Location, plan: str = "") -> Manifest:
-    """Make a recording, or join one of this format. Raises UsageError when something else is in the way."""
+    """Create a recording, or join one that is being written. Raises UsageError as `check` does."""
     return check(folder, plan) or _new(folder)
 
 
@@ -55,35 +55,38 @@ def _new(folder: Location) -> Manifest:
         first = store_at(folder).create("manifest.json", content)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {error.strerror or error}") from error
-    # Of several that begin at once one makes it, and the others join.
+    # If several writers begin at once, one creates the manifest and the others join.
     return Manifest.decoded(content) if first else read_manifest(folder)
 
 
 def join(folder: Location) -> Manifest:
-    """The manifest of a recording, finished or not, that is added to; a new one where there is none yet: the caller
-    knows that the folder is its own."""
+    """Return the manifest of a recording to add to, finished or not; a new one if the folder has none.
+
+    The caller has to know that the folder belongs to it.
+    """
     return read_manifest(folder) if "manifest.json" in store_at(folder).list("") else _new(folder)
 
 
 def check(folder: Location, plan: str = "") -> Manifest | None:
-    """Whether one can record into a folder: None for a new or empty one, the manifest of a recording that another
-    writer is at this moment writing, and that one may join. `plan`: digest of the sweep that is to be recorded; one
-    that has begun may be joined, and one of another plan may not.
+    """Check whether a test can be recorded into a folder.
 
-    Raises UsageError when something else is in the way, a finished recording among them: two tests in one recording
-    would be judged as one.
+    Returns None for a new or empty folder, else the manifest of a recording that is being written and may be joined.
+    `plan` is the digest of the sweep to record: the sweep of the same plan may be joined, that of another may not.
+
+    Raises UsageError when the folder holds anything else. A finished recording is refused because two tests in one
+    recording would be judged as one.
     """
     try:
         if not store_at(folder).list(""):
             return None
-        found = read_manifest(folder)
-        told = starts(store_at(folder), set())
-        plans = {start.header.plan for start in told} - {""} if plan else set()
+        manifest = read_manifest(folder)
+        all_starts = starts(store_at(folder), set())
+        plans = {start.header.plan for start in all_starts} - {""} if plan else set()
         if plans and plan not in plans:
             raise UsageError(f"{folder}: holds the sweep of another plan; choose another folder with --into")
-        if not plans and ended(told):
+        if not plans and ended(all_starts):
             raise UsageError(f"{folder}: holds a test that has ended; choose another folder with --into")
-        return found
+        return manifest
     except RecordingError as error:
         raise UsageError(f"{error}; choose another folder with --into") from error
     except OSError as error:
@@ -91,43 +94,43 @@ def check(folder: Location, plan: str = "") -> Manifest | None:
 
 
 def read_manifest(folder: Location) -> Manifest:
-    """Raises RecordingError: not a recording, or written by a newer sanpath."""
+    """Read and check the manifest. Raises RecordingError: not a recording, or written by a newer sanpath."""
     store = store_at(folder)
     try:
-        found = Manifest.decoded(store.read("manifest.json"))
+        manifest = Manifest.decoded(store.read("manifest.json"))
     except (FileNotFoundError, NotADirectoryError):
         if not store.exists():
             raise RecordingError(f"{folder}: there is no such recording") from None
         raise RecordingError(f"{folder}: is not a sanpath recording (it has no manifest.json)") from None
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"]))
+        place = ".".join(map(str, problem["loc"]))
         raise RecordingError(
-            f"{folder}: manifest.json cannot be read: {where and where + ': '}{problem['msg']}"
+            f"{folder}: manifest.json cannot be read: {place and place + ': '}{problem['msg']}"
         ) from error
     except OSError as error:
         raise RecordingError(f"{folder}: manifest.json cannot be read: {error}") from error
-    if found.format > FORMAT:
+    if manifest.format > FORMAT:
         raise RecordingError(
-            f"{folder}: was written by sanpath {found.tool_version} in format {found.format}; "
+            f"{folder}: was written by sanpath {manifest.tool_version} in format {manifest.format}; "
             f"this is {__version__} and reads up to format {FORMAT}: install a newer sanpath"
         )
-    return found
+    return manifest
 
 
 def is_table(name: str) -> bool:
-    """Whether a table can be called so."""
+    """Return whether a name is a valid table name."""
     kind = name.removeprefix("samples/")
     return bool(_KIND.match(kind)) and (kind != name or kind in ("inventory", "events", "polls"))
 
 
 def segments(store: Store, table: str) -> list[Segment]:
-    """The segments of a table that together hold every row once, by writer and number."""
+    """Return the segments of a table that together hold every row once, by writer and number."""
     return not_superseded(every_segment(store, table))
 
 
 def every_segment(store: Store, table: str) -> list[Segment]:
-    """Those too that are superseded and have not been deleted."""
+    """Return all segments of a table, including superseded ones that have not been deleted yet."""
     return [
         Segment(table, match["writer"], int(match["first"]), int(match["last"]))
         for name in store.list(table)
@@ -135,27 +138,27 @@ def every_segment(store: Store, table: str) -> list[Segment]:
     ]
 
 
-def not_superseded(found: Sequence[Segment]) -> list[Segment]:
-    """Without what lies inside a wider one, by writer and number."""
-    kept: list[Segment] = []
-    for segment in sorted(found, key=lambda s: (s.writer, s.first, -s.last)):
-        if kept and kept[-1].writer == segment.writer and segment.last <= kept[-1].last:
+def not_superseded(all_segments: Sequence[Segment]) -> list[Segment]:
+    """Return the segments that no wider segment contains, by writer and number."""
+    widest: list[Segment] = []
+    for segment in sorted(all_segments, key=lambda segment: (segment.writer, segment.first, -segment.last)):
+        if widest and widest[-1].writer == segment.writer and segment.last <= widest[-1].last:
             continue
-        kept.append(segment)
-    return kept
+        widest.append(segment)
+    return widest
 
 
 def foreign(store: Store, table: str) -> list[str]:
-    """Parquet files beside the segments of a table that are none."""
-    return [f"{table}/{n}" for n in store.list(table) if n.endswith(".parquet") and not _SEGMENT.match(n)]
+    """Return the Parquet files in the folder of a table that are not segments."""
+    return [f"{table}/{name}" for name in store.list(table) if name.endswith(".parquet") and not _SEGMENT.match(name)]
 
 
 def sample_kinds(store: Store) -> list[str]:
-    """Entity kinds that have samples."""
+    """Return the entity kinds that have samples."""
     return sorted(name for name in store.list("samples") if _KIND.match(name))
 
 
 def put_new(store: Store, name: str, document: File) -> None:
-    """Write a JSON file that nobody else has written. Raises FileExistsError."""
+    """Write a JSON file that does not exist yet. Raises FileExistsError."""
     if not store.create(name, document.encoded()):
         raise FileExistsError(f"{name}: is there already")

@@ -1,10 +1,9 @@
-"""How many rows and bytes the segments of a table may hold, by the size of their files.
+"""Limits how many rows and bytes the segments of a table may hold, by the size of their files.
 
-A Parquet file of some kilobytes can hold millions of equal rows, of which a reader makes an object each, or a text of
-gigabytes. Rows that a recorder writes differ, were it only by their times. Of segments that were compacted a poll
-took 6.8 bytes (3.4 where every one takes equally long), an event 15 (4.1 where all say the same), an entry of the
-inventory 8, a sample of counters that stand still 0.33; what they hold was 1.1 to 5.2 times as large as the files
-(measured).
+A Parquet file of some kilobytes can hold millions of equal rows, each of which becomes an object in the reader, or a
+text of gigabytes. Rows that a recorder writes differ at least by their times. Measured in compacted segments: a poll
+takes 6.8 bytes (3.4 if all take equally long), an event 15 (4.1 if all have the same text), an inventory entry 8, a
+sample of counters that do not move 0.33. Their uncompressed content was 1.1 to 5.2 times as large as the files.
 """
 
 from __future__ import annotations
@@ -17,65 +16,70 @@ import duckdb
 from sanpath.recording.storage.store import Store
 
 FEW_ROWS, FEW_BYTES = 30_000, 32 << 20
-"""Of a table: as many may be in files of any size. So many events take some 60 MB when they are read."""
+"""A table may hold so many rows and bytes whatever its file size. So many events take some 60 MB in memory."""
 _ROWS_PER_BYTE = 0.5
 _SAMPLES_PER_BYTE = 10.0
-_PLAIN_PER_BYTE = 50.0
+_PLAIN_BYTES_PER_BYTE = 50.0
 _OBJECT_BYTES = 500
-"""Of a row; it only says which of several files is the worst."""
-_KEPT = 100_000
+"""Memory of a row as an object; used only to rank files."""
+_CACHE_ENTRIES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Of some files: `plain_bytes` is what they hold when it is decompressed."""
+    """The content of files. `plain_bytes`: its size when uncompressed."""
 
     rows: int
     file_bytes: int
     plain_bytes: int
 
-    def without(self, other: _Content) -> _Content:
+    def without(self, removed: _Content) -> _Content:
         return _Content(
-            self.rows - other.rows, self.file_bytes - other.file_bytes, self.plain_bytes - other.plain_bytes
+            self.rows - removed.rows, self.file_bytes - removed.file_bytes, self.plain_bytes - removed.plain_bytes
         )
 
     def fits(self, rows_per_byte: float) -> bool:
         few = self.rows <= max(FEW_ROWS, rows_per_byte * self.file_bytes)
-        return few and self.plain_bytes <= max(FEW_BYTES, _PLAIN_PER_BYTE * self.file_bytes)
+        return few and self.plain_bytes <= max(FEW_BYTES, _PLAIN_BYTES_PER_BYTE * self.file_bytes)
 
     def memory_per_byte(self) -> float:
         return (self.rows * _OBJECT_BYTES + self.plain_bytes) / self.file_bytes
 
 
-_known: dict[tuple[str, object], _Content] = {}
-"""(file, its state) → what it holds. A live view asks every second, of a day's segments."""
+_contents: dict[tuple[str, object], _Content] = {}
+"""(URL, file state) → content. A live view checks a day's segments every second."""
 
 
-def too_much(connection: duckdb.DuckDBPyConnection, store: Store, table: str, names: Sequence[str]) -> set[str]:
-    """Segments without which the others of a table hold no more than their size lets expect; those that hold the
-    most a byte. One whose footer cannot be read is none: whoever reads it finds out why."""
-    contents = {name: one for name in names if (one := _content(connection, store, name)) is not None}
-    kept = _Content(
-        sum(one.rows for one in contents.values()),
-        sum(one.file_bytes for one in contents.values()),
-        sum(one.plain_bytes for one in contents.values()),
+def oversized_segments(
+    connection: duckdb.DuckDBPyConnection, store: Store, table: str, names: Sequence[str]
+) -> set[str]:
+    """Return the segments to leave out so that the remaining ones of a table fit the budget.
+
+    Those with the most content per byte of file are left out first. A segment whose footer cannot be read is not
+    among them: reading it will report the reason.
+    """
+    contents = {name: content for name in names if (content := _content(connection, store, name)) is not None}
+    total = _Content(
+        sum(content.rows for content in contents.values()),
+        sum(content.file_bytes for content in contents.values()),
+        sum(content.plain_bytes for content in contents.values()),
     )
     rows_per_byte = _SAMPLES_PER_BYTE if table.startswith("samples/") else _ROWS_PER_BYTE
-    found: set[str] = set()
+    oversized: set[str] = set()
     for name in sorted(contents, key=lambda name: contents[name].memory_per_byte(), reverse=True):
-        if kept.fits(rows_per_byte):
+        if total.fits(rows_per_byte):
             break
-        found.add(name)
-        kept = kept.without(contents[name])
-    return found
+        oversized.add(name)
+        total = total.without(contents[name])
+    return oversized
 
 
 def _content(connection: duckdb.DuckDBPyConnection, store: Store, name: str) -> _Content | None:
-    """As its footer says. None: it cannot be read."""
+    """Return the content according to the footer. None: the footer cannot be read."""
     key = (store.url(name), store.state(name))
-    if key not in _known:
+    if key not in _contents:
         try:
-            # What is read of a file are its row groups: the number of rows of the whole file is only told.
+            # Readers read row groups; the footer's total number of rows is a mere claim.
             [(rows, plain)] = connection.execute(
                 "SELECT sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) "
                 "FROM parquet_metadata($file)",
@@ -86,7 +90,7 @@ def _content(connection: duckdb.DuckDBPyConnection, store: Store, name: str) -> 
             ).fetchall()
         except duckdb.Error:
             return None
-        if len(_known) >= _KEPT:
-            _known.clear()
-        _known[key] = _Content(int(rows or 0), int(size), int(plain or 0))
-    return _known[key]
+        if len(_contents) >= _CACHE_ENTRIES:
+            _contents.clear()
+        _contents[key] = _Content(int(rows or 0), int(size), int(plain or 0))
+    return _contents[key]

@@ -1,1 +1,1 @@
-"""Reading a recording, finished or still growing: rows, writers, one clock, the newest rows for viewers."""
+"""Reading a recording, finished or still growing: rows, writers, aligned clocks, and new rows for viewers."""

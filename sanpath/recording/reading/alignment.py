@@ -1,7 +1,7 @@
-"""One clock for a recording of several recorders: that of the recorder that ran the load, else of the first.
+"""Puts the times of several recorders on one clock: that of the recorder that ran the load, else of the first one.
 
-Each recorder compares its clock with that of the store they all write to, and says so in `store-clock` events. Two of
-them differ by the difference of their offsets; what one of them dated is moved by it when it is read.
+Each recorder compares its clock with that of the shared store and records the result as `store-clock` events. Two
+recorders' clocks differ by the difference of their offsets; readers shift the times of a recorder by that difference.
 """
 
 from __future__ import annotations
@@ -12,49 +12,57 @@ from dataclasses import dataclass
 from sanpath.recording.format.writers import Start
 
 STORE_CLOCK = "store-clock"
-"""The event of a recorder that has compared its clock with the store's: `offset_seconds`, the store's clock minus
-its own, and `uncertainty_seconds`."""
+"""The event of a recorder that has compared its clock with the store's.
+
+Its details are `offset_seconds`, the store's clock minus the recorder's clock, and `uncertainty_seconds`.
+"""
 
 Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """`seconds`: the clock of one start of a recorder minus the recording's, give or take `uncertainty_seconds`."""
+    """The offset of one recorder start: its clock minus the recording's clock, within ± `uncertainty_seconds`."""
 
     seconds: float
     uncertainty_seconds: float
 
     @property
     def shift_us(self) -> int:
-        """What is added to its times: nothing while the two clocks may be the same."""
+        """Microseconds to add to its times; 0 while the two clocks may agree within the uncertainty."""
         return 0 if abs(self.seconds) <= self.uncertainty_seconds else -round(self.seconds * 1e6)
 
 
 def aligned(starts: Sequence[Start], compared: Mapping[str, Sequence[Bounds]]) -> dict[str, Aligned]:
-    """Writer → how its clock lies to the recording's; those that cannot be told are left out. `compared`: writer →
-    bounds of the store's clock minus its own, one a comparison."""
-    known = {writer: _agreed(bounds) for writer, bounds in compared.items() if bounds}
-    reference = reference_of(starts)
-    if reference is None or reference.writer not in known:
+    """Return writer → offset of its clock from the recording's clock; writers without a comparison are missing.
+
+    `compared`: writer → bounds of the store's clock minus the writer's clock, one pair per comparison.
+    """
+    bounds_by_writer = {writer: _agreed(bounds) for writer, bounds in compared.items() if bounds}
+    reference = reference_start(starts)
+    if reference is None or reference.writer not in bounds_by_writer:
         return {}
-    low, high = known[reference.writer]
-    found = {}
-    for writer, (own_low, own_high) in known.items():
-        # Its clock minus ours = (the store's minus ours) - (the store's minus its own).
-        least, most = low - own_high, high - own_low
-        same = writer == reference.writer
-        found[writer] = Aligned(0.0, 0.0) if same else Aligned((least + most) / 2, (most - least) / 2)
-    return found
+    low, high = bounds_by_writer[reference.writer]
+    alignment = {}
+    for writer, (writer_low, writer_high) in bounds_by_writer.items():
+        # Writer minus reference = (store minus reference) - (store minus writer).
+        smallest, largest = low - writer_high, high - writer_low
+        is_reference = writer == reference.writer
+        alignment[writer] = (
+            Aligned(0.0, 0.0) if is_reference else Aligned((smallest + largest) / 2, (largest - smallest) / 2)
+        )
+    return alignment
 
 
-def reference_of(starts: Sequence[Start]) -> Start | None:
-    """The start whose clock is the recording's. None: no recorder has written."""
-    recorders = sorted((s for s in starts if s.header.recorder), key=lambda s: s.header.started_us)
-    return next((s for s in recorders if s.header.load_command), recorders[0] if recorders else None)
+def reference_start(starts: Sequence[Start]) -> Start | None:
+    """Return the start whose clock is the recording's clock. None: no recorder has written."""
+    recorders = sorted(
+        (start for start in starts if start.header.recorder), key=lambda start: start.header.started_us
+    )
+    return next((start for start in recorders if start.header.load_command), recorders[0] if recorders else None)
 
 
 def _agreed(bounds: Sequence[Bounds]) -> Bounds:
-    """What all comparisons agree on; all that they say where a clock has drifted and they do not agree."""
+    """Return the intersection of all comparisons; where a clock has drifted and there is none, their union."""
     low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
     return (low, high) if low <= high else (min(low for low, _ in bounds), max(high for _, high in bounds))

@@ -1,7 +1,7 @@
-"""The samples of a recording that grows, kept in memory between two looks: each segment is read once.
+"""Caches the samples of a growing recording in memory between two readings, so that each segment is read once.
 
-A query over some dozen segments opens every one of them each time, and that costs more than what it asks. Held
-samples are the same rows under the same names; what asks for them does not know the difference.
+A query over some dozen segments opens all of them each time, which costs more than the query itself. Cached samples
+are the same rows with the same columns; a query does not notice the difference.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.storage.store import Store
 
 MOST_VALUES = 1_500_000
-"""Rows times columns of a kind that are held. Of more, the statistics of compacted segments find what is asked for
-faster than a search through all of it (5,000 ports, 30 polls, measured): they are read each time."""
+"""The most values (rows times columns) of a kind that are cached.
+
+Above it, a query over the segments is faster than a scan of the cache, thanks to the statistics of compacted segments
+(5,000 ports, 30 polls, measured).
+"""
 
 
 @dataclass(slots=True)
 class _Table:
-    """`read`: the segments whose rows are in it; `columns`: name → type."""
+    """A cached table. `columns`: name → type; `read`: the segments whose rows it holds."""
 
     columns: dict[str, str]
     read: set[Segment] = field(default_factory=set)
@@ -30,7 +33,7 @@ class _Table:
 
 
 class SampleCache:
-    """The samples of one recording, for one reader after the other."""
+    """Caches the samples of one recording for one reader after another."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -39,26 +42,29 @@ class SampleCache:
         self._too_large: set[str] = set()
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection that sees what is held, and can read the recording's files. Close it."""
+        """Return a connection to the cached tables that can also read the recording's files. The caller closes it."""
         return self._database.cursor()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Drop the cache."""
         self._database.close()
 
     def fill(self, kind: str, segments: Sequence[Segment], since_us: int) -> dict[str, str] | None:
-        """Have all samples of these segments from a moment on, reading those that are new. Returns the columns of the
-        table `held_<kind>` with their types, None: there is too much of it. Raises duckdb.Error for a damaged one."""
+        """Cache all samples of these segments from a time on; only new segments are read.
+
+        Returns the columns of the table `cached_<kind>` with their types; None: there are too many values. Raises
+        duckdb.Error for a damaged segment.
+        """
         if kind in self._too_large:
             return None
         table = self._tables.get(kind)
-        new = [segment for segment in segments if table is None or not _is_held(segment, table.read)]
-        if table is None or not self._goes_on(table, segments, new):
-            table = self._anew(kind, segments)
+        new = [segment for segment in segments if table is None or not _is_cached(segment, table.read)]
+        if table is None or not self._can_append(table, segments, new):
+            table = self._reload(kind, segments)
         elif new:
             self._add(kind, table, new)
         table.read = set(segments)
-        name = quoted(f"held_{kind}")
+        name = quoted(f"cached_{kind}")
         if table.rows * len(table.columns) > MOST_VALUES:
             self._database.execute(f"DELETE FROM {name} WHERE seen < {since_us}")  # noqa: S608 - quoted, and a number
             ((table.rows,),) = self._database.execute(f"SELECT count(*) FROM {name}").fetchall()  # noqa: S608 - quoted
@@ -68,47 +74,51 @@ class SampleCache:
             return None
         return table.columns
 
-    def _goes_on(self, table: _Table, segments: Sequence[Segment], new: Sequence[Segment]) -> bool:
-        """Whether what is held and what is new are all there is, each row once."""
-        still = all(any(_holds(there, known) for there in segments) for known in table.read)
-        apart = not any(_holds(segment, known) for segment in new for known in table.read)
-        return still and apart and all(self._columns([s]).items() <= table.columns.items() for s in new)
+    def _can_append(self, table: _Table, segments: Sequence[Segment], new: Sequence[Segment]) -> bool:
+        """Return whether the cached and the new segments together hold every row exactly once."""
+        complete = all(any(_covers(listed, segment) for listed in segments) for segment in table.read)
+        disjoint = not any(_covers(added, segment) for added in new for segment in table.read)
+        return (
+            complete
+            and disjoint
+            and all(self._columns([segment]).items() <= table.columns.items() for segment in new)
+        )
 
     def _columns(self, segments: Sequence[Segment]) -> dict[str, str]:
         described = self._database.execute(f"DESCRIBE SELECT * FROM {self._files(segments)}").fetchall()  # noqa: S608 - quoted
-        return {name: form for name, form, *_ in described}
+        return {name: column_type for name, column_type, *_ in described}
 
-    def _anew(self, kind: str, segments: Sequence[Segment]) -> _Table:
+    def _reload(self, kind: str, segments: Sequence[Segment]) -> _Table:
         self._drop(kind)
-        name, files = quoted(f"held_{kind}"), self._files(segments)
+        name, files = quoted(f"cached_{kind}"), self._files(segments)
         ((rows,),) = self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
         table = self._tables[kind] = _Table(self._columns(segments), rows=rows)
         return table
 
     def _add(self, kind: str, table: _Table, new: Sequence[Segment]) -> None:
-        name = quoted(f"held_{kind}")
+        name = quoted(f"cached_{kind}")
         added = f"INSERT INTO {name} BY NAME SELECT * FROM {self._files(new)}"  # noqa: S608 - quoted
         ((rows,),) = self._database.execute(added).fetchall()
         table.rows += rows
 
     def _drop(self, kind: str) -> None:
         self._tables.pop(kind, None)
-        self._database.execute(f"DROP TABLE IF EXISTS {quoted(f'held_{kind}')}")
+        self._database.execute(f"DROP TABLE IF EXISTS {quoted(f'cached_{kind}')}")
 
     def _files(self, segments: Sequence[Segment]) -> str:
         urls = ", ".join(literal(self._store.url(segment.name)) for segment in segments)
         return f"read_parquet([{urls}], union_by_name = true, {PARQUET})"
 
 
-def _holds(wide: Segment, narrow: Segment) -> bool:
-    """Whether all flushes of one segment are in another."""
+def _covers(wide: Segment, narrow: Segment) -> bool:
+    """Return whether one segment holds all flushes of another."""
     return wide.writer == narrow.writer and wide.first <= narrow.first and narrow.last <= wide.last
 
 
-def _is_held(segment: Segment, read: set[Segment]) -> bool:
-    """Whether every flush of a segment was read in others: it is what has become of them, compacted."""
+def _is_cached(segment: Segment, read: set[Segment]) -> bool:
+    """Return whether every flush of a segment is cached: it is cached segments, compacted into one."""
     if segment in read:
         return True
-    inside = sorted(known.first for known in read if _holds(segment, known))
-    lasts = sorted(known.last for known in read if _holds(segment, known))
+    inside = sorted(cached.first for cached in read if _covers(segment, cached))
+    lasts = sorted(cached.last for cached in read if _covers(segment, cached))
     return bool(inside) and inside[0] == segment.first and lasts[-1] == segment.last

@@ -1,1 +1,1 @@
-"""A copy of a recording that is safe to send."""
+"""Copies of a recording that are safe to send."""

@@ -1,9 +1,9 @@
-"""Pseudonyms for names and addresses: the same everywhere, in the same order, and with what joins them kept.
+"""Pseudonyms for names and addresses: consistent everywhere, in the original order, and with their relations intact.
 
-A text is taken apart into words, and every word that is not known to be public gets another. So what two sources call
-alike is still called alike, `array/volume` still begins as `array` does, and what was sorted stays so. World wide
-names keep what their standards say of vendor and port; the digits of the device are replaced in pieces, so that a
-volume's serial number is still the end of its NAA identifier, and a port's name still tells its node.
+A text is split into words, and every word that is not public is replaced. Equal names of two sources stay equal,
+`array/volume` still begins with `array`, and sorted names stay sorted. World wide names retain the vendor and port
+digits of their standards. The digits of the device are replaced in pieces, so that a volume's serial number is still
+the end of its NAA identifier, and a port's name still contains that of its node.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sanpath.catalogue import load as catalogue
 
 _WORD = r"[A-Za-z0-9\u0080-\U0010ffff]+"
 _HEX = "[0-9A-Fa-f]"
-_ALONE = r"(?<![A-Za-z0-9\u0080-\U0010ffff])", r"(?![A-Za-z0-9\u0080-\U0010ffff])"
+_WORD_BOUNDARIES = r"(?<![A-Za-z0-9\u0080-\U0010ffff])", r"(?![A-Za-z0-9\u0080-\U0010ffff])"
 _TOKEN = re.compile(
-    _ALONE[0]
+    _WORD_BOUNDARIES[0]
     + "(?:"
     + "|".join(
         (
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
         )
     )
     + ")"
-    + _ALONE[1]
+    + _WORD_BOUNDARIES[1]
 )
 _QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'')
 _HEX_DIGITS = re.compile(rf"(?P<prefix>0[xX])?(?P<digits>{_HEX}{{12,}})")
@@ -46,57 +46,60 @@ _SEPARATED = re.compile(
 _LONG_NUMBER = re.compile(r"\d{6,}")
 _LETTERS = "name"
 _CAPITALS = (8, 4, 2, 1, 12, 10, 9, 6, 5, 3, 14, 13, 11, 7)
-"""Which of its letters are capitals, as bits: the ways between none and all."""
+"""Patterns of capital letters as bits: all mixtures between none and all."""
 
 
 @cache
 def _public() -> tuple[frozenset[str], re.Pattern[str]]:
-    said = catalogue.public()
-    return frozenset(said["words"]), re.compile("|".join(f"(?:{d})" for d in said["designators"]))
+    public = catalogue.public()
+    return frozenset(public["words"]), re.compile(
+        "|".join(f"(?:{designator})" for designator in public["designators"])
+    )
 
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Words of sanpath's own files: what its messages are made of. A name that is no such word is somebody's."""
-    found: set[str] = set()
+    """Return the words of sanpath's own files, from which its messages are made. Any other word is private."""
+    words: set[str] = set()
     for package in ("sanpath", "sanpath_collectors", "sanpath_rules"):
-        _read(files(package), found)
-    return frozenset(found)
+        _add_words(files(package), words)
+    return frozenset(words)
 
 
-def _read(folder: Traversable, found: set[str]) -> None:
+def _add_words(folder: Traversable, words: set[str]) -> None:
     for entry in folder.iterdir():
         if entry.is_dir():
-            _read(entry, found)
+            _add_words(entry, words)
         elif entry.name.endswith((".py", ".yaml")):
-            found.update(re.findall("[a-z]{2,}", entry.read_text(encoding="utf-8").lower()))
+            words.update(re.findall("[a-z]{2,}", entry.read_text(encoding="utf-8").lower()))
 
 
 class Pseudonyms:
-    """Takes every text of a recording first (`name`, `sentence`), then gives what stands in its place (`of`)."""
+    """Collects all texts of a recording (`name`, `sentence`), then replaces them (`pseudonymise`)."""
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = defaultdict(set)
         self._words: dict[str, set[str]] = defaultdict(set)
-        # Class (of which only the length counts) → originals; and, once `settle` was called, → their places in order.
+        # (class, length) → originals, and after `assign` → original → its position in order.
         self._pieces: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._places: dict[tuple[str, int], dict[str, int]] = {}
         self._new: dict[str, str] = {}
 
     def name(self, text: str) -> None:
-        """Take what somebody has named."""
+        """Collect a name that somebody chose."""
         self._take(text, self._names)
 
     def sentence(self, text: str) -> None:
-        """Take what a program has written; what it quotes was named by somebody."""
+        """Collect a sentence that a program wrote; quoted words in it are names that somebody chose."""
         self._take(text, self._words)
         for quoted in _QUOTED.findall(text):
             self._take(quoted, self._names)
 
-    def settle(self) -> None:
-        """All has been taken: give out the pseudonyms."""
+    def assign(self) -> None:
+        """Assign the pseudonyms, after all texts were collected."""
         self._places = {
-            kind: {one: n for n, one in enumerate(sorted(found), 1)} for kind, found in self._pieces.items()
+            kind: {original: number for number, original in enumerate(sorted(originals), 1)}
+            for kind, originals in self._pieces.items()
         }
         for word, spelled in self._words.items():
             if word in self._names or word not in vocabulary():
@@ -105,18 +108,25 @@ class Pseudonyms:
         for number, (word, spelled) in enumerate(sorted(self._names.items()), 1):
             self._new |= _spellings(word, spelled, f"{number:0{width}d}")
 
-    def of(self, text: str) -> str:
-        """The text with pseudonyms for all that is not public. What was never taken is left as it is."""
-        return "/".join(_TOKEN.sub(self._replaced, part) for part in text.split("/"))
+    def pseudonymise(self, text: str) -> str:
+        """Return the text with pseudonyms for everything that is not public. Uncollected words are unchanged."""
+        return "/".join(_TOKEN.sub(self._replaced, segment) for segment in text.split("/"))
 
-    def of_product(self, text: str) -> str:
-        """The same for what programs and products call things: only names and addresses that were taken elsewhere are
-        replaced, and no word of sanpath's own, which may be what a rule looks for."""
-        return "/".join(_TOKEN.sub(self._replaced_in_product, part) for part in text.split("/"))
+    def pseudonymise_product(self, text: str) -> str:
+        """Return a text of a program or product with pseudonyms.
+
+        Only names and addresses that were collected elsewhere are replaced, and no word of sanpath's own files: a
+        rule may depend on it.
+        """
+        return "/".join(_TOKEN.sub(self._replaced_in_product, segment) for segment in text.split("/"))
 
     def key(self) -> dict[str, str]:
-        """Pseudonym → what it stands for: a word, an address, or a piece of an identifier."""
-        pieces = {self._piece(*kind, one): one for kind, found in self._places.items() for one in found}
+        """Return pseudonym → original: a word, an address, or a piece of an identifier."""
+        pieces = {
+            self._piece(*kind, original): original
+            for kind, originals in self._places.items()
+            for original in originals
+        }
         return pieces | {new: old for old, new in self._new.items()}
 
     def _take(self, text: str, words: dict[str, set[str]]) -> None:
@@ -124,8 +134,8 @@ class Pseudonyms:
             self._pieces[kind, size].add(piece)
             return piece
 
-        for part in text.split("/"):
-            for token in _TOKEN.finditer(part):
+        for segment in text.split("/"):
+            for token in _TOKEN.finditer(segment):
                 for word in _words(token):
                     if _in_pieces(word, take) is None and not _is_public(word):
                         words[word.lower()].add(word)
@@ -139,9 +149,9 @@ class Pseudonyms:
         return token[0] if token[0].lower() in vocabulary() else self._replaced(token)
 
     def _word(self, word: str) -> str:
-        known = _in_pieces(word, self._piece) or self._new.get(word)
-        # A name may be written in other capitals in what was never taken.
-        return known or self._new.get(word.lower(), word)
+        pseudonym = _in_pieces(word, self._piece) or self._new.get(word)
+        # Uncollected texts may contain a name in other capitals.
+        return pseudonym or self._new.get(word.lower(), word)
 
     def _piece(self, kind: str, size: int, piece: str) -> str:
         place = self._places.get((kind, size), {}).get(piece)
@@ -151,16 +161,16 @@ class Pseudonyms:
             return str(ipaddress.IPv4Address("10.0.0.0") + place)
         if kind == "ipv6":
             return str(ipaddress.IPv6Address("fd00::") + place)
-        # The first digit shows whoever reads it that this is a pseudonym.
+        # The first digit marks it as a pseudonym for readers.
         return f"9{place:0{size - 1}d}" if kind == "digits" else f"a{place:0{size - 1}x}"
 
 
 def _words(token: re.Match[str]) -> list[str]:
-    """What a token consists of: itself, but for what only looks like an address. Times and numbers are public."""
+    """Return the words of a token: itself, unless it only resembles an address. Times and numbers are public."""
     if token.lastgroup in ("time", "number"):
         return []
-    is_one = token.lastgroup != "ipv6" or _ip(token[0]) is not None
-    return [token[0]] if is_one else re.findall(_WORD, token[0])
+    is_single = token.lastgroup != "ipv6" or _ip(token[0]) is not None
+    return [token[0]] if is_single else re.findall(_WORD, token[0])
 
 
 def _is_public(word: str) -> bool:
@@ -169,68 +179,72 @@ def _is_public(word: str) -> bool:
 
 
 def _spellings(word: str, spelled: Iterable[str], number: str) -> dict[str, str]:
-    """Spelled word → pseudonym. Names that differ in capitals only go on doing so, and are one where capitals do not
-    count."""
-    found = {word: _LETTERS + number, word.upper(): _LETTERS.upper() + number}
-    for count, other in enumerate(sorted(set(spelled) - found.keys())):
+    """Return spelling → pseudonym.
+
+    Spellings that differ only in capitals get pseudonyms that differ only in capitals.
+    """
+    pseudonyms = {word: _LETTERS + number, word.upper(): _LETTERS.upper() + number}
+    for count, spelling in enumerate(sorted(set(spelled) - pseudonyms.keys())):
         bits = _CAPITALS[count % len(_CAPITALS)]
-        mixed = "".join(c.upper() if bits & (8 >> n) else c for n, c in enumerate(_LETTERS))
-        found[other] = mixed + number + "x" * (count // 14)
-    return found
+        mixed = "".join(
+            letter.upper() if bits & (8 >> position) else letter for position, letter in enumerate(_LETTERS)
+        )
+        pseudonyms[spelling] = mixed + number + "x" * (count // 14)
+    return pseudonyms
 
 
 _Piece = Callable[[str, int, str], str]
-"""(class, digits, piece) → what stands for the piece."""
+"""(class, digits, piece) → replacement of the piece."""
 
 
 def _in_pieces(word: str, piece: _Piece) -> str | None:
-    """An address, identifier or long number with its pieces replaced. None: it is none of them."""
+    """Return an address, identifier or long number with its pieces replaced. None: it is none of these."""
     separated = _SEPARATED.fullmatch(word)
     if separated is None and (address := _ip(word)) is not None:
-        kept = address.is_loopback or address.is_unspecified or str(address) == "255.255.255.255"
-        return word if kept else piece(f"ipv{address.version}", 0, str(address))
-    found = _HEX_DIGITS.fullmatch(re.sub("[:.-]", "", word) if separated else word)
-    if found is None:
+        is_public = address.is_loopback or address.is_unspecified or str(address) == "255.255.255.255"
+        return word if is_public else piece(f"ipv{address.version}", 0, str(address))
+    match = _HEX_DIGITS.fullmatch(re.sub("[:.-]", "", word) if separated else word)
+    if match is None:
         return piece("digits", len(word), word) if _LONG_NUMBER.fullmatch(word) else None
-    new = _identifier(found["digits"].lower(), piece)
-    if any(c.isupper() for c in found["digits"]):
+    new = _identifier(match["digits"].lower(), piece)
+    if any(character.isupper() for character in match["digits"]):
         new = new.upper()
-    told = iter((found["prefix"] or "") + new)
-    return "".join(c if c in ":.-" else next(told) for c in word)
+    replaced = iter((match["prefix"] or "") + new)
+    return "".join(character if character in ":.-" else next(replaced) for character in word)
 
 
 def _identifier(digits: str, piece: _Piece) -> str:
-    """The digits of a world wide name, MAC address, NAA or NGUID identifier or serial number with the device's own
-    replaced.
+    """Return the digits of a WWN, MAC address, NAA or NGUID identifier or serial number, with device digits replaced.
 
     NAA 1 and 2: 10 digits of port and vendor, 6 of the device; NAA 5: 7 of the vendor, 9 of the device, the last 2 of
     its port (T11 FC-FS, T10 SPC). NAA 6: 8 of the vendor, 24 of array and volume. NGUID: vendor in digits 17 to 22
-    (NVMe base specification), device around it. A serial number of 24 is the tail of the one and in the other.
+    (NVMe base specification), device around it. A serial number of 24 digits is the end of an NAA 6
+    identifier and part of an NGUID.
     """
     if not digits.strip("0"):
         return digits
 
-    def own(part: str) -> str:
-        return piece("hex", len(part), part)
+    def device(group: str) -> str:
+        return piece("hex", len(group), group)
 
-    def tail(part: str) -> str:
-        return own(part[:14]) + own(part[14:])
+    def tail(group: str) -> str:
+        return device(group[:14]) + device(group[14:])
 
-    if len(digits) in (17, 33) and digits[0] == "3":  # a WWID of Linux: the type before the identifier
+    if len(digits) in (17, 33) and digits[0] == "3":  # a WWID of Linux: a type digit before the identifier
         return digits[0] + _identifier(digits[1:], piece)
     if len(digits) == 12:
-        return digits[:6] + own(digits[6:])
+        return digits[:6] + device(digits[6:])
     if len(digits) == 16 and digits[0] in "12":
-        return digits[:10] + own(digits[10:])
+        return digits[:10] + device(digits[10:])
     if len(digits) == 16 and digits[0] == "5":
-        return digits[:7] + own(digits[7:14]) + digits[14:]
+        return digits[:7] + device(digits[7:14]) + digits[14:]
     if len(digits) == 24:
         return tail(digits)
     if len(digits) == 32 and digits[0] == "6":
         return digits[:8] + tail(digits[8:])
     if len(digits) == 32 and digits[:2] == "00":
-        return digits[:2] + own(digits[2:16]) + digits[16:22] + own(digits[22:])
-    return own(digits)
+        return digits[:2] + device(digits[2:16]) + digits[16:22] + device(digits[22:])
+    return device(digits)
 
 
 def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,7 +1,7 @@
-"""A copy of a recording that is safe to send: names, addresses and serial numbers replaced, numbers and times kept.
+"""Writes a copy of a recording that is safe to send: names, addresses and serial numbers are replaced.
 
-Joins and verdict stay as they are, for whatever was called alike is still called alike. What the load generator wrote
-is left out, being anybody's text, and so is what is damaged or not of this format.
+Numbers and times are unchanged. Joins and verdict are the same, because equal names stay equal. The output of the
+load generator is left out, because it may contain anything; so are damaged files and files of another format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Ending, Header
 from sanpath.recording.format.integrity import altered, not_as_written
 from sanpath.recording.format.layout import Segment
-from sanpath.recording.format.row_budget import too_much
+from sanpath.recording.format.row_budget import oversized_segments
 from sanpath.recording.format.writers import starts
 from sanpath.recording.redaction.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.storage import checksum
@@ -30,8 +30,8 @@ from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.storage.store import Location, Store, store_at
 
 _SENTENCES = frozenset({"evidence", "message"})
-_OURS = frozenset({"config", "recorder"})
-"""Sources that sanpath names itself, and knows by these names."""
+_OWN_SOURCES = frozenset({"config", "recorder"})
+"""Sources with fixed names that sanpath itself chose."""
 _TABLES: dict[str, frozenset[str]] = {
     "inventory": frozenset(
         (
@@ -42,22 +42,25 @@ _TABLES: dict[str, frozenset[str]] = {
     "events": frozenset(("source", "seen", "name", "detail")),
     "polls": frozenset(Poll.__slots__),
 }
-_OF_SAMPLES = frozenset(("source", "entity", "seen", "device_time", "covers_seconds"))
+_SAMPLE_COLUMNS = frozenset(("source", "entity", "seen", "device_time", "covers_seconds"))
 _CONSTANTS = frozenset({"kind", "relation", "from_kind", "to_kind", "name", "outcome", "failure"})
 _CONSTANT = re.compile("[a-z][a-z0-9_-]{0,40}")
 _VERSION, _TIME = re.compile(r"\d[\w.+-]{0,30}", re.ASCII), re.compile(r"[\d:.TZ+-]{0,40}", re.ASCII)
 _NUMBERED = frozenset(
     {"address", "asset", "guid", "id", "key", "number", "serial", "tag", "uuid", "wwn", "wwnn", "wwpn"}
 )
-"""Words of a key under which a long number is a name."""
+"""If a key contains one of these words, a long number under it is a name."""
 _LONG_NUMBER = 100_000
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What came of it. `left_out`: files of the recording that are not in the copy; `altered`: documents that were
-    changed after they were written, which the copy says too."""
+    """The result of a redaction.
+
+    `left_out`: files of the recording that are not in the copy. `altered`: documents that were changed after they
+    were written; the copy shows that too.
+    """
 
     pseudonyms: Pseudonyms
     left_out: Sequence[str]
@@ -65,7 +68,7 @@ class Redacted:
 
 
 def redact(source: Location, target: Location) -> Redacted:
-    """Write the copy. Raises RecordingError, or UsageError when there is something at `target` already."""
+    """Write the copy. Raises RecordingError, or UsageError when `target` already exists."""
     manifest = layout.read_manifest(source)
     store, copy = store_at(source), store_at(target)
     try:
@@ -75,14 +78,16 @@ def redact(source: Location, target: Location) -> Redacted:
         raise UsageError(f"{target}: {error.strerror or error}; choose another name for the copy") from error
     headers, endings, left_out = _documents(store)
     changed = altered(manifest, starts(store, set()))
-    run_id = uuid.uuid4().hex  # Nor is it to be looked up who has the original.
+    run_id = uuid.uuid4().hex  # A new id: the copy must not be traceable to the original.
     connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
         pseudonyms = Pseudonyms()
         kinds = layout.sample_kinds(store)
         tables = [*_TABLES, *(f"samples/{kind}" for kind in kinds if kind in catalogue.metrics())]
         left_out += [f"samples/{kind}" for kind in kinds if kind not in catalogue.metrics()]
-        whole = [s for table in tables for s in _segments(connection, store, table, pseudonyms, left_out)]
+        segments = [
+            segment for table in tables for segment in _segments(connection, store, table, pseudonyms, left_out)
+        ]
         for header in headers.values():
             pseudonyms.name(header.host)
             pseudonyms.name(header.recorder)
@@ -91,13 +96,16 @@ def redact(source: Location, target: Location) -> Redacted:
                 pseudonyms.sentence(word)
             for declared in header.sources:
                 pseudonyms.name(declared.name)
-        pseudonyms.settle()
-        writers = {w: f"writer.{n:03d}" for n, w in enumerate(sorted({*headers, *(s.writer for s in whole)}), 1)}
-        for segment in whole:
+        pseudonyms.assign()
+        writers = {
+            writer: f"writer.{number:03d}"
+            for number, writer in enumerate(sorted({*headers, *(segment.writer for segment in segments)}), 1)
+        }
+        for segment in segments:
             _copy(connection, store, copy, segment, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
-            said = _header(header, writers[name], run_id, pseudonyms)
-            copy.put(f"writers/{writers[name]}.json", said.encoded(f"writers/{name}.json" not in changed))
+            redacted_header = _header(header, writers[name], run_id, pseudonyms)
+            copy.put(f"writers/{writers[name]}.json", redacted_header.encoded(f"writers/{name}.json" not in changed))
         for name, ending in endings.items():
             if name in writers:
                 written = {table: last for table, last in ending.written.items() if table in tables}
@@ -105,9 +113,12 @@ def redact(source: Location, target: Location) -> Redacted:
                 copy.put(
                     f"writers/{writers[name]}.end.json", ended.encoded(f"writers/{name}.end.json" not in changed)
                 )
-        # Last: what was cut short is no recording.
-        told = {"tool_version": _plain(_VERSION, manifest.tool_version), "started": _plain(_TIME, manifest.started)}
-        described = manifest.model_copy(update=told | {"run_id": run_id})
+        # Written last, so that an interrupted copy is no recording.
+        public_fields = {
+            "tool_version": _matching(_VERSION, manifest.tool_version),
+            "started": _matching(_TIME, manifest.started),
+        }
+        described = manifest.model_copy(update=public_fields | {"run_id": run_id})
         copy.put("manifest.json", described.encoded("manifest.json" not in changed))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
@@ -119,7 +130,7 @@ def redact(source: Location, target: Location) -> Redacted:
 
 
 def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list[str]]:
-    """What each writer said at its start and end, by its name, and which files cannot be read."""
+    """Return the headers and endings by the writer's name, and the files that cannot be read."""
     headers: dict[str, Header] = {}
     endings: dict[str, Ending] = {}
     damaged = []
@@ -142,12 +153,14 @@ def _loads(store: Store) -> Iterator[str]:
 def _segments(
     connection: duckdb.DuckDBPyConnection, store: Store, table: str, pseudonyms: Pseudonyms, left_out: list[str]
 ) -> Iterator[Segment]:
-    """The segments of a table that can be read whole; their texts are taken."""
+    """Yield the segments of a table that can be read completely, after collecting their texts."""
     left_out += layout.foreign(store, table)
-    there = layout.segments(store, table)
-    broken = not_as_written(store, [segment.name for segment in there])
-    broken |= too_much(connection, store, table, [segment.name for segment in there if segment.name not in broken])
-    for segment in there:
+    segments = layout.segments(store, table)
+    broken = not_as_written(store, [segment.name for segment in segments])
+    broken |= oversized_segments(
+        connection, store, table, [segment.name for segment in segments if segment.name not in broken]
+    )
+    for segment in segments:
         try:
             if segment.name in broken:
                 raise ValueError(segment.name)
@@ -161,35 +174,41 @@ def _segments(
 
 
 def _texts(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) -> list[tuple[str, str]]:
-    """(column, text) of every text of a segment, each once. Raises ValueError for JSON of another form."""
-    found = []
+    """Return (column, text) for every distinct text of a segment. Raises ValueError for invalid JSON columns."""
+    texts = []
     columns = _columns(connection, segment, url)
-    # Every column is read: a segment may be damaged inside with its end intact.
+    # Every column is read: a segment may be damaged although its footer is intact.
     everything = f"SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
     connection.execute(everything, {"file": url}).fetchnumpy()
     for column in [name for name, kind in columns.items() if kind == "VARCHAR"]:
         query = f"SELECT DISTINCT {quoted(column)} FROM read_parquet($file, {PARQUET})"  # noqa: S608 - quoted
         for (text,) in connection.execute(query, {"file": url}).fetchall():
             if text is not None:
-                found.append((column, text))
+                texts.append((column, text))
                 _check(column, text)
-    return found
+    return texts
 
 
 def _check(column: str, text: str) -> None:
     if column in ("ids", "attributes", "detail"):
-        said = json.loads(text)
-        if not isinstance(said, dict) or (column == "ids" and not all(isinstance(v, list) for v in said.values())):
+        content = json.loads(text)
+        if not isinstance(content, dict) or (
+            column == "ids" and not all(isinstance(values, list) for values in content.values())
+        ):
             raise ValueError(f"{column}: not an object as it should be")
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) -> dict[str, str]:
-    """Columns that the format knows, with their type: what else there is may say anything, in its very name."""
+    """Return the columns of the format with their types: other columns, and even their names, may be private."""
     query = f"DESCRIBE SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
     described = connection.execute(query, {"file": url}).fetchall()
     kind = segment.table.removeprefix("samples/")
-    known = _TABLES.get(kind) or _OF_SAMPLES | catalogue.metrics()[kind].keys()
-    return {name: form for name, form, *_ in described if name in known and (form == "VARCHAR" or form in _NUMBERS)}
+    accepted = _TABLES.get(kind) or _SAMPLE_COLUMNS | catalogue.metrics()[kind].keys()
+    return {
+        name: column_type
+        for name, column_type, *_ in described
+        if name in accepted and (column_type == "VARCHAR" or column_type in _NUMBERS)
+    }
 
 
 def _take(pseudonyms: Pseudonyms, column: str, text: str) -> None:
@@ -211,69 +230,80 @@ def _copy(
     writer: str,
     pseudonyms: Pseudonyms,
 ) -> None:
-    """Write a segment anew, its rows in their order."""
+    """Write the redacted copy of a segment, with its rows in the same order."""
 
-    def give(kind: str, value: str) -> str:
-        return pseudonyms.of_product(value) if kind == "product" else pseudonyms.of(value)
+    def replace_text(kind: str, value: str) -> str:
+        return pseudonyms.pseudonymise_product(value) if kind == "product" else pseudonyms.pseudonymise(value)
 
     @lru_cache(maxsize=1 << 16)
-    def new(column: str, text: str) -> str:
-        return _rewritten(column, text, give)
+    def redacted_text(column: str, text: str) -> str:
+        return _rewritten(column, text, replace_text)
 
     url = store.url(segment.name)
     columns = _columns(connection, segment, url)
-    chosen = ", ".join(
+    columns_sql = ", ".join(
         f"sanpath_new({literal(name)}, {quoted(name)}) AS {quoted(name)}" if kind == "VARCHAR" else quoted(name)
         for name, kind in columns.items()
     )
-    connection.create_function("sanpath_new", new, ["VARCHAR", "VARCHAR"], "VARCHAR")
+    connection.create_function("sanpath_new", redacted_text, ["VARCHAR", "VARCHAR"], "VARCHAR")
     target = Segment(segment.table, writer, segment.first, segment.last)
     try:
         with copy.writing(target.name) as path:
-            query = f"SELECT {chosen} FROM read_parquet({literal(url)}, {PARQUET})"  # noqa: S608 - quoted
-            connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT parquet, {_AS_WRITTEN})")
+            query = f"SELECT {columns_sql} FROM read_parquet({literal(url)}, {PARQUET})"  # noqa: S608 - quoted
+            connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT parquet, {_COPY_OPTIONS})")
             copy.seal(path)
     finally:
         connection.remove_function("sanpath_new")
 
 
-_AS_WRITTEN = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, " + checksum.OPTION
+_COPY_OPTIONS = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, " + checksum.OPTION
 
 
-def _rewritten(column: str, text: str, of: Callable[[str, str], str]) -> str:
-    """A text of a column with its parts replaced by `of`, which is told what each is: a "name", a "sentence" or
-    of a "product"."""
+def _rewritten(column: str, text: str, replace_text: Callable[[str, str], str]) -> str:
+    """Return a text of a column with all its strings replaced.
+
+    `replace_text` takes the kind of a string, "name", "sentence" or "product", and the string.
+    """
     if column == "ids":
-        ids = {key: [of("name", str(v)) for v in values] for key, values in json.loads(text).items()}
+        ids = {
+            key: [replace_text("name", str(value)) for value in values] for key, values in json.loads(text).items()
+        }
         return json.dumps(ids, ensure_ascii=False)
     if column in ("attributes", "detail"):
-        kept, free = _public(column)
-        said = json.loads(text).items()
-        parts = {_key(key, of): _part(key, value, key in kept, key in free, of) for key, value in said}
-        return json.dumps(parts, ensure_ascii=False)
-    if (column in _CONSTANTS and _CONSTANT.fullmatch(text)) or (column == "source" and text in _OURS):
+        product_keys, sentence_keys = _public(column)
+        items = json.loads(text).items()
+        redacted = {
+            _key(key, replace_text): _redacted_value(
+                key, value, key in product_keys, key in sentence_keys, replace_text
+            )
+            for key, value in items
+        }
+        return json.dumps(redacted, ensure_ascii=False)
+    if (column in _CONSTANTS and _CONSTANT.fullmatch(text)) or (column == "source" and text in _OWN_SOURCES):
         return text
-    return of("sentence" if column in _SENTENCES else "name", text)
+    return replace_text("sentence" if column in _SENTENCES else "name", text)
 
 
-def _key(key: str, of: Callable[[str, str], str]) -> str:
-    ours = all(word in vocabulary() or len(word) == 1 for word in re.findall("[^\\W\\d_]+", key.lower()))
-    return key if ours else of("name", key)
+def _key(key: str, replace_text: Callable[[str, str], str]) -> str:
+    is_own = all(word in vocabulary() or len(word) == 1 for word in re.findall("[^\\W\\d_]+", key.lower()))
+    return key if is_own else replace_text("name", key)
 
 
-def _part(key: str, value: Scalar, kept: bool, free: bool, of: Callable[[str, str], str]) -> Scalar:
-    if isinstance(value, list | dict):  # No collector of ours says such a thing.
-        return of("name", json.dumps(value, ensure_ascii=False))
+def _redacted_value(
+    key: str, value: Scalar, is_product: bool, is_sentence: bool, replace_text: Callable[[str, str], str]
+) -> Scalar:
+    if isinstance(value, list | dict):  # No collector of sanpath records such values.
+        return replace_text("name", json.dumps(value, ensure_ascii=False))
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and _NUMBERED & set(key.lower().split("_")):
-        return of("name", str(value))
+        return replace_text("name", str(value))
     if not isinstance(value, str):
         return value
-    if kept:
-        return of("product", value)
-    kind, colon, rest = value.partition(":")
+    if is_product:
+        return replace_text("product", value)
+    kind, colon, name = value.partition(":")
     if colon and kind in (*catalogue.kinds(), "link"):
-        return f"{kind}:{of('name', rest)}"
-    return of("sentence" if free else "name", value)
+        return f"{kind}:{replace_text('name', name)}"
+    return replace_text("sentence" if is_sentence else "name", value)
 
 
 def _public(column: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -284,30 +314,30 @@ def _public(column: str) -> tuple[Sequence[str], Sequence[str]]:
 def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) -> Header:
     sources = []
     for declared in header.sources:
-        name = declared.name if declared.name in _OURS else pseudonyms.of(declared.name)
+        name = declared.name if declared.name in _OWN_SOURCES else pseudonyms.pseudonymise(declared.name)
         tables = tuple(_table(table) for table in declared.tables if table.kind in catalogue.metrics())
-        changed = {"name": name, "collector": pseudonyms.of_product(declared.collector), "tables": tables}
+        changed = {"name": name, "collector": pseudonyms.pseudonymise_product(declared.collector), "tables": tables}
         sources.append(declared.model_copy(update=changed))
-    command = [pseudonyms.of(word) for word in header.load_command]
-    told = {
+    command = [pseudonyms.pseudonymise(word) for word in header.load_command]
+    fields = {
         "writer": writer,
         "run_id": run_id,
-        "host": pseudonyms.of(header.host),
-        "recorder": pseudonyms.of(header.recorder),
-        "tool_version": _plain(_VERSION, header.tool_version),
-        "plan": pseudonyms.of(header.plan),
+        "host": pseudonyms.pseudonymise(header.host),
+        "recorder": pseudonyms.pseudonymise(header.recorder),
+        "tool_version": _matching(_VERSION, header.tool_version),
+        "plan": pseudonyms.pseudonymise(header.plan),
         "load_command": command,
         "sources": tuple(sources),
     }
-    return header.model_copy(update=told)
+    return header.model_copy(update=fields)
 
 
-def _plain(form: re.Pattern[str], text: str) -> str:
-    """A text of such a form; "" when it is another: then it is anybody's."""
-    return text if form.fullmatch(text) else ""
+def _matching(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text that matches a pattern; "" for any other text, which may be private."""
+    return text if pattern.fullmatch(text) else ""
 
 
 def _table(table: Table) -> Table:
-    """What is declared of it that the format knows: anybody's names may stand beside."""
-    known = tuple(column for column in table.columns if column.metric in catalogue.metrics()[table.kind])
-    return replace(table, columns=known, plane=table.plane if table.plane in catalogue.planes() else None)
+    """Return a table with only the columns and plane of the catalogue: other names may be private."""
+    columns = tuple(column for column in table.columns if column.metric in catalogue.metrics()[table.kind])
+    return replace(table, columns=columns, plane=table.plane if table.plane in catalogue.planes() else None)

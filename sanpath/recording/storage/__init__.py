@@ -1,1 +1,1 @@
-"""Where a recording is stored, and the one place that opens DuckDB over it."""
+"""The storage of recordings, and the only module that opens DuckDB on it."""

@@ -1,7 +1,8 @@
-"""The one way to open DuckDB, and to name things in its SQL.
+"""The only module that opens DuckDB, and quotes names in its SQL.
 
-Who sends a recording chooses its names and its files. So a database reaches only the folders that it was opened for,
-loads no extension, and its configuration is locked; a name from outside stands in SQL only in quotes.
+A recording is untrusted: its sender chooses its names and files. Therefore a database can access only the folders
+that it was opened for, loads no extension, and has a locked configuration. Foreign names appear in SQL only in
+quotes.
 """
 
 from __future__ import annotations
@@ -17,54 +18,62 @@ import duckdb
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-_LIMIT = "1GB"
-_KEPT = 4
-"""Databases that stay open for the next connection: a reader has one or two recordings open."""
+_MEMORY_LIMIT = "1GB"
+_MOST_DATABASES = 4
+"""Databases that are cached for the next connection: a reader has one or two recordings open."""
 
 
 def quoted(identifier: str) -> str:
-    """A name as SQL takes it, whatever it holds."""
+    """Return a name as a quoted SQL identifier, whatever it contains."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL takes it, whatever it holds."""
+    """Return a text as an SQL literal, whatever it contains."""
     return "'" + text.replace("'", "''") + "'"
 
 
 PARQUET = "hive_partitioning = false"
-"""How every segment is read: a folder called source=x is a folder, and no column."""
+"""The option for reading every segment: a folder called source=x must not become a column."""
 
 
 def connect(threads: int = 2, folders: tuple[str, ...] = (), setup: str = "") -> duckdb.DuckDBPyConnection:
-    """A connection to the in-memory database that this process has for some folders, for what is read and computed;
-    nothing but temporary tables belongs there, which are the connection's own. Close it. `folders`: absolute paths,
-    all that it can reach; `setup`: settings of the caller's, before they are locked.
+    """Return a connection to the in-memory database that this process shares for some folders.
 
-    Databases are gentle to a machine under load test: at most 1 GB and two threads, no spill to disk (the disk may be
-    the device under test). `threads` 1: of a query; several connections may ask side by side.
+    It is meant for reading and computing; create only temporary tables, which belong to the connection. The caller
+    closes it. `folders`: absolute paths, all that it can access. `setup`: SQL settings applied before the
+    configuration is locked. `threads`: threads per query; several connections may run queries at the same time.
+
+    Databases spare a machine under load test: at most 1 GB and two threads, and no spill to disk, because the disk
+    may be the device under test.
     """
-    # To open a database costs as much as a dozen small queries (10 ms, measured), a connection to one nothing.
+    # Opening a database costs as much as a dozen small queries (10 ms, measured), a further connection nothing.
     return _database(os.getpid(), threads, folders, setup).cursor()
 
 
 def separate(
     threads: int = 2, folders: tuple[str, ...] = (), store: AbstractFileSystem | None = None, setup: str = ""
 ) -> duckdb.DuckDBPyConnection:
-    """A connection to a database of its own: what records has its memory whatever is computed beside it, a store is
-    made known to a whole database. `folders`: all that it can reach, also URLs of `store`; `setup`: settings of the
-    caller's, before they are locked. Close it."""
+    """Return a connection to a separate database. The caller closes it.
+
+    A recorder needs one so that its memory does not depend on other computations, and a store is registered for a
+    whole database. `folders`: all that it can access, including URLs of `store`. `setup`: SQL settings applied before
+    the configuration is locked.
+    """
     return _opened(threads, folders, store, setup)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MOST_DATABASES)
 def _database(process: int, threads: int, folders: tuple[str, ...], setup: str) -> duckdb.DuckDBPyConnection:
-    """One a process: a fork has none of the threads of its parent's. A database that is no longer kept lives as long
-    as its connections."""
+    """Return the cached database of a process: a fork does not inherit its parent's threads.
+
+    A database that is no longer cached lives as long as its connections.
+    """
     database = _opened(threads, folders, None, setup)
-    # One that is alive at exit beside a daemon thread prints a leak report. A weak reference keeps none alive.
-    left = weakref.ref(database)
-    atexit.register(lambda: _close(left(), process))
+    # A database that is open at exit together with a daemon thread prints a leak report. The weak reference keeps
+    # no database alive.
+    reference = weakref.ref(database)
+    atexit.register(lambda: _close(reference(), process))
     return database
 
 
@@ -78,7 +87,7 @@ def _opened(
 ) -> duckdb.DuckDBPyConnection:
     database = duckdb.connect(
         config={
-            "memory_limit": _LIMIT,
+            "memory_limit": _MEMORY_LIMIT,
             "threads": min(threads, os.cpu_count() or 1),
             "max_temp_directory_size": "0GB",
             "autoinstall_known_extensions": "false",
@@ -88,7 +97,7 @@ def _opened(
     )
     if store is not None:
         database.register_filesystem(store)
-    # In a process without a main file DuckDB draws a progress bar, over the screen.
+    # In a process without a main file DuckDB draws a progress bar over the screen.
     database.execute("SET enable_progress_bar = false")
     database.execute("SET python_enable_replacements = false")
     if setup:

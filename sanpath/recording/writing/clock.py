@@ -1,4 +1,4 @@
-"""The recorder's clock: wall time at start plus monotonic time since, so that a clock step never bends a series."""
+"""The recorder's clock: wall time at start plus monotonic time, so that setting the clock never distorts a series."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 
 CLOCK_JUMP = "clock-jump"
-"""The event of a wall clock that was set: `seconds`, negative when it was set back."""
+"""The event that the wall clock was set, by `seconds`; negative: it was set back."""
 JUMP_SECONDS = 0.5
-"""From here on a difference is told. Slewing (NTP: at most 500 ppm) stays far below it between two flushes."""
-_HELD_UP_NS = 100_000_000
-"""Two clocks that were read further apart than this cannot be compared: the machine is busy."""
+"""Smallest difference that is reported. Slewing (NTP: at most 500 ppm) stays far below it between two flushes."""
+_LONGEST_READ_NS = 100_000_000
+"""If reading both clocks took longer, they cannot be compared: the machine is busy."""
 
 
 class RecorderClock:
-    """Microseconds since the epoch that never jump. `anchor_us` is the wall clock when it was made."""
+    """A clock in microseconds since the epoch that never jumps. `anchor_us`: the wall clock at its creation."""
 
     def __init__(
         self, wall_ns: Callable[[], int] = time.time_ns, monotonic_ns: Callable[[], int] = time.monotonic_ns
@@ -26,13 +26,16 @@ class RecorderClock:
         self._offset_ns = wall - self._began_ns
 
     def now_us(self) -> int:
-        """Now, in microseconds since the epoch."""
+        """Return the current time in microseconds since the epoch."""
         return self.anchor_us + (self._monotonic_ns() - self._began_ns) // 1000
 
     def jump_seconds(self) -> float | None:
-        """By how much the wall clock has been set since the last call, or the machine has slept. None: not at all."""
+        """Return by how many seconds the wall clock was set, or the machine slept, since the last call.
+
+        None: not at all.
+        """
         before, wall, after = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
-        if after - before > _HELD_UP_NS:
+        if after - before > _LONGEST_READ_NS:
             return None
         jump = (wall - after - self._offset_ns) / 1e9
         self._offset_ns = wall - after

@@ -1,4 +1,4 @@
-"""A mark of a person in a recording that grows: "changed to round robin"."""
+"""Writes a person's mark, such as "changed to round robin", into a growing recording."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MARK = "mark"
 SOURCE = "person"
 """The source of marks."""
 _LONGEST = 200
-"""Characters of a mark that are kept: it is a remark, no report."""
+"""Characters of a mark that are recorded: it is a short remark, not a report."""
 
 
 def add_mark(folder: Location, seen_us: int, text: str) -> None:
-    """Write a mark as one more writer that begins and ends at once: who records notices nothing.
+    """Write a mark as an additional writer that begins and ends at once; recorders do not notice.
 
-    `seen_us`: when it was made, microseconds since the epoch. Raises RecordingError when the recording has ended, as
-    nothing that was marked then would belong to it, or cannot be written.
+    `seen_us`: time of the mark in microseconds since the epoch. Raises RecordingError when the recording has ended,
+    because a later mark does not belong to it, or when it cannot be written.
     """
     recording = Recording(folder)
     if recording.ended:

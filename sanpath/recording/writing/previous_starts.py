@@ -1,4 +1,4 @@
-"""What earlier starts of a recorder have left: who has taken its place drops it by age, as it drops its own."""
+"""Finds expired segments of earlier starts of a recorder, which the current start deletes like its own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from sanpath.recording.format import layout
-from sanpath.recording.format.compaction import Part, Retention
+from sanpath.recording.format.compaction import Retention, TrackedSegment
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.format.writers import Start, starts
 from sanpath.recording.storage.store import Store
 
 SILENT_SECONDS = 300.0
-"""A recorder that lives writes several times a minute, were it only that clocks were compared. One that has not ended
-and has not written for so long was killed, or cut off."""
+"""A recorder that has not written for so long was killed or cut off.
+
+A running recorder writes several times a minute, at least the comparisons of clocks.
+"""
 _SIGNS = ("events", "polls")
 
 
-class Earlier:
-    """The segments of a recorder's other starts. `writer`: the one that asks, whose header has just been written.
+class PreviousStarts:
+    """The segments of a recorder's other starts. `writer`: the current writer, whose header has just been written.
 
-    Their age is told by the store's clock: a segment was written when its last flush was. Of a store that does not
-    tell, nothing is dropped.
+    The age of a segment is the age of its last flush on the store's clock. If the store reports no times, nothing
+    expires.
     """
 
     def __init__(self, store: Store, writer: str, recorder: str) -> None:
@@ -30,53 +32,66 @@ class Earlier:
         self._began = time.monotonic()
         self._gone: set[Segment] = set()
 
-    def expired(self, retention: Retention) -> list[Part]:
-        """Segments of samples and polls in which everything is too old, each before the one that supersedes it; every
-        one is told once. None of a start that may still be writing. Raises OSError."""
-        others = [s for s in starts(self._store, set()) if s.header.recorder == self._recorder]
-        old = [s for s in others if s.writer != self._writer and self._age_seconds(_header(s)) > retention.seconds]
+    def expired(self, retention: Retention) -> list[TrackedSegment]:
+        """Return the segments of samples and polls whose rows are all too old, superseded ones first.
+
+        Each segment is returned once. Segments of starts that may still be writing are never returned. Raises
+        OSError.
+        """
+        same_recorder = [start for start in starts(self._store, set()) if start.header.recorder == self._recorder]
+        old = [
+            start
+            for start in same_recorder
+            if start.writer != self._writer and self._age_seconds(_header(start)) > retention.seconds
+        ]
         dead = {start.writer for start in old} - self._writing(old)
         if not dead:
             return []
-        found: list[Part] = []
+        expired: list[TrackedSegment] = []
         for table in (*(f"samples/{kind}" for kind in layout.sample_kinds(self._store)), "polls"):
-            there = layout.every_segment(self._store, table)
+            segments = layout.every_segment(self._store, table)
             for writer in sorted(dead):
-                found += self._expired([segment for segment in there if segment.writer == writer], retention)
-        self._gone.update(part.segment for part in found)
-        return found
+                expired += self._expired([segment for segment in segments if segment.writer == writer], retention)
+        self._gone.update(segment.segment for segment in expired)
+        return expired
 
-    def _writing(self, told: Sequence[Start]) -> set[str]:
-        """Which of these starts may still be writing."""
-        open_ended = [start for start in told if start.ending is None]
+    def _writing(self, starts: Sequence[Start]) -> set[str]:
+        """Return the writers among these starts that may still be writing."""
+        open_ended = [start for start in starts if start.ending is None]
         newest = {start.writer: {"writers": _header(start)} for start in open_ended}
-        for segment in (s for table in _SIGNS if newest for s in layout.segments(self._store, table)):
+        for segment in (segment for table in _SIGNS if newest for segment in layout.segments(self._store, table)):
             if segment.writer in newest:
                 newest[segment.writer][segment.table] = segment.name
-        return {w for w, names in newest.items() if min(map(self._age_seconds, names.values())) <= SILENT_SECONDS}
+        return {
+            writer
+            for writer, names in newest.items()
+            if min(map(self._age_seconds, names.values())) <= SILENT_SECONDS
+        }
 
-    def _expired(self, there: Sequence[Segment], retention: Retention) -> Iterator[Part]:
-        """Of one start in one table."""
-        for segment in layout.not_superseded(there):
+    def _expired(self, segments: Sequence[Segment], retention: Retention) -> Iterator[TrackedSegment]:
+        """Yield the expired segments of one start in one table."""
+        for segment in layout.not_superseded(segments):
             age = self._age_seconds(segment.name)
             if age <= retention.seconds:
-                return  # Those after it are younger.
+                return  # Later segments are younger.
             last_us = retention.now_us() - round(age * 1e6)
-            inside = [s for s in there if segment.first <= s.first and s.last <= segment.last]
-            for one in sorted(inside, key=lambda s: s.last - s.first):
-                if one not in self._gone:
-                    yield Part(one, 0, last_us, last_us)
+            inside = [
+                segment for segment in segments if segment.first <= segment.first and segment.last <= segment.last
+            ]
+            for inner in sorted(inside, key=lambda segment: segment.last - segment.first):
+                if inner not in self._gone:
+                    yield TrackedSegment(inner, 0, last_us, last_us)
 
     def _age_seconds(self, name: str) -> float:
-        """How long ago a file was written, at the least; 0: the store does not tell."""
-        told = self._store.written(name)
-        if told is None or self._began_there is None:
+        """Return the minimum age of a file; 0: the store does not report it."""
+        written_seconds = self._store.written(name)
+        if written_seconds is None or self._began_store_seconds is None:
             return 0.0
-        return self._began_there[0] + time.monotonic() - self._began - told[1]
+        return self._began_store_seconds[0] + time.monotonic() - self._began - written_seconds[1]
 
     @cached_property
-    def _began_there(self) -> tuple[float, float] | None:
-        """When we began, by the store's clock."""
+    def _began_store_seconds(self) -> tuple[float, float] | None:
+        """When the current start began, on the store's clock: (earliest, latest) in seconds since the epoch."""
         return self._store.written(f"writers/{self._writer}.json")
 
 

@@ -1,4 +1,4 @@
-"""The clock of the store, which all recorders of a recording share, beside one's own."""
+"""Compares the recorder's clock with that of the store, which all recorders of a recording share."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from sanpath.recording.storage.store import Store
 
 EXACT_SECONDS = 0.1
 SLOW_SECONDS = 5.0
-"""A comparison that took longer tells nothing worth keeping."""
+"""A comparison that took longer is too inaccurate to be recorded."""
 
 
 class Clock(Protocol):
-    """One's own clock."""
+    """The local clock."""
 
     def now_us(self) -> int:
-        """Microseconds since the epoch."""
+        """Return microseconds since the epoch."""
         ...
 
 
 class StoreClock:
-    """Compares the recorder's clock with that of the store, by writing a small file and asking when that was."""
+    """Compares two clocks by writing a small file to the store and reading its modification time."""
 
     def __init__(self, store: Store, writer: str, clock: Clock) -> None:
         self._store, self._clock = store, clock
@@ -32,28 +32,28 @@ class StoreClock:
 
     @property
     def exact(self) -> bool:
-        """Whether more comparisons would add nothing."""
+        """Whether further comparisons would not improve the result."""
         return self._high - self._low <= EXACT_SECONDS
 
     @property
     def best_pause_seconds(self) -> float:
-        """How long to wait so that the next comparison, to a store that tells whole seconds, tells most."""
+        """The best pause before the next comparison with a store whose times are whole seconds."""
         offset = (self._low + self._high) / 2
         return 1.0 - (self._clock.now_us() / 1e6 + offset) % 1.0
 
     def compare(self) -> Event | None:
-        """The event that says what the comparison told; None: nothing. Raises OSError."""
+        """Return the event with the result of a comparison; None: there is no result. Raises OSError."""
         before = self._clock.now_us() / 1e6
         self._store.put(self._name, b"")
         after = self._clock.now_us() / 1e6
-        told = self._store.written(self._name)
-        with contextlib.suppress(OSError):  # It has told what it was for.
+        written_seconds = self._store.written(self._name)
+        with contextlib.suppress(OSError):  # The file is no longer needed.
             self._store.delete(self._name)
-        if told is None or after - before > SLOW_SECONDS:
+        if written_seconds is None or after - before > SLOW_SECONDS:
             return None
-        low, high = told[0] - after, told[1] - before
+        low, high = written_seconds[0] - after, written_seconds[1] - before
         self._low, self._high = max(low, self._low), min(high, self._high)
-        if self._low > self._high:  # A clock was set: begin anew.
+        if self._low > self._high:  # A clock was set: start again.
             self._low, self._high = low, high
         detail = {"offset_seconds": round((low + high) / 2, 6), "uncertainty_seconds": round((high - low) / 2, 6)}
         return Event(self._clock.now_us(), STORE_CLOCK, detail)

@@ -15,32 +15,42 @@ from numpy.typing import NDArray
 
 from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
 from sanpath.recording.format import layout, tables
-from sanpath.recording.format.compaction import DROPPED, PARTS_OF_RETENTION, Part, Parts, Retention, joined
+from sanpath.recording.format.compaction import (
+    DROPPED,
+    SEGMENTS_PER_RETENTION,
+    Retention,
+    SegmentLevels,
+    TrackedSegment,
+    merged_segment,
+)
 from sanpath.recording.format.documents import Ending, Header
 from sanpath.recording.format.layout import RECORDER, Segment
 from sanpath.recording.storage import checksum
 from sanpath.recording.storage.duck import PARQUET, literal, separate
 from sanpath.recording.storage.store import Location, store_at
-from sanpath.recording.writing.previous_starts import Earlier
+from sanpath.recording.writing.previous_starts import PreviousStarts
 
 KEEP_SECONDS = 60.0
-"""How long segments stay after they have been compacted: a reader that has listed them is still reading them, and
-the system has not written the new one to the disk yet (Linux: within 30 s)."""
+"""How long compacted segments are retained.
+
+A reader that has listed them may still be reading, and the system may not have written the new segment to the disk
+yet (Linux: within 30 s).
+"""
 
 _COPY = "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, {})"
 
-_FOR_EVER = ("inventory", "events")
-"""Tables without which nothing that is left could be read."""
+_NEVER_EXPIRED = ("inventory", "events")
+"""Tables that never expire: without them the remaining samples could not be read."""
 
 _Arrays = dict[str, NDArray[Any]]
 
 
 class Writer:
-    """Appends to one recording. Not thread-safe: one writer, one caller at a time.
+    """Appends to one recording. Not thread-safe: one caller at a time.
 
-    `name` tells this writer's segments from those of other writers of the same recording. `keep_seconds`: how long
-    segments stay after they have been compacted; `compacts` False: they never are, for whoever writes large ones.
-    `retention`: what it drops again of its own, and of what earlier starts of its recorder have left; None: nothing.
+    `name` distinguishes this writer's segments from those of other writers of the recording. `keep_seconds`: how long
+    compacted segments are retained. `compacts` False: segments are never compacted, for callers that write large
+    ones. `retention` limits the age of its samples and of those of its recorder's earlier starts; None: no limit.
     """
 
     def __init__(
@@ -55,34 +65,33 @@ class Writer:
         self.rows_waiting = 0
         self._store = store_at(folder)
         self._connection = separate(folders=self._store.roots(), store=self._store.files)
-        # By kind and set of columns: the samples of each poll that wait for the next flush.
+        # (kind, columns) → the samples of each poll that wait for the next flush.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-        # By table: the last flush that was written, and the segments that are there.
+        # Table → number of the last flush, and its segments.
         self._written: dict[str, int] = defaultdict(int)
-        self._parts: dict[str, Parts] = {}
+        self._levels: dict[str, SegmentLevels] = {}
         self._keep_seconds, self._compacts, self._retention = keep_seconds, compacts, retention
-        self._earlier: Earlier | None = None
-        self._looked = False
-        # Segments that a wider one holds, or that are too old, with the monotonic time at which they may go.
-        self._leaving: deque[tuple[float, Segment]] = deque()
+        self._previous_starts: PreviousStarts | None = None
+        self._has_expired = False
+        # (monotonic time of deletion, segment) of superseded and expired segments.
+        self._to_delete: deque[tuple[float, Segment]] = deque()
 
     def header(self, content: Header | Mapping[str, Any]) -> None:
-        """Write `writers/<name>.json`: what was started, with which tables, by which clock. Raises FileExistsError
-        when another one writes under this name."""
-        told = Header.model_validate(content)
-        layout.put_new(self._store, f"writers/{self.name}.json", told)
-        if self._retention is not None and told.recorder:
-            self._earlier = Earlier(self._store, self.name, told.recorder)
+        """Write `writers/<name>.json`. Raises FileExistsError when another writer uses this name."""
+        header = Header.model_validate(content)
+        layout.put_new(self._store, f"writers/{self.name}.json", header)
+        if self._retention is not None and header.recorder:
+            self._previous_starts = PreviousStarts(self._store, self.name, header.recorder)
 
     def samples(self, source: str, rows: Rows) -> None:
         """Take the samples of one poll, all or none of them.
 
-        Raises ValueError, TypeError or OverflowError: undeclared columns, columns of different length, or values that
-        are no numbers of their column's type.
+        Raises ValueError, TypeError or OverflowError for undeclared columns, columns of different length, or values
+        that are no numbers of their column's type.
         """
         count = len(rows.entity)
-        if undeclared := rows.values.keys() - {c.metric for c in rows.table.columns}:
+        if undeclared := rows.values.keys() - {column.metric for column in rows.table.columns}:
             raise ValueError(f"table {rows.table.kind} does not declare {', '.join(sorted(undeclared))}")
         columns: dict[str, Sequence[Any]] = {
             "source": [source] * count,
@@ -94,12 +103,12 @@ class Writer:
         }
         if uneven := [name for name, values in columns.items() if len(values) != count]:
             raise ValueError(f"{count} entities, but another number of values of {', '.join(uneven)}")
-        arrays = _arrays(columns, frozenset(c.metric for c in rows.table.columns if c.bits))
+        arrays = _arrays(columns, frozenset(column.metric for column in rows.table.columns if column.bits))
         self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
 
     def inventory(self, source: str, seen: int, item: SourceEntity | SourceLink) -> None:
-        """Take one thing or link as a source saw it."""
+        """Take an entity or link as a source reported it; `seen` in microseconds of the recorder's clock."""
         row: dict[str, Any] = {"source": source, "seen": seen}
         if isinstance(item, SourceEntity):
             row |= {"kind": item.kind, "local_id": item.local_id, "label": item.label}
@@ -113,18 +122,18 @@ class Writer:
         self._record("inventory", row)
 
     def event(self, source: str, event: Event) -> None:
-        """Take an event. Raises ValueError when its time is none."""
+        """Take an event. Raises ValueError when its time is invalid."""
         if not isinstance(event.seen, int) or abs(event.seen) >= 2**63:
             raise ValueError(f"event {event.name}: {event.seen!r} is no time in microseconds")
         detail = _json(event.detail)
         self._record("events", {"source": source, "seen": event.seen, "name": event.name, "detail": detail})
 
     def poll(self, poll: Poll) -> None:
-        """Take the account of one poll."""
+        """Take the record of one poll."""
         self._record("polls", {name: getattr(poll, name) for name in Poll.__slots__})
 
     def flush(self) -> None:
-        """Write what waits. Raises OSError or duckdb.Error (disk full) with nothing lost: the rows wait on."""
+        """Write waiting rows. Raises OSError or duckdb.Error (disk full); then the rows continue to wait."""
         for key in list(self._samples):
             kind, _ = key
             self._segment(f"samples/{kind}", _joined(self._samples[key]))
@@ -134,25 +143,25 @@ class Writer:
             del self._records[table]
         self.rows_waiting = 0
         if self._compacts:
-            compacted = [table for table, parts in self._parts.items() if self._compact(table, parts)]
-            self._delete_leaving()
-            # At once too: a recorder that is killed again and again may never come to compact.
-            if self._retention is not None and (compacted or not self._looked):
-                self._looked = True
+            compacted = [table for table, levels in self._levels.items() if self._compact(table, levels)]
+            self._delete_superseded()
+            # Also at the first flush: a recorder that is killed repeatedly may never compact.
+            if self._retention is not None and (compacted or not self._has_expired):
+                self._has_expired = True
                 self._expire(self._retention)
 
     def end(self, content: Ending | Mapping[str, Any]) -> None:
-        """Flush, and say that the writer ended as it should."""
+        """Flush, and record that the writer ended normally."""
         self.flush()
         keeps = self._retention.seconds if self._retention is not None else None
-        told = Ending.model_validate(content).model_copy(
+        ending = Ending.model_validate(content).model_copy(
             update={"written": dict(self._written), "keep_seconds": keeps}
         )
-        self._store.put(f"writers/{self.name}.end.json", told.encoded())
+        self._store.put(f"writers/{self.name}.end.json", ending.encoded())
         self.close()
 
     def close(self) -> None:
-        """Free the connection; what was not flushed is lost."""
+        """Close the connection; rows that were not flushed are lost."""
         self._connection.close()
 
     def _record(self, table: str, row: dict[str, Any]) -> None:
@@ -172,61 +181,66 @@ class Writer:
         now = self._retention.now_us() if self._retention is not None else 0
         values = sum(len(column) for column in arrays.values())
         if self._compacts:
-            self._parts_of(table).add(Part(segment, values, now, now))
+            self._levels_of(table).add(TrackedSegment(segment, values, now, now))
 
-    def _parts_of(self, table: str) -> Parts:
-        if table not in self._parts:
-            widest_us = self._retention.seconds * 1e6 / PARTS_OF_RETENTION if self._retention is not None else None
-            self._parts[table] = Parts(None if table in _FOR_EVER else widest_us)
-        return self._parts[table]
+    def _levels_of(self, table: str) -> SegmentLevels:
+        if table not in self._levels:
+            widest_us = (
+                self._retention.seconds * 1e6 / SEGMENTS_PER_RETENTION if self._retention is not None else None
+            )
+            self._levels[table] = SegmentLevels(None if table in _NEVER_EXPIRED else widest_us)
+        return self._levels[table]
 
-    def _compact(self, table: str, parts: Parts) -> bool:
-        """Write some segments into one. Should it fail, they stay as they are: nothing depends on it."""
+    def _compact(self, table: str, levels: SegmentLevels) -> bool:
+        """Merge segments that are due; returns whether any were.
+
+        A failure is harmless: the segments stay as they are.
+        """
         tried = False
-        for level, small in parts.due():
-            tried, merged = True, joined(small)
-            files = ", ".join(literal(self._store.url(part.segment.name)) for part in small)
+        for level, small_segments in levels.due():
+            tried, merged = True, merged_segment(small_segments)
+            files = ", ".join(literal(self._store.url(segment.segment.name)) for segment in small_segments)
             try:
-                segments = f"read_parquet([{files}], {tables.IN_ORDER}, {PARQUET})"
-                self._copy(tables.rows(table, segments), merged.segment)
+                read = f"read_parquet([{files}], {tables.IN_ORDER}, {PARQUET})"
+                self._copy(tables.rows(table, read), merged.segment)
             except (OSError, duckdb.Error):
-                parts.failed(level)
+                levels.failed(level)
                 continue
-            self._leave(small)
-            parts.done(level, merged)
+            self._schedule_deletion(small_segments)
+            levels.done(level, merged)
         return tried
 
     def _expire(self, retention: Retention) -> None:
-        """Drop what is too old, and say so: it leaves after the next flush, which writes that it has left."""
+        """Schedule the deletion of expired segments; the next flush first writes an event about it."""
         before_us = retention.now_us() - round(retention.seconds * 1e6)
-        gone = [
-            part
-            for table, parts in self._parts.items()
-            if table not in _FOR_EVER
-            for part in parts.expired(before_us)
+        expired = [
+            segment
+            for table, levels in self._levels.items()
+            if table not in _NEVER_EXPIRED
+            for segment in levels.expired(before_us)
         ]
-        if self._earlier is not None:
-            with contextlib.suppress(OSError):  # What cannot be looked at now costs space, no more.
-                gone += self._earlier.expired(retention)
-        if gone:
-            until_us = max(part.last_us for part in gone)
+        if self._previous_starts is not None:
+            with contextlib.suppress(OSError):  # Segments that cannot be listed now only cost space.
+                expired += self._previous_starts.expired(retention)
+        if expired:
+            until_us = max(segment.last_us for segment in expired)
             self.event(RECORDER, Event(until_us, DROPPED, {"before": until_us, "keep_seconds": retention.seconds}))
-            self._leave(gone)
+            self._schedule_deletion(expired)
 
-    def _leave(self, parts: Sequence[Part]) -> None:
+    def _schedule_deletion(self, segments: Sequence[TrackedSegment]) -> None:
         due = time.monotonic() + self._keep_seconds
-        self._leaving += [(due, part.segment) for part in parts]
+        self._to_delete += [(due, segment.segment) for segment in segments]
 
-    def _delete_leaving(self) -> None:
-        """Oldest first, and none before those that it holds: they would be read again."""
-        while self._leaving and self._leaving[0][0] <= time.monotonic():
+    def _delete_superseded(self) -> None:
+        """Delete the oldest first, and superseded segments before the wider one, lest readers use them again."""
+        while self._to_delete and self._to_delete[0][0] <= time.monotonic():
             try:
-                self._store.delete(self._leaving[0][1].name)
+                self._store.delete(self._to_delete[0][1].name)
             except FileNotFoundError:
-                pass  # Somebody has tidied up.
+                pass  # Another program has deleted it.
             except OSError:
-                return  # It is read by nobody: it costs space, no more. The next flush tries again.
-            self._leaving.popleft()
+                return  # It only costs space. The next flush tries again.
+            self._to_delete.popleft()
 
     def _copy(self, query: str, segment: Segment) -> None:
         with self._store.writing(segment.name) as url:
@@ -261,18 +275,18 @@ _TEXTS = frozenset(
 
 
 def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
-    """Counters keep all 64 bits; gauges are doubles; None and what is no finite number are masked."""
+    """Return a NumPy array: counters keep all 64 bits, gauges are doubles; None and non-finite numbers are masked."""
     if name in _TEXTS:
         return np.array([_text(value) for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
-    numbers = np.array([0 if v is None else v for v in values], dtype=dtype)
+    numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
     if numbers.ndim != 1:
         raise ValueError(f"{name}: lists instead of numbers")
-    return np.ma.masked_array(numbers, mask=[v is None for v in values] | ~np.isfinite(numbers))
+    return np.ma.masked_array(numbers, mask=[value is None for value in values] | ~np.isfinite(numbers))
 
 
 def _text(value: object) -> str | None:
-    """Devices name things in broken encodings: half a surrogate pair cannot be written as UTF-8."""
+    """Return a text that can be written as UTF-8: devices may report half a surrogate pair."""
     if value is None:
         return None
     text = str(value)

@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.errors import UsageError
 from sanpath.model import Event
-from sanpath.recorder.importing.place import Placement, steps_of, zone
+from sanpath.recorder.importing.place import Placement, step_limits, zone
 
 
 def us(text: str) -> int:
@@ -80,4 +80,4 @@ def test_marks_by_hand_last_until_the_next_and_steps_of_a_load_until_their_end()
         ("hand", Event(5, "mark", {"name": "RR"})),
         ("fio", Event(6, "step-begin", {"step": "a", "group": 1})),
     ]
-    assert steps_of(events) == {"MRU": (1, 5), "a": (2, 4), "RR": (5, None), "a (2)": (6, None)}
+    assert step_limits(events) == {"MRU": (1, 5), "a": (2, 4), "RR": (5, None), "a (2)": (6, None)}

@@ -29,7 +29,7 @@ PULSE = Pulse(
         LinkNow(ARRAY_LINK, "read", 0.42, 178.5e6, "4GFC", 1, 2),
     ),
     ages={"sw1": Freshness(1.0, 0.4, late=False), "fa1": Freshness(2.0, 41.0, late=True)},
-    at_once=True,
+    live=True,
 )
 
 

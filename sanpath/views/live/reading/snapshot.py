@@ -12,7 +12,7 @@ from sanpath.errors import SanpathError
 from sanpath.facts.timeline import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
-from sanpath.pulse.newest import LATE_POLLS, WRITTEN_SECONDS
+from sanpath.pulse.newest import FLUSH_DELAY_SECONDS, LATE_POLLS
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location
@@ -137,6 +137,6 @@ def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dic
     found = {}
     for source in recording.declarations:
         waited = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = waited > LATE_POLLS * source.every_seconds + WRITTEN_SECONDS
+        late = waited > LATE_POLLS * source.every_seconds + FLUSH_DELAY_SECONDS
         found[source.name] = Freshness(source.every_seconds, waited if source.name in answered else None, late)
     return found
