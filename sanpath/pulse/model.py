@@ -41,6 +41,8 @@ class Pulse:
     with it; `step_planned_seconds`: how long it was told to take, its ramp with it, None: not known. `loads`: both
     directions, as facts of the window `began_us` to `ended_us` (0: there was none yet); `loads_age_seconds`: how long
     ago that ended.
+    `last_step`: while no step is under way, the name of the last that ended, `idle_seconds` ago, at
+    `last_step_ended_us` on the recorder's clock. "" and 0: none has ended yet, or a step is under way.
     `links`: the busiest first. `at_once`: by the recorder's own hand; False: as far as it has been flushed.
     """
 
@@ -54,4 +56,12 @@ class Pulse:
     loads_age_seconds: float = 0.0
     links: Sequence[LinkNow] = ()
     ages: Mapping[str, Freshness] = field(default_factory=dict)
+    last_step: str = ""
+    last_step_ended_us: int = 0
+    idle_seconds: float = 0.0
     at_once: bool = False
+
+    @property
+    def current_links(self) -> Sequence[LinkNow]:
+        """The links whose window began after the last step ended: between steps, older windows count its I/O."""
+        return [link for link in self.links if link.began_us >= self.last_step_ended_us]

@@ -111,7 +111,11 @@ class Newest:
         elapsed, ages = (now_us - started_us) / 1e6, self._ages(now_us, sources, at_once)
         made = Pulse(elapsed, links=self._links(wiring), ages=ages, at_once=at_once)
         if under_way is None:
-            return made
+            if (last := self._marks.last_ended()) is None:
+                return made
+            ended, name = last
+            idle = max(0.0, (now_us - ended) / 1e6)
+            return replace(made, last_step=name, last_step_ended_us=ended, idle_seconds=idle)
         began, step = under_way
         made = replace(
             made, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds

@@ -16,6 +16,9 @@ LINE_SECONDS, LOG_SECONDS = 5.0, 30.0
 """Between two lines for somebody at a terminal, and for a log: a day of it has to be readable."""
 
 
+NO_IO = "no load has reported I/O yet"
+
+
 def every_seconds(stream: IO[str] | None) -> float:
     """How often a line is due on a stream; None: nobody reads it."""
     return LINE_SECONDS if stream is not None and stream.isatty() else LOG_SECONDS
@@ -34,15 +37,24 @@ def beat(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
         in_flight = f"{count(load.in_flight_measured)} in flight"
         said.append(f"{load.direction} {figures}, {duration(load.latency_seconds)}{tail}, {in_flight}")
     if not pulse.loads:
-        said.append("waiting for I/O" if pulse.step or diagnosis is None else "no step is under way")
-    if pulse.links:
-        busiest = pulse.links[0]
+        said.append(no_figures(pulse))
+    if links := pulse.current_links:
+        busiest = links[0]
         said.append(f"{words.short(busiest.entity)} {busiest.direction} {percent(busiest.utilisation)}")
     late = [words.printable(name) for name, source in pulse.ages.items() if source.late]
     said += [f"LATE: {', '.join(late)}"] if late else []
     measured = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
     said += [f"so far {verdict(measured[-1])}"] if measured else []
     return "sanpath: " + "; ".join([*said, *(_in_trouble(diagnosis) if diagnosis is not None else [])])
+
+
+def no_figures(pulse: Pulse) -> str:
+    """Why a pulse has no figures of the load."""
+    if pulse.step:
+        return "no figures of the load yet"
+    if pulse.last_step:
+        return f"between steps, {words.printable(pulse.last_step)} ended {words.elapsed(pulse.idle_seconds)} ago"
+    return NO_IO
 
 
 def verdict(step: StepResult) -> str:
@@ -59,7 +71,7 @@ def line(diagnosis: Diagnosis) -> str:
     said = [f"step {words.printable(diagnosis.steps[-1].name)}"] if diagnosis.steps else []
     measured = [step for step in diagnosis.steps if step.directions]
     if not measured:
-        said.append("waiting for I/O")
+        said.append(NO_IO)
     else:
         step = measured[-1]
         for direction, result in step.directions.items():

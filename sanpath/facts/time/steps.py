@@ -99,6 +99,22 @@ class StepMarks:
         began = max(marks.begin.seen for marks in going)
         return began, _together([_step(marks, now_us) for marks in going], began, max(began, now_us))
 
+    def last_ended(self) -> tuple[int, str] | None:
+        """When the last step ended, and its name. None: no step has ended yet."""
+        ends = [(end, marks) for marks in self.marked or self.commands if (end := self._end_us(marks)) is not None]
+        if not ends:
+            return None
+        end, marks = max(ends, key=lambda item: item[0])
+        return end, str(marks.begin.detail.get("step", ""))
+
+    def _end_us(self, marks: _Marks) -> int | None:
+        """When a step ended, by its own mark or with its load command. None: neither has ended."""
+        if marks.ended is not None:
+            return marks.ended
+        command = self._commands.get(marks.source)
+        ended = command.ended if command is not None else None
+        return ended if ended is not None and ended >= marks.begin.seen else None
+
     def _goes_on(self, marks: _Marks) -> bool:
         """A load that has ended, whatever it said last, has no step under way; nor one that began the next."""
         command = self._commands.get(marks.source)

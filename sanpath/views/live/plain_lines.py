@@ -88,10 +88,17 @@ async def tell(
     words = (str(folder), *choice.words())
     feed = ReaderProcess((sys.executable, "-P", "-m", "sanpath.views.live.reading.reader", *words), environment)
     lines = Lines(feed, Viewer(folder), lambda said: print(said, flush=True), every_seconds(sys.stdout))
-    running, loop = asyncio.ensure_future(lines.run()), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, running.cancel)
+    running, loop = asyncio.create_task(lines.run()), asyncio.get_running_loop()
+
+    def end() -> None:
+        # Once: a closed input is reported again and again, and a second cancellation would interrupt the clean-up,
+        # in which the reader process is waited for.
+        if not running.cancelling():
+            running.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, end)
     if until_input_closes:
-        loop.add_reader(sys.stdin.fileno(), running.cancel)
+        loop.add_reader(sys.stdin.fileno(), end)
     with contextlib.suppress(asyncio.CancelledError):
         await running
 

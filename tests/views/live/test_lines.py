@@ -11,14 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sanpath.model import Event
 from sanpath.pulse.model import Pulse
+from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
+from sanpath.rulebook.site import Choice
 from sanpath.verdict.model import Kind
-from sanpath.views.live.plain_lines import Lines
+from sanpath.views.live.plain_lines import Lines, tell
 from sanpath.views.live.reading.priority import Processors, processors
 from sanpath.views.live.reading.snapshot import Look
 from sanpath.views.progress import beat
@@ -39,7 +43,7 @@ def running(tmp_path: Path) -> Iterator[Terminal]:
     folder = str(tmp_path / "r.sanpath")
     screen = Terminal([*SANPATH, "run", "--plain", "--into", folder, "--", "sh", "-c", load], tmp_path, 120, 24)
     try:
-        screen.wait_for("waiting for I/O")
+        screen.wait_for("no figures of the load yet")
         yield screen
     finally:
         (tmp_path / "end").touch()
@@ -127,7 +131,41 @@ def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> N
         "so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64; NO ANSWER from fa1"
     )
     assert "so far" not in beat(PULSE, None)
-    assert "waiting for I/O" in beat(Pulse(5.0), None)
+    assert "no load has reported I/O yet" in beat(Pulse(5.0), None)
+
+
+def test_between_two_steps_a_line_names_the_last_and_leaves_out_what_its_links_carried() -> None:
+    newest = Newest()
+    newest.take("fio", Event(10_000_000, "step-begin", {"step": "t16", "group": 0}))
+    newest.take("fio", Event(23_000_000, "step-end", {"step": "t16", "group": 0}))
+    pulse = newest.pulse(25_000_000, 0, [])
+    link = replace(PULSE.links[0], began_us=22_000_000, ended_us=24_000_000)
+    line = beat(replace(pulse, links=[link]), None)
+    assert line == "sanpath: 0:25; between steps, t16 ended 0:02 ago"
+    assert beat(replace(pulse, links=[link]), diagnosis()).startswith(line)
+    later = replace(link, began_us=24_000_000, ended_us=25_000_000)
+    assert "98.4 %" in beat(replace(pulse, links=[later]), None)
+    newest.take("fio", Event(26_000_000, "step-begin", {"step": "t64", "group": 1}))
+    assert "between" not in beat(newest.pulse(27_000_000, 0, []), None)
+
+
+class SlowToClose(Film):
+    """A feed whose reader process takes a moment to exit."""
+
+    async def close(self) -> None:
+        await asyncio.sleep(0.05)
+        await super().close()
+
+
+def test_the_reader_is_waited_for_when_the_input_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = SlowToClose([])
+    monkeypatch.setattr("sanpath.views.live.plain_lines.ReaderProcess", lambda *_: feed)
+    received, sent = os.pipe()
+    os.close(sent)
+    with os.fdopen(received) as closed_input:
+        monkeypatch.setattr("sys.stdin", closed_input)
+        asyncio.run(tell(tmp_path / "r.sanpath", Choice(), {}, until_input_closes=True))
+    assert feed.closed
 
 
 def test_another_verdict_is_a_line_at_once() -> None:

@@ -12,6 +12,7 @@ from sanpath.pulse.model import LinkNow, Pulse
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
+from sanpath.views.progress import no_figures
 
 OLD_SECONDS = 3.0
 """Figures of the load that are older are not now: their age stands beside them."""
@@ -61,8 +62,7 @@ def now_lines(pulse: Pulse, width: int) -> list[Text]:
 def load_text(pulse: Pulse, all_percentiles: bool) -> Text:
     """Throughput, latency and I/Os in flight of each direction. Percentiles are those since the step began."""
     if not pulse.loads:
-        why = "the first I/Os of the step are on their way" if pulse.step else "no step is under way"
-        return line((why, "dim"))
+        return line((no_figures(pulse), "dim"))
     text = line()
     for number, load in enumerate(pulse.loads):
         text.append_text(line("   " if number else "", *_direction(load, all_percentiles)))
@@ -86,12 +86,13 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
 def links_text(pulse: Pulse, width: int) -> Text:
     """The busiest links, as many as there is room for."""
     text = line()
-    for number, link in enumerate(pulse.links):
+    links = pulse.current_links
+    for number, link in enumerate(links):
         part = line("  " if number else "", *_link(link))
         if number and text.cell_len + part.cell_len > width:
             break
         text.append_text(part)
-    return text if pulse.links else line(("not known yet" if pulse.step else "idle", "dim"))
+    return text if links else line(("no figures yet", "dim"))
 
 
 def _link(link: LinkNow) -> Iterator[Part]:
