@@ -40,9 +40,9 @@ def updated(readme: str, sections: dict[str, str]) -> str:
     """The text with each section between its markers replaced. Raises ValueError where a marker is missing."""
     for name, body in sections.items():
         begin, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
-        head, found, rest = readme.partition(begin)
-        _, closed, tail = rest.partition(end)
-        if not (found and closed):
+        head, begin_marker, after_begin = readme.partition(begin)
+        _, end_marker, tail = after_begin.partition(end)
+        if not (begin_marker and end_marker):
             raise ValueError(f"README.md lacks {begin} ... {end}")
         readme = f"{head}{begin}\n{body}\n{end}{tail}"
     return readme
@@ -83,11 +83,11 @@ def _metrics(spec: Spec) -> str:
 
 
 def _metric_table(kind: str, columns: dict[str, list[str]]) -> str:
-    known = metrics()[kind]
+    declared = metrics()[kind]
     rows = []
     for name, widths in columns.items():
         width = " or ".join(dict.fromkeys(filter(None, widths)))
-        metric = known[name]
+        metric = declared[name]
         rows.append((f"`{name}`", f"{metric.kind}, {width}" if width else metric.kind, metric.unit, metric.meaning))
     return _table(("metric", "kind", "unit", "meaning"), rows)
 

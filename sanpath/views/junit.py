@@ -63,8 +63,8 @@ def _verdict(suite: Element, diagnosis: Diagnosis) -> None:
 
 
 def _finding(suite: Element, finding: Finding, others: Sequence[Finding]) -> None:
-    where = f"{words.short(finding.entity)}{f', {finding.direction}' if finding.direction else ''}"
-    case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {where}")
+    element = f"{words.short(finding.entity)}{f', {finding.direction}' if finding.direction else ''}"
+    case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {element}")
     if finding.outcome == "unknown":
         missing = ", ".join(name for name, value in finding.evidence.items() if value is None)
         _outcome(case, "skipped", f"not judged, its inputs were not measured: {missing}" if missing else "not judged")

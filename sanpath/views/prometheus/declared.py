@@ -12,12 +12,12 @@ from sanpath.verdict.model import Diagnosis, DirectionResult, ElementUse, StepRe
 from sanpath.views import words
 
 Shown = Iterable[tuple[tuple[str | None, ...], float | None]]
-"""Values of the labels, and the value: None where it is not known, which makes no series."""
+"""Values of the labels, and the value. None: not known, which makes no series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. `name` without `sanpath_`; an info metric has the value 1, and says what it says in its labels."""
+    """A metric. `name` without `sanpath_`; an info metric has the value 1; its labels carry the information."""
 
     name: str
     kind: Literal["gauge", "counter", "info"]
@@ -27,7 +27,7 @@ class Metric:
 
 
 def current(diagnosis: Diagnosis) -> StepResult | None:
-    """The newest step in which there was I/O: what is shown of a step is of this one. None: none yet."""
+    """The newest step with I/O: metrics of a step are of this one. None: there is none yet."""
     return next((step for step in reversed(diagnosis.steps) if step.directions), None)
 
 
@@ -60,7 +60,7 @@ def _element(value: Callable[[ElementUse], float | None]) -> Callable[[Diagnosis
     def read(diagnosis: Diagnosis) -> Shown:
         step = current(diagnosis)
         used = [element for element in diagnosis.elements if step is not None and element.step == step.name]
-        # What is left out of a large fabric is what matters least.
+        # In a large fabric the least important ones are left out.
         used.sort(key=lambda e: (not e.on_loaded_path, -(e.utilisation or 0), e.entity))
         loaded = {True: "yes", False: "no", None: "unknown"}
         return [((e.entity, e.kind, e.direction, loaded[e.on_loaded_path]), value(e)) for e in used]
