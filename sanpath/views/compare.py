@@ -36,13 +36,13 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
         low, high = comparison.predicted_ops_per_second
         reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
         console.print(Text(f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"))
-    for line in _more(comparison):
+    for line in _details(comparison):
         console.print(Text(printable(line)))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _more(comparison: Comparison) -> Iterator[str]:
+def _details(comparison: Comparison) -> Iterator[str]:
     """Settings that differ, the outcome of each finding, and the prediction compared with the result."""
     for line in comparison.moved:
         yield f"wait: {line}"

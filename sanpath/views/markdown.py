@@ -108,8 +108,8 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     hits = words.hits(diagnosis)
     if hits:
         yield from _title("What else is wrong")
-    for finding, others in words.grouped(hits):
-        text = safe(words.finding_text(finding, others))
+    for finding, other_findings in words.grouped(hits):
+        text = safe(words.finding_text(finding, other_findings))
         yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {text}"
         yield f"  {safe(finding.why)}"
 

@@ -28,9 +28,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     """The line about what happens now, and the limit by the last diagnosis. `diagnosis` None: there is none yet."""
     texts = [words.elapsed(pulse.elapsed_seconds)]
     if pulse.step:
-        planned = pulse.step_planned_seconds
-        of = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
-        texts[0] += f" step {words.printable(pulse.step)} {words.elapsed(pulse.step_seconds)}{of}"
+        texts[0] += f" step {words.printable(pulse.step)} {step_time(pulse)}"
     for load in pulse.loads:
         tail = f" p99 {duration(load.p99)}" if load.p99 is not None else ""
         figures = f"{iops(load.ops_per_second)}, {bandwidth(load.bytes_per_second)}"
@@ -46,6 +44,13 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     measured = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
     texts += [f"so far {verdict(measured[-1])}"] if measured else []
     return "sanpath: " + "; ".join([*texts, *(_failing_sources(diagnosis) if diagnosis is not None else [])])
+
+
+def step_time(pulse: Pulse) -> str:
+    """The time of the step under way, as in "0:03 of 0:13"; without a planned time, or beyond it, "0:03"."""
+    planned = pulse.step_planned_seconds
+    planned_text = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
+    return f"{words.elapsed(pulse.step_seconds)}{planned_text}"
 
 
 def no_figures(pulse: Pulse) -> str:

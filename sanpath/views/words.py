@@ -209,8 +209,8 @@ def evidence_lines(diagnosis: Diagnosis) -> list[str]:
 def finding_lines(diagnosis: Diagnosis) -> list[str]:
     """Findings that hold, one line per rule."""
     return [
-        f"{finding.role.upper()} {finding.rule}: {finding_text(finding, others)}"
-        for finding, others in grouped(hits(diagnosis))
+        f"{finding.role.upper()} {finding.rule}: {finding_text(finding, other_findings)}"
+        for finding, other_findings in grouped(hits(diagnosis))
     ]
 
 
@@ -401,12 +401,12 @@ def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
     return [(group[0], group[1:]) for group in groups.values()]
 
 
-def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
+def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
     """One finding in a sentence, with the other elements that have it, and their number."""
-    other_count = len(others)
-    named = ", ".join(short(other.entity) for other in others[:_NAMED])
+    other_count = len(other_findings)
+    named = ", ".join(short(other.entity) for other in other_findings[:_NAMED])
     unnamed = f" and {other_count - _NAMED} more" if other_count > _NAMED else ""
-    also = f" Also on {named}{unnamed} ({other_count + 1} in all)." if others else ""
+    also = f" Also on {named}{unnamed} ({other_count + 1} in all)." if other_findings else ""
     in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
     return f"{printable(finding.summary)}.{also}{printable(in_this_run)}{gain}"

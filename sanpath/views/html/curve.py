@@ -123,11 +123,11 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
 
 def _curves(points: list[tuple[str, float, float]]) -> Iterator[Markup]:
     for number, direction in enumerate(("read", "write")):
-        mine = sorted((x, y) for which, x, y in points if which == direction)
+        coordinates = sorted((x, y) for which, x, y in points if which == direction)
         # Steps of other block sizes at the same number in flight are no curve.
-        if len({x for x, _ in mine}) == len(mine):
-            yield svg.polylines(mine, f"line line-{number}")
-        for x, y in mine:
+        if len({x for x, _ in coordinates}) == len(coordinates):
+            yield svg.polylines(coordinates, f"line line-{number}")
+        for x, y in coordinates:
             if _MARKS[direction] == "circle":
                 yield svg.element("circle", cx=x, cy=y, r=4.5, class_=f"mark mark-{number}")
             else:

@@ -82,7 +82,7 @@ def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
     else:
         turn = x1 + bend / 2
         path_data = f"M{x1:.0f} {y1:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x1 + bend:.0f} {y2:.0f}H{x2:.0f}"
-    state = "unseen" if not edge.seen else "idle" if edge.loaded is False else "loaded"
+    state = "unseen" if not edge.reported else "idle" if edge.loaded is False else "loaded"
     return svg.element("path", d=path_data, class_=f"edge {'limits' if edge.limits else state}")
 
 

@@ -98,13 +98,13 @@ def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> list[dict[str, Any]]:
     entries = []
-    for number, (finding, others) in enumerate(words.grouped(words.hits(diagnosis))):
-        chart = timeline.evidence(finding, number, others, series)
+    for number, (finding, other_findings) in enumerate(words.grouped(words.hits(diagnosis))):
+        chart = timeline.evidence(finding, number, other_findings, series)
         entries.append(
             {
                 "finding": finding,
-                "count": len(others) + 1,
-                "text": words.finding_text(finding, others),
+                "count": len(other_findings) + 1,
+                "text": words.finding_text(finding, other_findings),
                 "facts": appendix.evidence(finding),
                 "chart": chart,
                 "drawing": timeline.drawing(chart, series, marks, (600.0, 190.0)) if chart else None,

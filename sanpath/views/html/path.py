@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link between two entities. `label` and `busy`: port and use of a cable; `seen`: a source reports it."""
+    """A link between two entities. `label` and `busy`: port and use of a cable; `reported`: a source reports it."""
 
     first: str
     second: str
@@ -38,7 +38,7 @@ class Edge:
     busy: str = ""
     limits: bool = False
     loaded: bool | None = None
-    seen: bool = True
+    reported: bool = True
 
 
 @dataclass(slots=True)
@@ -60,10 +60,10 @@ def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
     paths = sorted(io_paths(topology, *loads), key=lambda p: _rank(p, uses, limiting))
     longest = max((len(path.cables) - 1 for path in paths), default=1)
     for load in loads:
-        mine = [path for path in paths if path.load == load]
+        load_paths = [path for path in paths if path.load == load]
         front = _front(topology, load)
         _, volumes = targets_of(topology, load)
-        for path in mine:
+        for path in load_paths:
             placed_path = [*_of_path(topology, path, front, longest), *_back(topology, path, volumes, longest)]
             if not _fits(drawn, placed_path):
                 drawn.hidden += 1
@@ -72,7 +72,7 @@ def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
             drawn.chains.append(_chain(path, front, uses, limiting))
             for cable in path.cables:
                 _connect(drawn, topology, cable, uses, limiting)
-        if not mine:
+        if not load_paths:
             _unseen(drawn, topology, front, volumes)
     _mark(drawn, topology, diagnosis, limiting)
     return drawn
@@ -181,7 +181,7 @@ def _unseen(drawn: Drawn, topology: Topology, front: Placed, volumes: set[str]) 
         for array in topology.related(volume, "member_of", "array"):
             _add(drawn, topology, [(array, 6), (volume, 7)])
             for end, _ in hbas[:_ROWS] or front[-1:]:
-                drawn.edges[end, array, "unseen"] = Edge(end, array, "not measured", seen=False)
+                drawn.edges[end, array, "unseen"] = Edge(end, array, "not measured", reported=False)
 
 
 def _mark(drawn: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[str]) -> None:

@@ -86,14 +86,14 @@ def noted(diagnosis: Diagnosis, series: Series) -> Noted:
     return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start / 1e6) for m in diagnosis.marks)
 
 
-def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:
+def evidence(finding: Finding, number: int, other_findings: Sequence[Finding], series: Series) -> Timeline | None:
     """The chart of a finding: the lines of just its elements and direction. None: it has none."""
-    entities = {e for f in (finding, *others) for e in (f.entity, *f.entity.split(" > "))}
-    mine = [
+    entities = {e for f in (finding, *other_findings) for e in (f.entity, *f.entity.split(" > "))}
+    entity_lines = [
         line for line in series.lines if line.entity in entities and finding.direction in (line.direction, "both", "")
     ]
-    used = [line for line in mine if line.quantity == "utilisation"]
-    timed = [line for line in mine if line.quantity in ("device_latency", "array_latency")]
+    used = [line for line in entity_lines if line.quantity == "utilisation"]
+    timed = [line for line in entity_lines if line.quantity in ("device_latency", "array_latency")]
     title = f"Evidence of {finding.rule}"
     if used:
         lines = tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in used)

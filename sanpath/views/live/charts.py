@@ -81,7 +81,7 @@ class Chart:
     entire: bool
     height: int
 
-    def of(self, quantity: Quantity) -> list[Line]:
+    def lines_of(self, quantity: Quantity) -> list[Line]:
         """The line of a quantity with the highest maximum; [] where there is none."""
         lines = [x for x in self.series.of(quantity) if x.direction == self.direction]
         return sorted(lines, key=lambda x: -max(v or 0.0 for v in x.values))[:1]
@@ -122,21 +122,21 @@ class Chart:
 
 def over_time(chart: Chart, width: int) -> Section:
     """The throughput of the load, and the latency at the load, at the device and in the array."""
-    payload, arrays = chart.of("payload"), chart.arrays
+    payload, arrays = chart.lines_of("payload"), chart.arrays
     if not payload:
         return Section(4, 0, ())
     columns = max(1, width - _LABEL - _VALUE)
-    latency = [*chart.of("load_latency"), *chart.of("device_latency"), *arrays]
+    latency = [*chart.lines_of("load_latency"), *chart.lines_of("device_latency"), *arrays]
     latencies = [v for x in latency for v in x.values if v]
-    flow = Scale(0.0, max((v for x in payload for v in x.values if v), default=1.0))
-    waits = Scale(0.5 * min(latencies, default=1.0), max(latencies, default=1.0), logarithmic=True)
+    payload_scale = Scale(0.0, max((v for x in payload for v in x.values if v), default=1.0))
+    latency_scale = Scale(0.5 * min(latencies, default=1.0), max(latencies, default=1.0), logarithmic=True)
     moments = chart.moments(columns)
     span = f"{words.elapsed(moments[0])} to {words.elapsed(moments[-1])}"
     lines = [title(f"{chart.direction}, {span}; latencies on one logarithmic scale", width)]
     for x in payload:
-        lines += _row(chart, x, flow, bandwidth, columns)
+        lines += _row(chart, x, payload_scale, bandwidth, columns)
     for x in latency:
-        lines += _row(chart, x, waits, duration, columns)
+        lines += _row(chart, x, latency_scale, duration, columns)
     if not arrays:
         lines.append(line(f"{'array':<{_LABEL}}", ("not seen: no array reports its latency", "yellow")))
     return Section(4, len(lines), [cut(text, width) for text in lines])

@@ -75,11 +75,11 @@ def columns(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Tex
     return joined
 
 
-def line(*parts: Part) -> Text:
+def line(*segments: Part) -> Text:
     """One line from words, or (words, style). Names come from devices: nothing in them can change the layout."""
     text = Text(no_wrap=True)
-    for part in parts:
-        content, style = (part, "") if isinstance(part, str) else part
+    for segment in segments:
+        content, style = (segment, "") if isinstance(segment, str) else segment
         text.append(words.printable(content), style)
     return text
 

@@ -117,7 +117,7 @@ def _weight(row: Row) -> str:
     return "bold red" if row.limits else "dim"
 
 
-def _named(entity: str, width: int, *parts: str | tuple[str, str]) -> Text:
+def _named(entity: str, width: int, *segments: str | tuple[str, str]) -> Text:
     text = cut(line(words.short(entity)), width)
     text.append(" " * (width - text.cell_len + 1))
-    return text.append_text(line(*parts))
+    return text.append_text(line(*segments))

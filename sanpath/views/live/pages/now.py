@@ -12,7 +12,7 @@ from sanpath.pulse.model import LinkNow, Pulse
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
-from sanpath.views.progress import no_figures
+from sanpath.views.progress import no_figures, step_time
 
 OLD_SECONDS = 3.0
 """Older figures of the load are shown with their age."""
@@ -46,9 +46,7 @@ def step_now(pulse: Pulse) -> Text:
     """The step under way, its time so far and its planned time."""
     if not pulse.step:
         return Text()
-    planned = pulse.step_planned_seconds
-    of = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
-    return line(f"  step {pulse.step}  {words.elapsed(pulse.step_seconds)}{of}")
+    return line(f"  step {pulse.step}  {step_time(pulse)}")
 
 
 _ALL_PERCENTILES = 100
@@ -91,10 +89,10 @@ def links_text(pulse: Pulse, width: int) -> Text:
     text = line()
     links = pulse.current_links
     for number, link in enumerate(links):
-        part = line("  " if number else "", *_link(link))
-        if number and text.cell_len + part.cell_len > width:
+        segment = line("  " if number else "", *_link(link))
+        if number and text.cell_len + segment.cell_len > width:
             break
-        text.append_text(part)
+        text.append_text(segment)
     return text if links else line(("no figures yet", "dim"))
 
 

@@ -80,15 +80,15 @@ def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tu
         states.append(("LIMITS", "bold red"))
     if any(entity == b.culprit for b in verdict.bottlenecks):
         states.append(("CULPRIT", "bold red"))
-    if waits := _waits(diagnosis, verdict, entity):
+    if delay := _delay(diagnosis, verdict, entity):
         is_queue = any(entity == b.wait_at for b in verdict.bottlenecks)
-        states.append((f"{'I/O WAITS HERE' if is_queue else 'takes'} {waits}", "bold" if is_queue else ""))
+        states.append((f"{'I/O WAITS HERE' if is_queue else 'takes'} {delay}", "bold" if is_queue else ""))
     if any(entity == c.entity for c in diagnosis.cleared):
         states.append(("cleared", "green"))
     return states
 
 
-def _waits(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> str:
+def _delay(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> str:
     """The time that I/O spends at an element, of each direction."""
     times = []
     for budget in words.budgets_of(diagnosis, verdict.step.name):
