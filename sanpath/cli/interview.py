@@ -1,4 +1,4 @@
-"""The questions of `sanpath init`: each source is tried as soon as it is told, and says what is still missing."""
+"""The questions of `sanpath init`: each source is tried at once, and ports that are still missing are listed."""
 
 from __future__ import annotations
 
@@ -31,63 +31,63 @@ _FIXED = ("name", "collector")
 
 
 class Interview:
-    """One conversation; `into` is the file that it is for, paths in it are relative to that."""
+    """One conversation. `into`: the file to write; paths in it are relative to its folder."""
 
     def __init__(self, into: Path) -> None:
         self._into = into
         self._sources: list[dict[str, Any]] = []
-        self._seen: SourcedInventory = []
+        self._inventory: SourcedInventory = []
         self._specs = [s for s in map(registry.spec, registry.names()) if s.config is not None]
 
-    def hold(self) -> str:
-        """Ask until there is no more to tell. Returns the configuration. Raises UsageError when nothing was told."""
-        typer.echo("Every source that is told is tried at once. Enter alone takes what is in [brackets].")
-        while (spec := self._which()) is not None:
-            self._source(spec)
+    def run(self) -> str:
+        """Ask until the user is done. Returns the configuration. Raises UsageError when no source was named."""
+        typer.echo("Every source is tried at once. Enter alone takes the value in [brackets].")
+        while (spec := self._choose_collector()) is not None:
+            self._ask_source(spec)
         if not self._sources:
-            raise UsageError("no source was told, so nothing is written; `sanpath init --example` writes an example")
-        found: dict[str, Any] = {"sources": self._sources}
-        if links := self._load():
-            found["topology"] = {"links": links}
+            raise UsageError("no source was named, so nothing is written; `sanpath init --example` writes an example")
+        configuration: dict[str, Any] = {"sources": self._sources}
+        if links := self._ask_load():
+            configuration["topology"] = {"links": links}
         if hosts := dict(self._hosts()):
-            found["hosts"] = hosts
-        return _HEAD + yaml.safe_dump(found, sort_keys=False, allow_unicode=True)
+            configuration["hosts"] = hosts
+        return _HEAD + yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
 
-    def _list(self) -> None:
+    def _print_list(self) -> None:
         for number, spec in enumerate(self._specs, start=1):
             typer.echo(f"{number:>3} {spec.name}: {spec.title}")
 
-    def _which(self) -> Spec | None:
+    def _choose_collector(self) -> Spec | None:
         if not self._sources:
-            self._list()
+            self._print_list()
         names = [spec.name for spec in self._specs]
         prompt = "Add which source (number or name; ?: the list; Enter: no more)"
-        while (said := typer.prompt(prompt, "", show_default=False).strip()) != "":
-            if said in names:
-                return self._specs[names.index(said)]
-            if said.isdecimal() and 0 < int(said) <= len(names):
-                return self._specs[int(said) - 1]
-            if said == "?":
-                self._list()
+        while (answer := typer.prompt(prompt, "", show_default=False).strip()) != "":
+            if answer in names:
+                return self._specs[names.index(answer)]
+            if answer.isdecimal() and 0 < int(answer) <= len(names):
+                return self._specs[int(answer) - 1]
+            if answer == "?":
+                self._print_list()
             else:
-                typer.echo(f"  there is no {said}")
+                typer.echo(f"  there is no {answer}")
         return None
 
-    def _source(self, spec: Spec) -> None:
-        """Ask for one source and try it, until it answers, or is kept or dropped as it is."""
-        body: dict[str, Any] = {"name": self._name(spec), "collector": spec.name}
+    def _ask_source(self, spec: Spec) -> None:
+        """Ask for one source and try it, until it answers, or the user keeps or drops it."""
+        settings: dict[str, Any] = {"name": self._ask_name(spec), "collector": spec.name}
         while True:
-            self._ask(spec, body)
-            answers = self._tried(body)
-            if answers or (what := _after_failure()) == "keep":
-                self._sources.append(body)
+            self._ask_keys(spec, settings)
+            answers = self._try_source(settings)
+            if answers or (choice := _ask_after_failure()) == "keep":
+                self._sources.append(settings)
                 break
-            if what == "drop":
+            if choice == "drop":
                 break
         for line in missing_switches(self._topology())[:_GAPS]:
             typer.echo(f"  still missing: {printable(line)}")
 
-    def _name(self, spec: Spec) -> str:
+    def _ask_name(self, spec: Spec) -> str:
         taken = [source["name"] for source in self._sources]
         number = 1
         while f"{spec.name}{number}" in taken:
@@ -96,44 +96,48 @@ class Interview:
             typer.echo(f"  {name} is another source already")
         return str(name)
 
-    def _ask(self, spec: Spec, body: dict[str, Any]) -> None:
-        """The keys that are required or have an example, then whichever else is named."""
+    def _ask_keys(self, spec: Spec, settings: dict[str, Any]) -> None:
+        """Ask for the keys that are required or have an example, then for others by name."""
         assert spec.config is not None  # noqa: S101 - only such are offered
         keys = {key.name: key for key in keys_of(spec.config) if key.name not in _FIXED}
         for key in keys.values():
             if key.required or key.example:
-                self._answer(body, key)
-        others = ", ".join(name for name in keys if name not in body)
-        while (said := typer.prompt(f"  another key ({others}; Enter: none)", "", show_default=False).strip()) != "":
-            name, equals, value = said.partition("=")
+                self._ask_key(settings, key)
+        optional_keys = ", ".join(name for name in keys if name not in settings)
+        while (
+            answer := typer.prompt(f"  another key ({optional_keys}; Enter: none)", "", show_default=False).strip()
+        ) != "":
+            name, equals, value = answer.partition("=")
             if name.strip() not in keys:
                 typer.echo(f"  {spec.name} has no key {name.strip()}")
             elif equals and keys[name.strip()].type != SECRET:
-                body[name.strip()] = _value(keys[name.strip()], value)
+                settings[name.strip()] = _value(keys[name.strip()], value)
             else:
-                self._answer(body, keys[name.strip()])
+                self._ask_key(settings, keys[name.strip()])
 
-    def _answer(self, body: dict[str, Any], key: ConfigKey) -> None:
+    def _ask_key(self, settings: dict[str, Any], key: ConfigKey) -> None:
         typer.echo(f"  # {key.meaning}")
-        before = body.get(key.name)
+        before = settings.get(key.name)
         if key.type == SECRET:
             if before is None or typer.confirm(f"  another {key.name} than before?", default=True):
-                body[key.name] = secrets.reference(body["name"], key.name)
+                settings[key.name] = secrets.reference(settings["name"], key.name)
             return
         optional = "" if key.required else f", such as {key.example}; Enter: none"
         default = None if key.required and before is None else str(before or "")
-        said = typer.prompt(f"  {key.name}{optional}", default, show_default=bool(before))
-        if said:
-            body[key.name] = _value(key, said)
+        answer = typer.prompt(f"  {key.name}{optional}", default, show_default=bool(before))
+        if answer:
+            settings[key.name] = _value(key, answer)
         else:
-            body.pop(key.name, None)
+            settings.pop(key.name, None)
 
-    def _tried(self, body: dict[str, Any]) -> bool:
-        """Log in, take stock and poll once; what it says is kept, of a second try that only."""
-        self._seen = [item for item in self._seen if item[0] != body["name"]]
+    def _try_source(self, settings: dict[str, Any]) -> bool:
+        """Log in, read the inventory and poll once; a second try replaces the inventory of the first.
+
+        Returns whether the source answers."""
+        self._inventory = [item for item in self._inventory if item[0] != settings["name"]]
         typer.echo("  trying it ...")
         try:
-            checks = asyncio.run(check_all([source_from_keys(body, self._into)], self._seen))
+            checks = asyncio.run(check_all([source_from_keys(settings, self._into)], self._inventory))
         except ConfigError as error:
             typer.echo(f"  {error.key}: {error}")
             return False
@@ -141,10 +145,10 @@ class Interview:
         return checks[0].answers
 
     def _topology(self) -> Topology:
-        return resolve(self._seen)
+        return resolve(self._inventory)
 
-    def _load(self) -> list[str]:
-        """Which machine the load runs on, where sources know some."""
+    def _ask_load(self) -> list[str]:
+        """Ask which machine the load runs on, if sources have reported any. Returns links for the configuration."""
         topology = self._topology()
         machines = [e.id for kind in ("vm", "host") for e in topology.of_kind(kind)]
         if not machines:
@@ -152,16 +156,16 @@ class Interview:
         typer.echo("")
         for number, machine in enumerate(machines, start=1):
             typer.echo(f"{number:>3} {printable(machine)}")
-        said = typer.prompt(
+        answer = typer.prompt(
             "The load runs on (number; Enter: where sanpath starts it)", "", show_default=False
         ).strip()
-        if not said.isdecimal() or not 0 < int(said) <= len(machines):
+        if not answer.isdecimal() or not 0 < int(answer) <= len(machines):
             return []
         load = typer.prompt("What makes the load", "fio")
-        return [f"load:{load} runs_on {machines[int(said) - 1]}"]
+        return [f"load:{load} runs_on {machines[int(answer) - 1]}"]
 
     def _hosts(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Machines that are read over SSH can run a load as well: `sanpath run --on NAME`."""
+        """Hosts that are read over SSH: they can run a load as well (`sanpath run --on NAME`)."""
         for source in self._sources:
             schema = registry.spec(source["collector"]).config
             if (
@@ -172,18 +176,18 @@ class Interview:
                 yield source["name"], {key: source[key] for key in HostConfig.model_fields if key in source}
 
 
-def _value(key: ConfigKey, said: str) -> object:
-    """What was typed, as YAML would read it in the file; a text stays as it is."""
+def _value(key: ConfigKey, answer: str) -> object:
+    """The typed value, as YAML would read it in the file; a text is not converted."""
     if key.type in ("text", "path"):
-        return said.strip()
+        return answer.strip()
     try:
-        return yaml.safe_load(said)
+        return yaml.safe_load(answer)
     except yaml.YAMLError:
-        return said
+        return answer
 
 
-def _after_failure() -> str:
-    said = ""
-    while said not in ("again", "keep", "drop"):
-        said = typer.prompt("  again, keep it as it is, or drop it", "again")
-    return said
+def _ask_after_failure() -> str:
+    answer = ""
+    while answer not in ("again", "keep", "drop"):
+        answer = typer.prompt("  again, keep it as it is, or drop it", "again")
+    return answer

@@ -26,7 +26,7 @@ class Format(StrEnum):
 
     @property
     def for_people(self) -> bool:
-        """Whether more lines may follow it on standard output: the others are files of their own."""
+        """Whether more lines may follow on standard output: the other formats are complete files."""
         return self in (Format.text, Format.markdown)
 
 

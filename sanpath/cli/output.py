@@ -1,4 +1,4 @@
-"""What `run`, `diagnose` and `demo` do with a diagnosis: print it, and turn it into an exit code."""
+"""What commands do with a diagnosis: print it, and derive an exit code from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sanpath.cli.options import FailOn, Format
-from sanpath.cli.progress_notice import patience
+from sanpath.cli.progress_notice import progress_notice
 from sanpath.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ def diagnosis_of(
     choice: Choice | None = None,
     cluster: str | None = None,
 ) -> Diagnosis:
-    """Diagnose a recording by the rules that were chosen; None: the built-in ones as they are. `cluster`: where it is
-    computed, None: here.
+    """Diagnose a recording by the chosen rules; None: the built-in ones without changes. `cluster`: the dask cluster
+    that computes it, None: this process.
 
     Raises RecordingError, UsageError for a mistake in the configuration of the rules.
     """
@@ -35,16 +35,16 @@ def diagnosis_of(
 
     rules, site = rules_of(choice) if choice is not None else (None, None)
     try:
-        with patience(f"judging {folder}"), executor(cluster) as at_work:
-            return diagnose(Recording(folder), rules, site, at_work)
+        with progress_notice(f"judging {folder}"), executor(cluster) as pool:
+            return diagnose(Recording(folder), rules, site, pool)
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
-        # The end of a damaged segment is looked at when it is opened; its inside only when it is used.
+        # DuckDB reads the footer of a damaged segment when it is opened; its contents only when they are used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
 
 
 def checked(choice: Choice) -> Choice:
-    """The choice, which can be used; rule files that cannot are told at once. Raises UsageError for what has to be
-    mended first."""
+    """The choice, once its rules load; rule files that do not are reported on standard error. Raises UsageError for
+    mistakes in the configuration of rules."""
     from sanpath.rulebook.site import rules_of
 
     _, site = rules_of(choice)
@@ -54,10 +54,10 @@ def checked(choice: Choice) -> Choice:
 
 
 def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
-    """The diagnosis in a format; text in colour and at its width when the output is a terminal. `folder` is the
-    recording that was diagnosed: the HTML page draws its topology and its series."""
+    """The diagnosis in a format; text in colour and at the width of the terminal, if the output is one. `folder`: the
+    recording of the diagnosis; the HTML page draws its topology and its series."""
     if form is Format.html:
-        return _page(diagnosis, folder)
+        return _html(diagnosis, folder)
     if form is Format.junit:
         from sanpath.views.junit import render as as_junit
 
@@ -80,20 +80,20 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
     return as_text(diagnosis, None if terminal else 100, colour=terminal)
 
 
-def _page(diagnosis: Diagnosis, folder: Location) -> str:
+def _html(diagnosis: Diagnosis, folder: Location) -> str:
     from sanpath.facts.timeline import series
     from sanpath.recording.reading.recording import Recording
     from sanpath.topology.identity import resolve
     from sanpath.views.html.page import render
 
-    with patience("drawing the report"):
+    with progress_notice("drawing the report"):
         recording = Recording(folder)
         topology = resolve(recording.inventory())
         return render(diagnosis, topology, series(recording, topology))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:
-    """The first that applies of: interrupted, the load failed, findings, cannot tell, all right."""
+    """The first exit code that applies: interrupted, load failed, findings, cannot tell, OK."""
     if interrupted:
         return ExitCode.INTERRUPTED
     if diagnosis.run.load_exit_code:

@@ -1,4 +1,4 @@
-"""A word to whoever waits at a terminal: what is being done, and for how long already."""
+"""A notice on the terminal about a slow activity: what it is, and for how long it has been running."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 AFTER_SECONDS = 2.0
-"""What takes less needs no word."""
+"""Shorter activities need no notice."""
 _EACH_SECONDS = 0.5
 
 
 @contextmanager
-def patience(what: str) -> Iterator[None]:
-    """Say on standard error, where that is a terminal, that `what` is under way, until it is done."""
+def progress_notice(activity: str) -> Iterator[None]:
+    """Show on standard error, if it is a terminal, that `activity` is under way, until the context ends."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from sanpath.views.words import printable
 
     done = threading.Event()
-    teller = threading.Thread(target=_tell, args=(printable(what), done), daemon=True)
-    teller.start()
+    thread = threading.Thread(target=_print_elapsed, args=(printable(activity), done), daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        thread.join()
 
 
-def _tell(what: str, done: threading.Event) -> None:
+def _print_elapsed(activity: str, done: threading.Event) -> None:
     began = time.monotonic()
     if done.wait(AFTER_SECONDS):
         return
     while True:
-        print(f"\rsanpath: {what}, {time.monotonic() - began:.0f} s ... ", end="", file=sys.stderr, flush=True)
+        print(f"\rsanpath: {activity}, {time.monotonic() - began:.0f} s ... ", end="", file=sys.stderr, flush=True)
         if done.wait(_EACH_SECONDS):
-            # The line is taken back: it is no part of the answer.
+            # The line is erased: it is no part of the output.
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             return

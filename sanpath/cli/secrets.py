@@ -1,4 +1,4 @@
-"""Where `sanpath init` keeps a secret that was typed: a file that only its owner can read, or the key ring."""
+"""Where `sanpath init` stores a typed secret: a file that only its owner can read, or the key ring."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ SCHEMES = ("env:", "file:", "keyring:")
 
 
 def reference(source: str, key: str) -> str:
-    """Ask for a secret. Returns a reference to it, never the secret. Raises UsageError when it cannot be kept."""
+    """Ask for a secret. Returns a reference to it, never the secret. Raises UsageError when it cannot be stored."""
     variable = f"{source}_{key}".upper().replace("-", "_").replace(".", "_")
     default = f"env:{variable}" if variable in os.environ else ""
-    said = ""
-    while not said.startswith(SCHEMES):
-        if said:
+    answer = ""
+    while not answer.startswith(SCHEMES):
+        if answer:
             typer.echo(f"  a reference begins with {', '.join(SCHEMES)}; Enter alone to type the secret, unseen")
-        said = typer.prompt(
+        answer = typer.prompt(
             f"  {key}: env:NAME, file:PATH, keyring:SERVICE/USER, or Enter to type it",
             default,
             show_default=bool(default),
         )
-        if not said:
-            return _kept(source, key, typer.prompt(f"  {key}, it is not shown", hide_input=True))
-    return str(said)
+        if not answer:
+            return _store(source, key, typer.prompt(f"  {key}, it is not shown", hide_input=True))
+    return str(answer)
 
 
-def _kept(source: str, key: str, secret: str) -> str:
+def _store(source: str, key: str, secret: str) -> str:
     if _has_keyring() and typer.confirm("  keep it in the key ring of this machine?", default=True):
         return _in_keyring(source, key, secret)
     return _in_file(source, key, secret)
@@ -42,8 +42,8 @@ def _in_file(source: str, key: str, secret: str) -> str:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-            out.write(f"{secret}\n")
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
+            opened.write(f"{secret}\n")
     except OSError as error:
         raise UsageError(f"{file}: the secret cannot be kept there: {error.strerror}; use env:NAME") from error
     typer.echo(f"  kept in {file}, which only you can read")

@@ -1,4 +1,4 @@
-"""What `sanpath check` and `sanpath init` print of each source: a block of lines."""
+"""What `sanpath check` and `sanpath init` print about each source: a block of lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def source_blocks(checks: list[SourceCheck]) -> str:
-    """For a terminal: a block a source. What devices say is printed without its control characters."""
+    """A block of lines per source. Texts from devices are printed without control characters."""
     import io
     import sys
 
@@ -19,37 +19,37 @@ def source_blocks(checks: list[SourceCheck]) -> str:
 
     terminal = sys.stdout.isatty()
     stream = io.StringIO()
-    # A failure is one line, to be searched for: lines are as long as they are when nobody's terminal has a width.
+    # A failure is one line, so that it can be searched for: without a terminal, lines are not wrapped.
     console = Console(
         file=stream, width=None if terminal else 10_000, force_terminal=terminal, highlight=False, markup=False
     )
-    for found in checks:
-        for line in _lines(found):
+    for check in checks:
+        for line in _lines(check):
             console.print(line)
     return stream.getvalue()
 
 
-def _lines(found: SourceCheck) -> list[Text]:
+def _lines(check: SourceCheck) -> list[Text]:
     from rich.text import Text
 
     from sanpath.views.words import printable
 
-    verdict = Text("answers", "green") if found.answers else Text("DOES NOT ANSWER", "bold red")
-    lines = [Text.assemble((printable(found.name), "bold"), f" ({found.collector}) ", verdict)]
+    verdict = Text("answers", "green") if check.answers else Text("DOES NOT ANSWER", "bold red")
+    lines = [Text.assemble((printable(check.name), "bold"), f" ({check.collector}) ", verdict)]
     facts: list[tuple[str, str]] = []
-    if found.failure:
-        facts.append((found.stage, f"{found.failure}: {found.message}; {found.remedy}"))
-    if found.identity:
-        facts.append(("identity", found.identity))
-    if found.clock_offset_seconds is not None:
-        within = found.clock_uncertainty_seconds or 0.0
-        facts.append(("clock", f"{found.clock_offset_seconds:+.2f} s to ours, ± {within:.2f} s"))
-    facts += [("cannot read", line) for line in found.unreadable]
-    if found.inventory:
-        facts.append(("inventory", f"{_cost(found.inventory)}, {found.inventory.items} things and links"))
-    if found.poll:
-        facts.append(("poll", f"{_cost(found.poll)}, {found.poll.items} rows; {_fit(found)}"))
-    return [*lines, *(Text(f"  {what:<12}{printable(text)}") for what, text in facts)]
+    if check.failure:
+        facts.append((check.stage, f"{check.failure}: {check.message}; {check.remedy}"))
+    if check.identity:
+        facts.append(("identity", check.identity))
+    if check.clock_offset_seconds is not None:
+        within = check.clock_uncertainty_seconds or 0.0
+        facts.append(("clock", f"{check.clock_offset_seconds:+.2f} s to ours, ± {within:.2f} s"))
+    facts += [("cannot read", line) for line in check.unreadable]
+    if check.inventory:
+        facts.append(("inventory", f"{_cost(check.inventory)}, {check.inventory.items} entities and links"))
+    if check.poll:
+        facts.append(("poll", f"{_cost(check.poll)}, {check.poll.items} rows; {_fit(check)}"))
+    return [*lines, *(Text(f"  {label:<12}{printable(text)}") for label, text in facts)]
 
 
 def _cost(effort: Effort) -> str:
@@ -58,8 +58,8 @@ def _cost(effort: Effort) -> str:
     return f"{duration(effort.seconds)}, {effort.requests} requests, {effort.bytes_in / 1e3:,.1f} kB"
 
 
-def _fit(found: SourceCheck) -> str:
-    budget = f"{found.budget_seconds:g} s of every {found.every_seconds:g} s"
-    if found.fits:
+def _fit(check: SourceCheck) -> str:
+    budget = f"{check.budget_seconds:g} s of every {check.every_seconds:g} s"
+    if check.fits:
         return f"fits into {budget}"
-    return f"DOES NOT FIT into {budget}: set every_seconds to {found.slower_seconds} or more"
+    return f"DOES NOT FIT into {budget}: set every_seconds to {check.slower_seconds} or more"

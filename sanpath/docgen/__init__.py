@@ -1,1 +1,1 @@
-"""Papers that are made from declarations, so that nobody copies them by hand."""
+"""Pages of the documentation that are generated from declarations, so that nothing is documented twice by hand."""

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def generated() -> dict[str, str]:
-    """Path below the root of the checkout → content, of the generated documents."""
+    """Path below the root of the checkout → content, for the pages that are generated completely."""
     return {
         **catalogue_pages.documents(),
         **cli_page.documents(),
@@ -49,7 +49,7 @@ def write(check_only: bool) -> list[str]:
 
 if __name__ == "__main__":
     check = "--check" in sys.argv[1:]
-    found = write(check)
-    for name in found:
+    written = write(check)
+    for name in written:
         print(f"{name} {'is stale: run `make docs`' if check else 'written'}")
-    sys.exit(bool(check and found))
+    sys.exit(bool(check and written))

@@ -13,8 +13,8 @@ from sanpath.docgen.markdown import GENERATED, table
 
 def documents() -> dict[str, str]:
     """Path below the root of the checkout → content."""
-    parts = [GENERATED, "# Command line\n", *_command(typer.main.get_command(app), "sanpath")]
-    return {"docs/cli.md": "\n".join(parts)}
+    sections = [GENERATED, "# Command line\n", *_command(typer.main.get_command(app), "sanpath")]
+    return {"docs/cli.md": "\n".join(sections)}
 
 
 def _command(command: Any, name: str) -> Iterator[str]:

@@ -46,9 +46,9 @@ def _rights(spec: Spec) -> str:
 
 def _configuration(spec: Spec) -> str:
     if spec.config is None:
-        ways = ["the command after `sanpath run --`"] if spec.load else []
-        ways += ["the file given to `sanpath import`"] if spec.result else []
-        return f"None: it is chosen by {' or by '.join(ways)}."
+        options = ["the command after `sanpath run --`"] if spec.load else []
+        options += ["the file given to `sanpath import`"] if spec.result else []
+        return f"None: it is chosen by {' or by '.join(options)}."
     rows = [
         (f"`{key.name}`", _SECRET if key.type == SECRET else key.type, _default(key), key.meaning)
         for key in keys_of(spec.config)
@@ -63,20 +63,20 @@ def _default(key: ConfigKey) -> str:
 
 
 def _metrics(spec: Spec) -> str:
-    parts: dict[str, dict[str, list[str]]] = {}
+    counter_widths: dict[str, dict[str, list[str]]] = {}
     for table in spec.tables:
         for column in table.columns:
-            widths = parts.setdefault(table.kind, {}).setdefault(column.metric, [])
+            widths = counter_widths.setdefault(table.kind, {}).setdefault(column.metric, [])
             widths.append(f"{column.bits} bits" if column.bits else "")
-    return "\n\n".join(f"`{kind}`\n\n{_metric_table(kind, columns)}" for kind, columns in parts.items())
+    return "\n\n".join(f"`{kind}`\n\n{_metric_table(kind, columns)}" for kind, columns in counter_widths.items())
 
 
 def _metric_table(kind: str, columns: dict[str, list[str]]) -> str:
-    known = metrics()[kind]
+    declared = metrics()[kind]
     rows = []
     for name, widths in columns.items():
         width = " or ".join(dict.fromkeys(filter(None, widths)))
-        metric = known[name]
+        metric = declared[name]
         rows.append((f"`{name}`", f"{metric.kind}, {width}" if width else metric.kind, metric.unit, metric.meaning))
     return _table(("metric", "kind", "unit", "meaning"), rows)
 

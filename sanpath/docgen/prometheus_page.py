@@ -29,10 +29,10 @@ def documents() -> dict[str, str]:
         rows.append((name, metric.kind, ", ".join(metric.labels), metric.meaning))
     rows += [(f"`{name}`", "gauge", "", meaning) for name, meaning in OF_THE_EXPORTER.items()]
     rows.append((f"`{LEFT_OUT}`", "gauge", "metric", "Series beyond the most that a metric may have."))
-    parts = [
+    sections = [
         GENERATED,
         "# Metrics for Prometheus\n",
         _INTRODUCTION,
         table(("metric", "kind", "labels", "meaning"), rows),
     ]
-    return {"docs/prometheus.md": "\n".join(parts)}
+    return {"docs/prometheus.md": "\n".join(sections)}

@@ -47,6 +47,8 @@ class Pulse:
     facts of both directions in the window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time
     since the end of that window. `links`: the busiest first. `live`: the recorder sent the data directly; False: they
     were read from flushed segments.
+    `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at `last_step_ended_us`
+    on the recorder's clock. "" and 0: none has ended yet, or a step runs.
     """
 
     elapsed_seconds: float
@@ -59,4 +61,12 @@ class Pulse:
     loads_age_seconds: float = 0.0
     links: Sequence[LinkNow] = ()
     ages: Mapping[str, Freshness] = field(default_factory=dict)
+    last_step: str = ""
+    last_step_ended_us: int = 0
+    idle_seconds: float = 0.0
     live: bool = False
+
+    @property
+    def current_links(self) -> Sequence[LinkNow]:
+        """The links whose window began after the last step ended: between steps, older windows count its I/O."""
+        return [link for link in self.links if link.began_us >= self.last_step_ended_us]

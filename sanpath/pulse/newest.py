@@ -111,7 +111,11 @@ class Newest:
         elapsed, ages = (now_us - started_us) / 1e6, self._ages(now_us, sources, live)
         current = Pulse(elapsed, links=self._links(wiring), ages=ages, live=live)
         if running_step is None:
-            return current
+            if (last := self._marks.last_ended()) is None:
+                return current
+            ended, name = last
+            idle_seconds = max(0.0, (now_us - ended) / 1e6)
+            return replace(current, last_step=name, last_step_ended_us=ended, idle_seconds=idle_seconds)
         began, step = running_step
         current = replace(
             current, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds

@@ -25,7 +25,7 @@ def as_json(comparison: Comparison) -> str:
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:
-    """Headline, one row a pair of steps, what has no peer, and the prediction beside what came."""
+    """Headline, one row per pair of steps, steps without a peer, and the prediction next to the result."""
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
     console.print(Text(printable(comparison.headline), style="bold"))
     if comparison.pairs:
@@ -36,24 +36,24 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
         low, high = comparison.predicted_ops_per_second
         reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
         console.print(Text(f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"))
-    for line in _more(comparison):
+    for line in _details(comparison):
         console.print(Text(printable(line)))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _more(comparison: Comparison) -> Iterator[str]:
-    """What was set up otherwise, what became of what was found, and the model held against what came."""
+def _details(comparison: Comparison) -> Iterator[str]:
+    """Settings that differ, the outcome of each finding, and the prediction compared with the result."""
     for line in comparison.moved:
         yield f"wait: {line}"
-    for told in comparison.same_latency:
-        yield f"at the same latency: {latency_text(told, ('before', 'after'))}"
+    for entry in comparison.same_latency:
+        yield f"at the same latency: {latency_text(entry, ('before', 'after'))}"
     for difference in comparison.differences:
         was, now = (_value(value) for value in (difference.before, difference.after))
         yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
-    for found in comparison.findings:
-        to = f" to {found.moved_to}" if found.moved_to else ""
-        yield f"{found.outcome}{to}: {found.rule} {found.entity} {found.direction}"
+    for finding in comparison.findings:
+        to = f" to {finding.moved_to}" if finding.moved_to else ""
+        yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}"
     for check in comparison.checks:
         yield f"model: {check_text(check)}"
     if comparison.next is not None:
@@ -68,20 +68,20 @@ def _value(value: Value | None) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def latency_text(told: AtLatency, names: Sequence[str]) -> str:
-    """Throughput of each run at one latency; refused where one was not tested there."""
-    size = "" if told.operation_bytes is None else f" of {told.operation_bytes / 1024:g} KiB"
-    if told.latency_seconds is None:
-        return f"{told.direction}{size}: none was tested in all; {told.said}"
+def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
+    """Throughput of each run at one latency; without a figure for runs that were not tested there."""
+    size = "" if entry.operation_bytes is None else f" of {entry.operation_bytes / 1024:g} KiB"
+    if entry.latency_seconds is None:
+        return f"{entry.direction}{size}: none was tested in all; {entry.said}"
     each = [
         f"{name} {'not tested' if value is None else iops(value)}"
-        for name, value in zip(names, told.ops_per_second, strict=True)
+        for name, value in zip(names, entry.ops_per_second, strict=True)
     ]
-    first = told.ops_per_second[0]
-    if len(each) == 2 and first and told.ops_per_second[1] is not None:
-        each[1] += f" ({told.ops_per_second[1] / first - 1:+.1%})"
-    more = f"; {told.said}" if told.said else ""
-    return f"{told.direction}{size} at {duration(told.latency_seconds)}: {', '.join(each)}{more}"
+    first = entry.ops_per_second[0]
+    if len(each) == 2 and first and entry.ops_per_second[1] is not None:
+        each[1] += f" ({entry.ops_per_second[1] / first - 1:+.1%})"
+    remark = f"; {entry.said}" if entry.said else ""
+    return f"{entry.direction}{size} at {duration(entry.latency_seconds)}: {', '.join(each)}{remark}"
 
 
 def _table(comparison: Comparison) -> Table:

@@ -1,4 +1,4 @@
-"""Throughput and latency over outstanding I/Os: a table with a row a step and direction, and what bound it."""
+"""Throughput and latency over outstanding I/Os: a table with a row per step and direction, and the limit of each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def rows(diagnosis: Diagnosis) -> list[list[str]]:
 def knee(diagnosis: Diagnosis) -> str:
     """From which number in flight on more load buys only latency."""
     verdict = diagnosis.verdict
-    said = words.knee_text(diagnosis)
-    if said is None:
+    knee = words.knee_text(diagnosis)
+    if knee is None:
         judged = [step for step in diagnosis.steps if step.directions]
         if not judged:
             return "Knee: none was found, no step was judged."
@@ -37,7 +37,7 @@ def knee(diagnosis: Diagnosis) -> str:
     if verdict.r0.seconds is not None and verdict.r0.from_step:
         calm = f" ({duration(verdict.r0.seconds)} without a queue, from step {verdict.r0.from_step})"
     limits = ", ".join(words.short(b.entity) for b in verdict.bottlenecks)
-    return words.printable(f"Knee{f' at {limits}' if limits else ''}: {said}{calm}.")
+    return words.printable(f"Knee{f' at {limits}' if limits else ''}: {knee}{calm}.")
 
 
 def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
@@ -64,10 +64,10 @@ def _cells(step: StepResult) -> list[list[str]]:
     limits = ", ".join(f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks)
     bound = words.plain(step.verdict.kind) + (f": {limits}" if limits else "")
     configured = "?" if step.in_flight.configured is None else count(step.in_flight.configured)
-    found = []
+    rows = []
     for direction, result in step.directions.items():
         latency = result.latency_seconds
-        found.append(
+        rows.append(
             [
                 words.printable(step.name),
                 direction,
@@ -79,4 +79,4 @@ def _cells(step: StepResult) -> list[list[str]]:
                 bound,
             ]
         )
-    return found or [[words.printable(step.name), "-", configured, "-", "-", "-", "-", bound]]
+    return rows or [[words.printable(step.name), "-", configured, "-", "-", "-", "-", bound]]

@@ -12,7 +12,7 @@ from sanpath.views import words
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os wait here"}
 
 
-MOST_BESIDE = 3
+MAX_OFF_PATH = 3
 """Elements off the path that are named; an array has many ports."""
 
 
@@ -23,7 +23,7 @@ def confidence(diagnosis: Diagnosis) -> str:
 
 
 def usage(element: PathElement) -> str:
-    """How busy a link is: 4GFC 98 % read; what is known of it."""
+    """The speed and utilisation of a link, as in "4GFC 98 % read"; "" for other elements."""
     if element.kind != "link":
         return ""
     if element.utilisation is None:
@@ -33,13 +33,13 @@ def usage(element: PathElement) -> str:
 
 
 def label(element: PathElement) -> str:
-    """An element of the path in one piece, its role in capitals for those who see no colour."""
-    told = " ".join(filter(None, (element.name, usage(element), ROLES.get(element.role) if element.role else None)))
-    return words.printable(f"[{told}]" if element.kind == "link" or element.role else told)
+    """An element of the path as one text, its role in capitals for terminals without colour."""
+    text = " ".join(filter(None, (element.name, usage(element), ROLES.get(element.role) if element.role else None)))
+    return words.printable(f"[{text}]" if element.kind == "link" or element.role else text)
 
 
 def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
-    """(what stands before it, element) along the path."""
+    """(separator before it, element) along the path."""
     before = None
     for element in diagnosis.summary.path:
         cable = element.kind == "link" or (before is not None and before.kind == "link")
@@ -53,22 +53,22 @@ def path_text(diagnosis: Diagnosis) -> str:
 
 
 def off_path_text(diagnosis: Diagnosis) -> str | None:
-    """What limits beside the path. None: nothing."""
-    found = diagnosis.summary.off_path
-    if not found:
+    """The limiting elements off the path. None: there are none."""
+    elements = diagnosis.summary.off_path
+    if not elements:
         return None
-    more = f" and {len(found) - MOST_BESIDE} more" if len(found) > MOST_BESIDE else ""
-    return f"{off_path_title(diagnosis)}: {', '.join(label(element) for element in found[:MOST_BESIDE])}{more}"
+    unnamed = f" and {len(elements) - MAX_OFF_PATH} more" if len(elements) > MAX_OFF_PATH else ""
+    return f"{off_path_title(diagnosis)}: {', '.join(label(element) for element in elements[:MAX_OFF_PATH])}{unnamed}"
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:
-    """What limits beside the path: the cause, or links of other paths that are as full."""
+    """The title of the elements off the path: the cause, or links of other paths that are saturated, too."""
     cause = any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks)
     return "The cause, off the path of the test" if cause else "Also saturated, on other paths"
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:
-    """The step of the plan that comes first. None: to decide comes first, or there is nothing to do."""
+    """The step of the plan that comes first. None: the verdict must be decided first, or there is nothing to do."""
     return next((step for step in diagnosis.plan if step.number == diagnosis.summary.plan_step), None)
 
 
@@ -77,8 +77,8 @@ def action_text(diagnosis: Diagnosis) -> str:
     summary = diagnosis.summary
     if summary.action is not None:
         return summary.action
-    held = diagnosis.verdict.bottlenecks
-    return "none, no remedy is known for this limit" if held else "none, nothing has to be changed"
+    bottlenecks = diagnosis.verdict.bottlenecks
+    return "none, no remedy is known for this limit" if bottlenecks else "none, nothing has to be changed"
 
 
 def badges(step: PlanStep) -> tuple[str, str]:

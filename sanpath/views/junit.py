@@ -23,8 +23,8 @@ def render(diagnosis: Diagnosis) -> str:
     _load(suite, diagnosis)
     _verdict(suite, diagnosis)
     for findings in (words.hits(diagnosis), words.not_judged(diagnosis)):
-        for finding, others in words.grouped(findings):
-            _finding(suite, finding, others)
+        for finding, other_findings in words.grouped(findings):
+            _finding(suite, finding, other_findings)
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -62,14 +62,14 @@ def _verdict(suite: Element, diagnosis: Diagnosis) -> None:
         _outcome(case, "failure", f"grade {verdict.grade}: {verdict.headline}", because, verdict.kind)
 
 
-def _finding(suite: Element, finding: Finding, others: Sequence[Finding]) -> None:
-    where = f"{words.short(finding.entity)}{f', {finding.direction}' if finding.direction else ''}"
-    case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {where}")
+def _finding(suite: Element, finding: Finding, other_findings: Sequence[Finding]) -> None:
+    element = f"{words.short(finding.entity)}{f', {finding.direction}' if finding.direction else ''}"
+    case = _case(suite, f"rules.{finding.rule}", f"{finding.title}: {element}")
     if finding.outcome == "unknown":
         missing = ", ".join(name for name, value in finding.evidence.items() if value is None)
         _outcome(case, "skipped", f"not judged, its inputs were not measured: {missing}" if missing else "not judged")
     elif finding.severity == "info":
-        SubElement(case, "system-out").text = words.printable(words.finding_text(finding, others))
+        SubElement(case, "system-out").text = words.printable(words.finding_text(finding, other_findings))
     else:
         kind = f"{finding.role} {finding.severity}"
-        _outcome(case, "failure", words.finding_text(finding, others), finding.why, kind)
+        _outcome(case, "failure", words.finding_text(finding, other_findings), finding.why, kind)

@@ -1,4 +1,4 @@
-"""The report as Markdown, to be kept beside the recording or pasted into a ticket."""
+"""The report as Markdown, to be stored next to the recording or pasted into a ticket."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
-    found = diagnosis.summary
-    yield f"# {safe(found.verdict)}"
+    summary = diagnosis.summary
+    yield f"# {safe(summary.verdict)}"
     yield ""
     kind = words.TITLES[diagnosis.verdict.kind]
     yield f"{kind}. {first_screen.confidence(diagnosis)}. Run of {diagnosis.run.start}."
-    for line in (found.consequence, found.acquittal):
+    for line in (summary.consequence, summary.acquittal):
         if line is not None:
             yield ""
             yield safe(line)
-    if found.path:
+    if summary.path:
         yield ""
         yield "".join(
             f"{before}{f'**{safe(first_screen.label(e))}**' if e.role else safe(first_screen.label(e))}"
             for before, e in first_screen.path(diagnosis)
         )
-    if (beside := first_screen.off_path_text(diagnosis)) is not None:
+    if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield ""
-        yield safe(beside)
+        yield safe(off_path)
     yield ""
     step = first_screen.first_step(diagnosis)
-    told = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""
-    yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{told}"
-    if found.gain is not None:
+    badge_text = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""
+    yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{badge_text}"
+    if summary.gain is not None:
         yield ""
-        yield f"Expected: {safe(found.gain)}."
+        yield f"Expected: {safe(summary.gain)}."
 
 
 def _budget(budget: LatencyBudget) -> Iterator[str]:
@@ -81,8 +81,8 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
         ]
         for p in budget.parts
     ]
-    rest = words.middle(budget.unexplained_seconds)
-    rows.append(["unexplained", duration(rest), percent(rest / total), "in no measured part"])
+    unexplained = words.middle(budget.unexplained_seconds)
+    rows.append(["unexplained", duration(unexplained), percent(unexplained / total), "in no measured part"])
     yield from _table(("layer", "time", "share", "what"), rows)
 
 
@@ -105,17 +105,17 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _findings(diagnosis: Diagnosis) -> Iterator[str]:
-    found = words.hits(diagnosis)
-    if found:
+    hits = words.hits(diagnosis)
+    if hits:
         yield from _title("What else is wrong")
-    for finding, others in words.grouped(found):
-        said = safe(words.finding_text(finding, others))
-        yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {said}"
+    for finding, other_findings in words.grouped(hits):
+        text = safe(words.finding_text(finding, other_findings))
+        yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {text}"
         yield f"  {safe(finding.why)}"
 
 
 def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
-    """Who recorded, where that was not one from beginning to end."""
+    """The recorders, unless a single one recorded from beginning to end."""
     if rows := words.recorders(diagnosis):
         yield from _title("Recorders")
         yield from _table(words.RECORDER, [list(row) for row in rows])
@@ -164,5 +164,5 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def safe(text: str) -> str:
-    """Names come from devices: no markup, no HTML, no line ends of theirs."""
+    """The text without markup, HTML and line ends: names come from devices."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words.printable(text))

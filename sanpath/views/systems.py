@@ -1,4 +1,4 @@
-"""Three systems or more beside each other, as text and as JSON."""
+"""Three systems or more side by side, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from sanpath.views.json import escaped
 from sanpath.views.words import plain, printable, short
 
 
-def as_json(found: SideBySide) -> str:
+def as_json(comparison: SideBySide) -> str:
     """One JSON object, indented, with a line end."""
-    return escaped(TypeAdapter(SideBySide).dump_json(found, indent=2).decode()) + "\n"
+    return escaped(TypeAdapter(SideBySide).dump_json(comparison, indent=2).decode()) + "\n"
 
 
-def as_text(found: SideBySide, width: int | None = None) -> str:
-    """The systems by letter with what limits each, a row a number in flight, and the same latency."""
+def as_text(comparison: SideBySide, width: int | None = None) -> str:
+    """The systems by letter with the limit of each, a row per number of I/Os in flight, and the same latency."""
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    letters = [chr(ord("A") + number) for number in range(len(found.systems))]
-    for letter, system in zip(letters, found.systems, strict=True):
+    letters = [chr(ord("A") + number) for number in range(len(comparison.systems))]
+    for letter, system in zip(letters, comparison.systems, strict=True):
         limits = ", ".join(short(entity) for entity in system.limits)
         console.print(
             Text(printable(f"{letter}  {system.name}: {plain(system.kind)}{f': {limits}' if limits else ''}"))
         )
-    if found.rows:
+    if comparison.rows:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
-        for row in found.rows:
+        for row in comparison.rows:
             size = "?" if row.operation_bytes is None else f"{row.operation_bytes / 1024:g} KiB"
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         console.print(table)
     else:
         console.print(Text("No two of them were tested with as many outstanding I/Os of the same size."))
-    for told in found.same_latency:
-        console.print(Text(f"at the same latency: {latency_text(told, letters)}"))
+    for entry in comparison.same_latency:
+        console.print(Text(f"at the same latency: {latency_text(entry, letters)}"))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def _cell(row: Row, step: CurvePoint | None) -> str:
-    """IOPS, how many times those of the first system that has the row, and latency."""
+    """IOPS, their multiple of those of the first system in the row, and latency."""
     if step is None:
         return "-"
     first = next(s for s in row.steps if s is not None)

@@ -1,4 +1,4 @@
-"""The report for a terminal: the first screen, then the rest in the order in which people ask."""
+"""The report for a terminal: the first screen, then the details in the order in which people ask for them."""
 
 from __future__ import annotations
 
@@ -26,52 +26,52 @@ def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False)
 
 
 def _report(diagnosis: Diagnosis) -> RenderableType:
-    """The first screen, then the rest in the order in which people ask."""
+    """The first screen, then the details in the order in which people ask for them."""
     step = words.deciding_step(diagnosis)
-    parts: list[RenderableType] = list(_first_screen(diagnosis))
-    parts += _actions(diagnosis)
-    parts += _section("How sure", words.confidence_lines(diagnosis))
+    sections: list[RenderableType] = list(_first_screen(diagnosis))
+    sections += _actions(diagnosis)
+    sections += _section("How sure", words.confidence_lines(diagnosis))
     for budget in words.budgets_of(diagnosis, step.name) if step is not None else ():
-        parts += _budget(budget)
+        sections += _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
-    parts += _section("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
-    parts += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
-    parts += _section("What else is wrong", words.finding_lines(diagnosis))
-    parts += _section("Not measured", words.unmeasured_lines(diagnosis))
-    parts += _section("Evidence", words.evidence_lines(diagnosis))
-    parts += _section("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
-    parts += _steps(diagnosis)
-    parts += _links(diagnosis)
-    parts += _section("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    parts += _section("Settings of the rules", words.judging_lines(diagnosis))
-    parts += _sources(diagnosis)
-    parts += _recorders(diagnosis)
-    return Group(*parts)
+    sections += _section("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
+    sections += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    sections += _section("What else is wrong", words.finding_lines(diagnosis))
+    sections += _section("Not measured", words.unmeasured_lines(diagnosis))
+    sections += _section("Evidence", words.evidence_lines(diagnosis))
+    sections += _section("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
+    sections += _steps(diagnosis)
+    sections += _links(diagnosis)
+    sections += _section("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
+    sections += _section("Settings of the rules", words.judging_lines(diagnosis))
+    sections += _sources(diagnosis)
+    sections += _recorders(diagnosis)
+    return Group(*sections)
 
 
 def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    verdict, found = diagnosis.verdict, diagnosis.summary
+    verdict, summary = diagnosis.verdict, diagnosis.summary
     alarm = verdict.kind in ("bottleneck", "configured_cap")
     title = f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}"
     yield Text(title, style="dim")
-    yield Text(words.printable(found.verdict), style="bold red" if alarm else "bold")
-    for line in (found.consequence, found.acquittal):
+    yield Text(words.printable(summary.verdict), style="bold red" if alarm else "bold")
+    for line in (summary.consequence, summary.acquittal):
         if line is not None:
             yield Text(words.printable(line))
-    if found.path:
+    if summary.path:
         path = Text("\n")
         for before, element in first_screen.path(diagnosis):
             path.append(before, "dim")
             path.append(first_screen.label(element), _ROLES.get(element.role))
         yield path
-    if (beside := first_screen.off_path_text(diagnosis)) is not None:
-        yield Text(beside, style="bold red")
+    if (off_path := first_screen.off_path_text(diagnosis)) is not None:
+        yield Text(off_path, style="bold red")
     yield Text(f"\nFirst action: {words.printable(first_screen.action_text(diagnosis))}", style="bold")
     if (step := first_screen.first_step(diagnosis)) is not None:
         yield Text(f"  {', '.join(first_screen.badges(step))}; {words.printable(step.platform)}", style="dim")
         yield from _commands(step.commands)
-    if found.gain is not None:
-        yield Text(words.printable(f"  Expected: {found.gain}"))
+    if summary.gain is not None:
+        yield Text(words.printable(f"  Expected: {summary.gain}"))
 
 
 _ROLES = {"limits": "bold red", "waits": "yellow", None: ""}
@@ -101,10 +101,13 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
             Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
             Text(words.part_text(part)),
         )
-    rest = words.middle(budget.unexplained_seconds)
-    shown = words.bar(abs(rest) / total, _BAR)
+    unexplained = words.middle(budget.unexplained_seconds)
+    shown = words.bar(abs(unexplained) / total, _BAR)
     table.add_row(
-        Text("  unexplained"), Text(duration(rest), justify="right"), Text(shown), Text("in no measured part")
+        Text("  unexplained"),
+        Text(duration(unexplained), justify="right"),
+        Text(shown),
+        Text("in no measured part"),
     )
     title = f"\nWhere the {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
     return [Text(title, style="bold"), table]
@@ -119,8 +122,8 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         lines.append(Text(words.printable(title)))
         lines.append(Padding(Text(words.printable(words.plan_text(step)), style="dim"), (0, 0, 0, 4)))
         for variant in words.variants(step):
-            what = f"{variant.platform}: {variant.scope}"
-            lines.append(Padding(Text(words.printable(what), style="dim"), (0, 0, 0, 4)))
+            description = f"{variant.platform}: {variant.scope}"
+            lines.append(Padding(Text(words.printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:
                 lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
@@ -151,7 +154,7 @@ def _links(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
-    """Who recorded, where that was not one from beginning to end."""
+    """The recorders, unless a single one recorded from beginning to end."""
     rows = words.recorders(diagnosis)
     table = Table(*words.RECORDER, box=None, header_style="bold")
     for row in rows:

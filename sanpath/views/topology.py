@@ -12,7 +12,7 @@ from sanpath.views.words import printable
 
 
 def as_json(topology: Topology) -> str:
-    """Entities, links with their evidence, I/O paths and joins that were not found."""
+    """One JSON object: entities, links with their evidence, I/O paths, and joins that were not found."""
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     content = {
         "entities": [

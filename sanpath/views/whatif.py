@@ -21,43 +21,43 @@ _CLOSE = 0.01
 """Ends of an interval that differ by less are printed as one number."""
 
 
-def as_json(found: WhatIf) -> str:
+def as_json(prediction: WhatIf) -> str:
     """One JSON object, indented, with a line end. An interval without an upper end has null there."""
-    return escaped(TypeAdapter(WhatIf).dump_json(found, indent=2).decode()) + "\n"
+    return escaped(TypeAdapter(WhatIf).dump_json(prediction, indent=2).decode()) + "\n"
 
 
-def as_text(found: WhatIf, width: int | None = None) -> str:
-    """What is otherwise, a row a step and direction, what was not tested, and what nothing can be said of."""
+def as_text(prediction: WhatIf, width: int | None = None) -> str:
+    """The changed settings, a row per step and direction, what was not tested, and what cannot be predicted."""
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    for wanted in found.settings:
-        console.print(Text(_setting(wanted), style="bold" if wanted.judged else "yellow"))
-    for words in dict.fromkeys(words for _, words in found.relieved):
-        steps = [step for step, said in found.relieved if said == words]
-        everywhere = len(steps) == len(found.relieved)
+    for setting in prediction.settings:
+        console.print(Text(_setting(setting), style="bold" if setting.judged else "yellow"))
+    for words in dict.fromkeys(words for _, words in prediction.relieved):
+        steps = [step for step, text in prediction.relieved if text == words]
+        everywhere = len(steps) == len(prediction.relieved)
         console.print(Text(printable(words if everywhere else f"{', '.join(steps)}: {words}"), style="bold"))
-    told = [step for step in found.steps if step.predicted_ops_per_second is not None]
-    if told:
-        console.print(_table(told))
-    for line in dict.fromkeys(line for step in told for line in step.untested):
+    predicted = [step for step in prediction.steps if step.predicted_ops_per_second is not None]
+    if predicted:
+        console.print(_table(predicted))
+    for line in dict.fromkeys(line for step in predicted for line in step.untested):
         console.print(Text(f"not tested: {printable(line)}"))
-    if thin := [f"{step.step} {step.direction}" for step in told if step.grade == "C"]:
-        console.print(Text(printable(f"thin evidence of what held: {', '.join(thin)}")))
-    for step in found.steps:
+    if weak := [f"{step.step} {step.direction}" for step in predicted if step.grade == "C"]:
+        console.print(Text(printable(f"thin evidence of what held: {', '.join(weak)}")))
+    for step in prediction.steps:
         if step.unknown is not None:
             console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
-    for check in found.checks:
+    for check in prediction.checks:
         console.print(Text(printable(f"this model before: {check_text(check)}")))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def check_text(check: Check) -> str:
-    """A prediction beside what came."""
-    came = "as predicted" if check.held else "NOT as predicted"
+    """A prediction next to the result."""
+    outcome = "as predicted" if check.held else "NOT as predicted"
     off = "" if check.error is None else f", {check.error:+.1%} off the middle of what was likely"
     return (
         f"{check.step} {check.direction}: predicted {between(check.predicted_ops_per_second)} IOPS, "
-        f"reached {iops(check.measured_ops_per_second)}: {came}{off}"
+        f"reached {iops(check.measured_ops_per_second)}: {outcome}{off}"
     )
 
 
@@ -67,10 +67,10 @@ def between(interval: Interval) -> str:
     return high if interval[1] - interval[0] <= _CLOSE * interval[1] else f"{low} - {high}"
 
 
-def _setting(wanted: Wanted) -> str:
-    before = f"{wanted.now} > " if wanted.now is not None else ""
-    note = f" ({wanted.note})" if wanted.note else ""
-    return printable(f"{wanted.entity}.{wanted.setting}: {before}{wanted.then}{note}")
+def _setting(setting: Wanted) -> str:
+    before = f"{setting.now} > " if setting.now is not None else ""
+    note = f" ({setting.note})" if setting.note else ""
+    return printable(f"{setting.entity}.{setting.setting}: {before}{setting.then}{note}")
 
 
 def _table(steps: list[Prediction]) -> Table:
@@ -89,20 +89,20 @@ def _table(steps: list[Prediction]) -> Table:
     for column in (*table.columns[2:5], *table.columns[6:8]):
         column.justify = "right"
     for step in steps:
-        told = step.likely_ops_per_second or step.predicted_ops_per_second
-        assert told is not None  # noqa: S101 - only those are listed
-        kept = step.kept_in_flight
-        gain = told[1] / step.ops_per_second - 1
+        predicted = step.likely_ops_per_second or step.predicted_ops_per_second
+        assert predicted is not None  # noqa: S101 - only those are listed
+        retained = step.kept_in_flight
+        gain = predicted[1] / step.ops_per_second - 1
         limit = f"{short(step.entity or '')} {step.change}, {percent(gain) if gain < 0 else '+' + percent(gain)}"
         table.add_row(
             Text(printable(step.step)),
             step.direction,
-            count(step.in_flight) if kept == step.in_flight else f"{count(step.in_flight)} > {count(kept)}",
+            count(step.in_flight) if retained == step.in_flight else f"{count(step.in_flight)} > {count(retained)}",
             iops(step.ops_per_second).removesuffix(" IOPS"),
             duration(step.latency_seconds),
             Text(short(step.limit) if step.limit else "?"),
-            between(told),
-            _seconds((kept / told[1], kept / told[0])),
+            between(predicted),
+            _seconds((retained / predicted[1], retained / predicted[0])),
             Text(limit),
         )
     return table

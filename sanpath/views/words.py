@@ -1,4 +1,4 @@
-"""What the text and the Markdown report say in the same words."""
+"""Texts and table cells that the views share: terminal, Markdown, HTML and live view use the same words."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ GRADES = {
     "B": "at least 85 of 100 such verdicts are right",
     "C": "the most likely of several explanations",
 }
-"""What the probability of a verdict is at least: sanpath/verdict/judgement/judge.py."""
+"""The meaning of a grade; the probabilities are in sanpath/verdict/judgement/judge.py."""
 
 _MENTIONED = 0.01
 """Suspects below this share are not listed."""
@@ -92,15 +92,15 @@ DISRUPTION = {
 
 
 def printable(text: str) -> str:
-    """Names come from devices: control characters would reach the reader's terminal."""
+    """The text without control characters: names come from devices, and would reach the terminal."""
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def elapsed(seconds: float) -> str:
     """1:05 after the start; 1:01:05 beyond an hour."""
-    minutes, rest = divmod(max(0, round(seconds)), 60)
+    minutes, whole_seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
 
 
 def plain(kind: str) -> str:
@@ -109,12 +109,12 @@ def plain(kind: str) -> str:
 
 
 def short(entity: str) -> str:
-    """An entity as people say it: without its kind, a link as its two ends."""
+    """The name of an entity for people: without its kind, a link as its two ends."""
     return printable(entity.partition(":")[2] or entity).replace("--", " - ")
 
 
 def deciding_step(diagnosis: Diagnosis) -> StepResult | None:
-    """The step that the verdict is from."""
+    """The step that the verdict of the run is taken from. None: there is none."""
     return next((s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step), None)
 
 
@@ -129,7 +129,7 @@ def middle(interval: tuple[float, float]) -> float:
 
 
 def part_text(part: BudgetPart) -> str:
-    """What a part of the budget is, and what it is booked to."""
+    """What a part of the budget is, and the entity that causes it."""
     booked = f"; caused by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
     return f"{printable(part.what)}{booked}"
 
@@ -152,24 +152,24 @@ PURPOSES = {
 
 
 def plan_text(step: PlanStep) -> str:
-    """What a step of the plan is for, what it brings and what it waits for."""
+    """The purpose of a step of the plan, its gain, and the steps before it."""
     resolves = ", ".join(dict.fromkeys(resolved.rule for resolved in step.resolves))
-    said = f"{PURPOSES[step.purpose]}: {resolves}."
+    text = f"{PURPOSES[step.purpose]}: {resolves}."
     if step.gain_ops_per_second:
-        said += f" With every saturated element relieved: up to {iops(step.gain_ops_per_second[1])}."
+        text += f" With every saturated element relieved: up to {iops(step.gain_ops_per_second[1])}."
     if step.after:
-        said += f" After step {' and '.join(str(number) for number in step.after)}."
-    return said
+        text += f" After step {' and '.join(str(number) for number in step.after)}."
+    return text
 
 
 def variants(step: PlanStep) -> Sequence[PlanVariant]:
-    """How it is done on each platform; where there is one, the step itself."""
-    own = PlanVariant(step.platform, step.commands, step.scope, step.verify, step.undo)
-    return step.variants or (own,)
+    """The variants of a step for each platform; of a single platform, the step itself."""
+    only_variant = PlanVariant(step.platform, step.commands, step.scope, step.verify, step.undo)
+    return step.variants or (only_variant,)
 
 
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:
-    """How sure the verdict is, what else it may be, and what would change it."""
+    """The confidence of the verdict, the other suspects, and what would change it."""
     verdict = diagnosis.verdict
     lines = [f"confidence {verdict.grade}: {GRADES[verdict.grade]}"]
     if verdict.from_step:
@@ -184,11 +184,14 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
 
 def _meaning(experiment: Experiment) -> str:
     """The most likely suspect after either outcome; "" where it is the same."""
-    seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
-    unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
-    if seen == unseen:
+    if_seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
+    if_not_seen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
+    if if_seen == if_not_seen:
         return ""
-    outcomes = ((f"with {experiment.watch}", seen, seen.if_seen), ("otherwise", unseen, unseen.if_not))
+    outcomes = (
+        (f"with {experiment.watch}", if_seen, if_seen.if_seen),
+        ("otherwise", if_not_seen, if_not_seen.if_not),
+    )
     return "; ".join(
         f"{when}, {short(meaning.name)} ({percent_rounded(likely)})"
         for when, meaning, likely in outcomes
@@ -197,31 +200,31 @@ def _meaning(experiment: Experiment) -> str:
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:
-    """What the verdict is based on."""
+    """The evidence of the verdict."""
     verdict, step = diagnosis.verdict, deciding_step(diagnosis)
     because = [f"{short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
     return because or (list(step.verdict.because) if step else [])
 
 
 def finding_lines(diagnosis: Diagnosis) -> list[str]:
-    """Findings that hold, one line a rule."""
+    """Findings that hold, one line per rule."""
     return [
-        f"{finding.role.upper()} {finding.rule}: {finding_text(finding, others)}"
-        for finding, others in grouped(hits(diagnosis))
+        f"{finding.role.upper()} {finding.rule}: {finding_text(finding, other_findings)}"
+        for finding, other_findings in grouped(hits(diagnosis))
     ]
 
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
-    """What was not measured, and the rules that could not be judged without it."""
-    without = [u for u in diagnosis.unobserved if _NO_FACTS in u.what]
+    """What was not measured, and the rules that could not be judged for that reason."""
+    of_kinds = [u for u in diagnosis.unobserved if _NO_FACTS in u.what]
     lines = [
         f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
         for u in diagnosis.unobserved
-        if u not in without
+        if u not in of_kinds
     ]
-    if without:
-        kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in without)
-        rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in without)
+    if of_kinds:
+        kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in of_kinds)
+        rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in of_kinds)
         lines.append(f"no source measures: {kinds}; not judged without them: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
     if unknown:
@@ -231,31 +234,35 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 _NO_FACTS = "facts of any "
-"""Marks a kind of entity of which no source reports anything (sanpath/verdict/explanation/findings.py)."""
+"""Marks an entity kind that no source reports (sanpath/verdict/explanation/findings.py)."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:
-    """What a site has changed or accepted, and rule files that were left out; empty for the rules as they are."""
+    """The policy, limits and suppressions of the site, and rule files that were left out; [] for unchanged rules."""
     judging = diagnosis.judging
     lines = [f"policy {judging.policy}"] if judging.policy else []
     lines += [
-        f"{one.rule}: {one.limit} is {one.value:g} instead of {one.instead_of:g} ({one.source})"
-        for one in judging.limits
+        f"{limit.rule}: {limit.limit} is {limit.value:g} instead of {limit.instead_of:g} ({limit.source})"
+        for limit in judging.limits
     ]
-    for one in judging.suppressed:
-        what = one.rule if one.entity == "*" else f"{one.rule} on {one.entity}"
-        if one.expired:
-            lines.append(f"the suppression of {what} ended on {one.until}, its findings count again: {one.reason}")
+    for suppression in judging.suppressed:
+        scope = suppression.rule if suppression.entity == "*" else f"{suppression.rule} on {suppression.entity}"
+        if suppression.expired:
+            lines.append(
+                f"the suppression of {scope} ended on {suppression.until}, its findings count again: "
+                f"{suppression.reason}"
+            )
         else:
             lines.append(
-                f"{what} is suppressed until {one.until}, findings taken out: {len(one.findings)}; {one.reason}"
+                f"{scope} is suppressed until {suppression.until}, findings taken out: {len(suppression.findings)}; "
+                f"{suppression.reason}"
             )
-            lines += [f"suppressed: {finding.summary}" for finding in one.findings]
+            lines += [f"suppressed: {finding.summary}" for finding in suppression.findings]
     return lines + [f"rule file left out: {' '.join(mistake.split())}" for mistake in judging.refused]
 
 
 def next_text(diagnosis: Diagnosis) -> str | None:
-    """What comes after the bottleneck. None: nothing says."""
+    """The next limit after the bottleneck. None: not known."""
     following = diagnosis.verdict.next
     if following is None:
         return None
@@ -269,12 +276,12 @@ def next_text(diagnosis: Diagnosis) -> str | None:
 
 
 def overturn_texts(verdict: Verdict) -> list[str]:
-    """What would overturn the verdict, each once: of two directions it is often the same."""
+    """What would overturn the verdict, without repetitions: it is often the same for both directions."""
     return list(dict.fromkeys(line for bottleneck in verdict.bottlenecks for line in bottleneck.overturn_if))
 
 
 def knee_text(diagnosis: Diagnosis) -> str | None:
-    """From how many I/Os in flight on more load buys only latency. None: no bottleneck."""
+    """The outstanding I/Os above which more load adds only latency. None: no bottleneck."""
     verdict = diagnosis.verdict
     if verdict.knee_in_flight is not None:
         return f"{count(verdict.knee_in_flight)} outstanding I/Os saturate it; more add only latency"
@@ -285,8 +292,8 @@ def knee_text(diagnosis: Diagnosis) -> str | None:
 
 
 def curve_texts(diagnosis: Diagnosis) -> list[str]:
-    """What each curve of throughput over I/Os in flight shows, and the knee that the law through it tells."""
-    said = []
+    """The shape of each curve of throughput over outstanding I/Os, and the knee of the law fitted to it."""
+    texts = []
     for curve in diagnosis.verdict.curves:
         if len(curve.points) < 2:
             continue
@@ -297,8 +304,8 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
         else:
             low, high = knee.law.contention
             law = f"knee {knee.said} (Universal Scalability Law, contention {low:.2g} to {high:.2g})"
-        said.append(f"{curve.direction}{size}: {plain(curve.shape)}, {curve.said}; {law}")
-    return said
+        texts.append(f"{curve.direction}{size}: {plain(curve.shape)}, {curve.said}; {law}")
+    return texts
 
 
 def step_cells(step: StepResult) -> list[list[str]]:
@@ -306,13 +313,13 @@ def step_cells(step: StepResult) -> list[list[str]]:
     rows = []
     for direction, result in step.directions.items():
         in_flight = step.in_flight.measured
-        told = f"{count(step.in_flight.configured)}" if step.in_flight.configured else "?"
+        configured = count(step.in_flight.configured) if step.in_flight.configured else "?"
         law = duration(in_flight / result.ops_per_second) if in_flight and len(step.directions) == 1 else "-"
         rows.append(
             [
                 printable(step.name),
                 direction,
-                f"{count(in_flight)} of {told}" if in_flight is not None else "?",
+                f"{count(in_flight)} of {configured}" if in_flight is not None else "?",
                 iops(result.ops_per_second).removesuffix(" IOPS"),
                 bandwidth(result.bytes_per_second),
                 duration(result.latency_seconds.mean),
@@ -327,32 +334,32 @@ STEP_HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "paylo
 
 
 def cleared_text(cleared: Cleared) -> str:
-    """What was cleared, up to which load, and why."""
-    tried = up_to(dict(cleared.up_to))
-    return f"{short(cleared.entity)}{f' up to {tried}' if tried else ''}: {cleared.because}"
+    """What was cleared, up to which load, and the reason."""
+    load = up_to(dict(cleared.up_to))
+    return f"{short(cleared.entity)}{f' up to {load}' if load else ''}: {cleared.because}"
 
 
-_NOTHING = 1e4
-"""Bytes per second that a link carries to stay up."""
+_KEEP_ALIVE_BYTES_PER_SECOND = 1e4
+"""A link without I/O carries less: what keeps it up."""
 
 
 def up_to(limits: dict[str, float]) -> str:
-    """Up to which load something was cleared; empty for what was idle."""
-    words = []
-    if limits.get("bytes_per_second", 0.0) >= _NOTHING:
-        words.append(bandwidth(limits["bytes_per_second"]))
+    """The load up to which an element was cleared; "" for an idle one."""
+    texts = []
+    if limits.get("bytes_per_second", 0.0) >= _KEEP_ALIVE_BYTES_PER_SECOND:
+        texts.append(bandwidth(limits["bytes_per_second"]))
     if "ops_per_second" in limits:
-        words.append(iops(limits["ops_per_second"]))
-    return ", ".join(words)
+        texts.append(iops(limits["ops_per_second"]))
+    return ", ".join(texts)
 
 
-def bar(share: float, width: int) -> str:
-    """A share of a whole as a bar."""
-    return "█" * round(max(0.0, min(1.0, share)) * width)
+def bar(ratio: float, width: int) -> str:
+    """A ratio as a bar of at most `width` columns."""
+    return "█" * round(max(0.0, min(1.0, ratio)) * width)
 
 
 def share_text(seconds: float, total: float) -> str:
-    """A part's time and its share of the whole."""
+    """A time and its percentage of the total, both in seconds."""
     return f"{duration(seconds)}, {percent(seconds / total)}"
 
 
@@ -383,55 +390,55 @@ def element_cells_of(use: ElementUse) -> list[str]:
 
 
 WORTH_A_ROW = 0.001
-"""A link that is less busy carries what keeps it up, no more."""
+"""A link with a lower utilisation carries no I/O, only what keeps it up."""
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """Findings of one rule and direction together: the first, and the others."""
+    """Findings grouped by rule and direction: the first of each group, and the others of it."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.rule, finding.direction), []).append(finding)
     return [(group[0], group[1:]) for group in groups.values()]
 
 
-def finding_text(finding: Finding, others: Sequence[Finding]) -> str:
-    """One finding in a sentence, with the other elements that have it, and how many they are."""
-    more = len(others)
-    named = ", ".join(short(other.entity) for other in others[:_NAMED])
-    rest = f" and {more - _NAMED} more" if more > _NAMED else ""
-    also = f" Also on {named}{rest} ({more + 1} in all)." if others else ""
-    here = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
+def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
+    """One finding in a sentence, with the other elements that have it, and their number."""
+    other_count = len(other_findings)
+    named = ", ".join(short(other.entity) for other in other_findings[:_NAMED])
+    unnamed = f" and {other_count - _NAMED} more" if other_count > _NAMED else ""
+    also = f" Also on {named}{unnamed} ({other_count + 1} in all)." if other_findings else ""
+    in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
-    return f"{printable(finding.summary)}.{also}{printable(here)}{gain}"
+    return f"{printable(finding.summary)}.{also}{printable(in_this_run)}{gain}"
 
 
 _NAMED = 3
-"""Elements of one finding that are named; a fabric has hundreds."""
+"""So many elements of one finding are named; a fabric has hundreds."""
 
 
-def recorder(who: RecorderAccount) -> tuple[str, ...]:
+def recorder(account: RecorderAccount) -> tuple[str, ...]:
     """A line of the table of recorders: name, host, what it read, started, last seen, clock."""
     clock = "not compared"
-    if who.clock_offset_seconds is not None and who.clock_uncertainty_seconds is not None:
-        clock = f"{who.clock_offset_seconds:+.1f} ± {who.clock_uncertainty_seconds:.1f} s"
-    times = f"{who.starts} times, " if who.starts > 1 else ""
-    seen = f"{who.last}{'' if who.ended else ', did not end'}"
-    return who.name, who.host, ", ".join(who.sources), f"{times}{who.began}", seen, clock
+    if account.clock_offset_seconds is not None and account.clock_uncertainty_seconds is not None:
+        clock = f"{account.clock_offset_seconds:+.1f} ± {account.clock_uncertainty_seconds:.1f} s"
+    times = f"{account.starts} times, " if account.starts > 1 else ""
+    last_seen = f"{account.last}{'' if account.ended else ', did not end'}"
+    return account.name, account.host, ", ".join(account.sources), f"{times}{account.began}", last_seen, clock
 
 
 RECORDER = ("recorder", "host", "sources", "started", "last seen", "clock")
 
 
 def recorders(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
-    """The table of recorders; empty for one that was there from the load's beginning to its end."""
-    told = len(diagnosis.recorders) > 1 or any(who.absences for who in diagnosis.recorders)
-    return [recorder(who) for who in diagnosis.recorders] if told else []
+    """The table of recorders; [] for a single one that recorded from the beginning to the end of the load."""
+    shown = len(diagnosis.recorders) > 1 or any(account.absences for account in diagnosis.recorders)
+    return [recorder(account) for account in diagnosis.recorders] if shown else []
 
 
 def clock(source: SourceAccount) -> str:
-    """By how much a source's clock is off, either way, and how that is known; "-": it dates nothing itself."""
+    """The offset of a source's clock, and how it was found; "-": the source writes no times."""
     if source.clock_offset_seconds is None:
         return "-"
-    within = source.clock_uncertainty_seconds
-    known = "" if source.clock_told_by is None else f", {CLOCKS[source.clock_told_by]}"
-    return f"{source.clock_offset_seconds:+.1f}{'' if within is None else f' ± {within:.1f}'} s{known}"
+    uncertainty = source.clock_uncertainty_seconds
+    method = "" if source.clock_told_by is None else f", {CLOCKS[source.clock_told_by]}"
+    return f"{source.clock_offset_seconds:+.1f}{'' if uncertainty is None else f' ± {uncertainty:.1f}'} s{method}"

@@ -24,10 +24,10 @@ import sys
 from pathlib import Path
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
-from sanpath.views.live.reading.snapshot import look
+from sanpath.views.live.reading.snapshot import read_snapshot
 held = SampleCache(store_at(Path(sys.argv[1])))
-before = look(Path(sys.argv[1]), held=held)
-seen = look(Path(sys.argv[1]), before=before, held=held)
+before = read_snapshot(Path(sys.argv[1]), cache=held)
+seen = read_snapshot(Path(sys.argv[1]), previous=before, cache=held)
 assert seen.diagnosis is not None, seen.failure
 print(seen.cost_seconds)
 """

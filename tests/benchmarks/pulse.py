@@ -15,12 +15,12 @@ from sanpath.pulse.wiring import Port, WiredLink
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.pages.now import Now
-from sanpath.views.live.reading.shown_verdict import Steady, told_by
+from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
 from sanpath.views.live.screenful import screenful
 from sanpath_collectors.fio.tables import LOAD
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.benchmarks.rounds import interleaved, spread
-from tests.views.live.made import diagnosis, look
+from tests.views.live.made import diagnosis, snapshot
 
 GOALS_SECONDS = {200: 0.010, 5_000: 0.025}
 ROUNDS = 20
@@ -74,8 +74,8 @@ class Watched:
             WiredLink(f"link:host--sw/{n}", "fibre_channel", (Port("sw", f"port{n:06d}", *COUNTERS),))
             for n in range(ports)
         ]
-        self._look = look(diagnosis())
-        self._steady = Steady().take(told_by(diagnosis(), Cursor()))
+        self._look = snapshot(diagnosis())
+        self._steady = DebouncedVerdict().update(verdict_of(diagnosis(), Cursor()))
         self.drawn: list[float] = []
         self._second = 1
 

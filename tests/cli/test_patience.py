@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from sanpath.cli import progress_notice as told
-from sanpath.cli.progress_notice import patience
+from sanpath.cli import progress_notice as notice
+from sanpath.cli.progress_notice import progress_notice
 
 
 class Terminal(io.StringIO):
@@ -22,8 +22,8 @@ class Terminal(io.StringIO):
 def test_what_takes_long_is_named_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(told, "AFTER_SECONDS", 0.0)
-    with patience("judging a\x1b[2Jb"):
+    monkeypatch.setattr(notice, "AFTER_SECONDS", 0.0)
+    with progress_notice("judging a\x1b[2Jb"):
         until = time.monotonic() + 10
         while "judging" not in terminal.getvalue() and time.monotonic() < until:
             time.sleep(0.01)
@@ -35,10 +35,10 @@ def test_what_takes_long_is_named_and_taken_back(monkeypatch: pytest.MonkeyPatch
 def test_what_is_quick_and_what_goes_to_a_file_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, file = Terminal(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with patience("judging"):
+    with progress_notice("judging"):
         pass
     monkeypatch.setattr(sys, "stderr", file)
-    monkeypatch.setattr(told, "AFTER_SECONDS", 0.0)
-    with patience("judging"):
+    monkeypatch.setattr(notice, "AFTER_SECONDS", 0.0)
+    with progress_notice("judging"):
         time.sleep(0.05)
     assert terminal.getvalue() == file.getvalue() == ""

@@ -16,7 +16,7 @@ from sanpath.recording.format.compaction import DROPPED
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.reading.snapshot import LIVE_SECONDS, look
+from sanpath.views.live.reading.snapshot import LIVE_SECONDS, read_snapshot
 from sanpath.views.text import render
 from tests.recording.support import PORT
 
@@ -66,7 +66,7 @@ def test_a_step_that_has_lost_its_samples_is_no_longer_recorded(folder: Path) ->
 
 def test_a_look_reads_the_last_hour_and_keeps_what_was_said_of_older_steps(folder: Path) -> None:
     record(folder, 6)
-    now = look(folder)
+    now = read_snapshot(folder)
     assert now.diagnosis is not None, now.failure
     assert "not read again in this view: nothing of it can be judged" in valid(now.diagnosis, "s0")
     assert "not read again" not in valid(now.diagnosis, "s5")
@@ -74,7 +74,7 @@ def test_a_look_reads_the_last_hour_and_keeps_what_was_said_of_older_steps(folde
     assert source.polls == LIVE_SECONDS // 10 + 1
 
     whole = diagnose(Recording(folder))
-    then = look(folder, before=type(now)(now.taken, whole))
+    then = read_snapshot(folder, previous=type(now)(now.taken, whole))
     assert then.diagnosis is not None, then.failure
     assert then.diagnosis.steps[0] == whole.steps[0]
     assert then.diagnosis.steps[5] == now.diagnosis.steps[5]
@@ -82,7 +82,7 @@ def test_a_look_reads_the_last_hour_and_keeps_what_was_said_of_older_steps(folde
 
 def test_a_look_at_a_short_recording_reads_all_of_it(folder: Path) -> None:
     record(folder, 3)
-    seen = look(folder)
+    seen = read_snapshot(folder)
     assert seen.diagnosis == diagnose(Recording(folder)), seen.failure
 
 

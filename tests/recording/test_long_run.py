@@ -14,7 +14,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, MERGED_SEGMENTS
 from sanpath.recording.reading.recording import Recording
-from sanpath.views.live.reading.snapshot import LIVE_SECONDS, look
+from sanpath.views.live.reading.snapshot import LIVE_SECONDS, read_snapshot
 from tests.recording.long_run import ENTITIES, HOURS, START_US
 from tests.recording.support import ROOT, files
 
@@ -62,7 +62,7 @@ def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> No
                                   FROM read_parquet($file, file_row_number = true)) WHERE falls"""
         assert connection.execute(unsorted, {"file": str(widest)}).fetchall() == [(0,)]
     # The live view of the second day reads what it read in the second hour.
-    seen = look(folder)
+    seen = read_snapshot(folder)
     assert seen.diagnosis is not None, seen.failure
     (source,) = seen.diagnosis.sources
     assert source.polls == LIVE_SECONDS // 20 + 1

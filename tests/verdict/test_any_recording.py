@@ -171,7 +171,7 @@ def test_a_run_that_has_only_just_begun(tmp_path: Path) -> None:
     check(found)
     (step,) = found.steps
     assert step.directions == {}
-    assert "waiting for I/O" in progress.line(found)
+    assert progress.NO_IO in progress.line(found)
 
 
 def test_a_load_without_byte_counters_is_judged(tmp_path: Path) -> None:

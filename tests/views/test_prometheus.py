@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Look
+from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Snapshot
 from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown
 from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, SERIES, render
@@ -45,10 +45,10 @@ def values(found: Series, name: str) -> list[tuple[dict[str, str], float]]:
     return [(dict(labels), value) for (metric, labels), value in found.items() if metric == name]
 
 
-def scraped(look: Look) -> str:
+def scraped(snapshot: Snapshot) -> str:
     """What an exporter gives that has looked, as OpenMetrics."""
     shown, registry = Shown(), CollectorRegistry()
-    shown.look = look
+    shown.snapshot = snapshot
     registry.register(shown)
     text: str = openmetrics(registry).decode()
     return text
@@ -158,7 +158,7 @@ def test_any_names_parse_in_both_formats_and_no_series_comes_twice(names: list[s
     found = series(render(named))
     assert len(values(found, "sanpath_source_polls_total")) == len(names)
     assert all(len(value) <= LABEL_CHARACTERS + 5 for _, labels in found for _, value in labels)
-    text = scraped(Look(time.time(), named, newest=time.time()))
+    text = scraped(Snapshot(time.time(), named, newest=time.time()))
     assert {family.name for family in parse_openmetrics(text)} >= {"sanpath_verdict", "sanpath_source_polls"}
 
 
@@ -178,18 +178,20 @@ def numbers(text: str) -> dict[str, Any]:
     return {sample.name: sample.value for family in parse_openmetrics(text) for sample in family.samples}
 
 
-def looks() -> list[tuple[Look, float, float]]:
+def snapshots() -> list[tuple[Snapshot, float, float]]:
     now, diagnosis = 1_000_000.0, told("published")
     return [
-        (Look(now, None, "there is no such recording"), 0, 0),
-        (Look(now, diagnosis, newest=now - 1), 1, 0),
-        (Look(now, diagnosis, newest=now - SILENT_SECONDS - 1), 0, 1),
-        (Look(now, diagnosis, ended=True, newest=now - SILENT_SECONDS - 1), 1, 0),
+        (Snapshot(now, None, "there is no such recording"), 0, 0),
+        (Snapshot(now, diagnosis, newest=now - 1), 1, 0),
+        (Snapshot(now, diagnosis, newest=now - SILENT_SECONDS - 1), 0, 1),
+        (Snapshot(now, diagnosis, ended=True, newest=now - SILENT_SECONDS - 1), 1, 0),
     ]
 
 
-@pytest.mark.parametrize(("seen", "up", "silent"), looks(), ids=["nothing yet", "a run", "recorder killed", "ended"])
-def test_old_numbers_are_never_shown_as_if_they_were_of_now(seen: Look, up: float, silent: float) -> None:
+@pytest.mark.parametrize(
+    ("seen", "up", "silent"), snapshots(), ids=["nothing yet", "a run", "recorder killed", "ended"]
+)
+def test_old_numbers_are_never_shown_as_if_they_were_of_now(seen: Snapshot, up: float, silent: float) -> None:
     found = numbers(scraped(seen))
     assert (found["sanpath_up"], found["sanpath_recorder_silent"]) == (up, silent)
     assert ("sanpath_verdict" in found) == bool(up)

@@ -41,7 +41,7 @@ def check(
     typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
     for warning in configuration.warnings:
         typer.echo(f"sanpath: {warning}", err=True)
-    raise typer.Exit(0 if all(found.answers for found in checks) else 1)
+    raise typer.Exit(0 if all(result.answers for result in checks) else 1)
 
 
 def as_json(checks: list[SourceCheck]) -> str:
@@ -52,7 +52,7 @@ def as_json(checks: list[SourceCheck]) -> str:
     folder, free_bytes = _recordings()
     document = {
         "schema": SCHEMA,
-        "sources": [{**asdict(found), "answers": found.answers, "fits": found.fits} for found in checks],
+        "sources": [{**asdict(result), "answers": result.answers, "fits": result.fits} for result in checks],
         "recording": {"folder": str(folder), "free_bytes": free_bytes},
     }
     return json.dumps(document, indent=2) + "\n"

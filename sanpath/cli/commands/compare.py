@@ -52,7 +52,7 @@ def compare(
         raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
     from sanpath.cli.output import diagnosis_of
 
-    seconds = _seconds(latency)
+    latency_seconds = _latency_seconds(latency)
     width = None if sys.stdout.isatty() else 120
     judging = choice(rules, config, policy)
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
@@ -60,8 +60,8 @@ def compare(
         from sanpath.verdict.comparison.side_by_side import side_by_side
         from sanpath.views import systems
 
-        several = side_by_side([str(folder) for folder in recordings], runs, seconds)
-        typer.echo(systems.as_json(several) if form is Form.json else systems.as_text(several, width), nl=False)
+        table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
+        typer.echo(systems.as_json(table) if form is Form.json else systems.as_text(table, width), nl=False)
         return
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
@@ -69,15 +69,15 @@ def compare(
     from sanpath.verdict.comparison.compare import with_checks
     from sanpath.views.compare import as_json, as_text
 
-    found = with_checks(compared(runs[0], runs[1], seconds), *judge_recording(Recording(recordings[0])))
-    typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)
+    comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
+    typer.echo(as_json(comparison) if form is Form.json else as_text(comparison, width), nl=False)
 
 
-def _seconds(text: str | None) -> float | None:
-    """5ms, 0.5 ms, 200us, 1s."""
+def _latency_seconds(text: str | None) -> float | None:
+    """Seconds of 5ms, 0.5 ms, 200us or 1s; None without a text. Raises UsageError for another form."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs)", text.strip())
-    if found is None or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs)", text.strip())
+    if match is None or not float(match[1]):
         raise UsageError(f"--latency {text}: write a time, as in 5ms or 200us")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]

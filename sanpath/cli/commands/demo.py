@@ -12,7 +12,7 @@ from sanpath.cli.sessions.exporter import MetricsOption
 
 SCENARIO = "four-gigabit-switch"
 HINT = "simulated: fio, a 4 Gb/s switch, an array that all suspect; try t, s, m, ?"
-"""What is simulated, and what to try: on 80 columns."""
+"""What is simulated, and keys to try; it fits 80 columns."""
 
 
 def demo(
@@ -33,26 +33,26 @@ def demo(
     hint = HINT if scenario == SCENARIO else f"simulated: {scenario}; try t, s, ?"
     with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
         request = RunRequest(
-            folder=_free(Path.cwd()), config=lab.config, load=_as_fio(lab.load, Path(folder)), load_reader="fio"
+            folder=_free_name(Path.cwd()), config=lab.config, load=_as_fio(lab.load, Path(folder)), load_reader="fio"
         )
         code = Session(request, form, FailOn.never, choice(None, lab.config, None), plain, metrics, hint).run()
     raise typer.Exit(code)
 
 
 def _as_fio(load: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """The load under the name that it stands for: its own command line says nothing to a reader."""
+    """The load command under the name `fio`: the command line of its double means nothing to a reader."""
     import os
     import shlex
 
     script = folder / "fio"
     script.write_text(f'#!/bin/sh\nexec {shlex.join(load)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    # Not where nothing may be run from: there the command line stays as it is.
+    # On a file system mounted noexec the command line remains as it is.
     return (str(script),) if os.name == "posix" and os.access(script, os.X_OK) else load
 
 
-def _free(folder: Path) -> Path:
-    """demo.sanpath, or the first of demo-2.sanpath, demo-3.sanpath … that is not there: nothing is overwritten."""
+def _free_name(folder: Path) -> Path:
+    """demo.sanpath, or the first free of demo-2.sanpath, demo-3.sanpath …: nothing is overwritten."""
     candidate, number = folder / "demo.sanpath", 1
     while candidate.exists():
         number += 1

@@ -30,6 +30,6 @@ def diagnose(
     """Say where the bottleneck of a recorded load test is, why, and what to do."""
     from sanpath.cli.output import diagnosis_of, exit_code, rendered
 
-    found = diagnosis_of(recording, choice(rules, config, policy), cluster)
-    typer.echo(rendered(found, form, recording), nl=False)
-    raise typer.Exit(exit_code(found, fail_on))
+    diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
+    typer.echo(rendered(diagnosis, form, recording), nl=False)
+    raise typer.Exit(exit_code(diagnosis, fail_on))

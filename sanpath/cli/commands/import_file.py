@@ -12,14 +12,14 @@ from sanpath.cli.commands.import_prometheus import import_prometheus
 from sanpath.recording.storage.store import location
 
 _MOST_SECONDS = 100 * 366 * 86_400.0
-"""No clock is further behind: a century."""
+"""A century: the largest clock offset that is accepted."""
 
 
 class _FileFirst(TyperGroup):
-    """What is not the name of a command is a file: `sanpath import FILE` is `sanpath import file FILE`."""
+    """Takes a first argument that is no command as a file: `sanpath import FILE` is `sanpath import file FILE`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command before its arguments. `Any`: typer keeps its copy of click private."""
+        """Insert the command before its arguments. `Any`: typer keeps its copy of click private."""
         if args and args[0] not in self.commands:
             args = ["file", *args]
         return super().parse_args(ctx, args)
@@ -88,34 +88,35 @@ def import_file(
     folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
     if isinstance(folder, Path) and folder.is_file():
         raise UsageError(f"{folder}: is a file, not a recording")
-    told = load_config(config) if config is not None else Config(None)
-    known: list[SourceEntity | SourceLink] = [*told.entities, *told.links]
+    configuration = load_config(config) if config is not None else Config(None)
+    declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
     for file in files:
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,
-            begins=_moment(at, utc_offset) if at is not None else None,
+            begins=_epoch_us(at, utc_offset) if at is not None else None,
             behind_us=round(behind * 1e6),
         )
-        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), known, placement)
+        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), declared, placement)
         with Progress(file) as progress:
-            done = import_file(request, progress.read)
-        typer.echo(progress.summary(done))
+            imported = import_file(request, progress.read)
+        typer.echo(progress.summary(imported))
     typer.echo(f"sanpath diagnose {folder}", err=True)
 
 
-def _moment(text: str, utc_offset: str | None) -> int:
+def _epoch_us(text: str, utc_offset: str | None) -> int:
+    """Microseconds since the epoch. `utc_offset`: zone of a time without one. Raises UsageError."""
     from datetime import datetime
 
     from sanpath.errors import UsageError
     from sanpath.recorder.importing.place import zone
 
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"--at {text}: write a time as 2026-01-31T14:00:00+01:00") from error
-    if moment.tzinfo is None and utc_offset is not None:
-        moment = moment.replace(tzinfo=zone(utc_offset))
-    return round(moment.timestamp() * 1e6)
+    if time.tzinfo is None and utc_offset is not None:
+        time = time.replace(tzinfo=zone(utc_offset))
+    return round(time.timestamp() * 1e6)
 
 
 app.command("prometheus")(import_prometheus)

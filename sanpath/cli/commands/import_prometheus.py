@@ -1,4 +1,4 @@
-"""`sanpath import prometheus`: what a Prometheus-compatible server has collected during a test that is over."""
+"""`sanpath import prometheus`: import what a Prometheus-compatible server collected during a finished test."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def import_prometheus(
     from sanpath.recorder.importing.target import open_recording
 
     recording = open_recording(into)
-    known = recorded_span(recording) if recording is not None else None
+    recording_span = recorded_span(recording) if recording is not None else None
     span = Span(
-        _moment("--from", began) if began is not None or known is None else known.began_us,
-        _moment("--to", ended) if ended is not None or known is None else known.ended_us,
-        known.shortest_step_seconds if known is not None else None,
+        _epoch_us("--from", began) if began is not None or recording_span is None else recording_span.began_us,
+        _epoch_us("--to", ended) if ended is not None or recording_span is None else recording_span.ended_us,
+        recording_span.shortest_step_seconds if recording_span is not None else None,
     )
     if span.began_us >= span.ended_us:
         raise UsageError("--to has to be later than --from")
-    body: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "name": "prometheus",
         "collector": "prometheus",
         "url": url,
@@ -84,32 +84,33 @@ def import_prometheus(
         "timeout_seconds": timeout,
         "step_seconds": span.shortest_step_seconds or (span.ended_us - span.began_us) / 1e6,
     }
-    config = source_from_keys({key: value for key, value in body.items() if value is not None})
-    for done in import_history(config, into, span, url):
-        typer.echo(_summary(done, span))
+    config = source_from_keys({key: value for key, value in settings.items() if value is not None})
+    for imported in import_history(config, into, span, url):
+        typer.echo(_summary(imported, span))
     typer.echo(f"sanpath diagnose {into}", err=True)
 
 
-def _summary(done: ImportedSource, span: Span) -> str:
-    """What was imported of one source, and what to know of it."""
-    from sanpath.cli.sessions.import_progress import moment
+def _summary(imported: ImportedSource, span: Span) -> str:
+    """What was imported of one source, and the remarks about it."""
+    from sanpath.cli.sessions.import_progress import utc_text
 
-    lines = [f"{done.source}: {done.rows:,} samples"]
-    if done.first is not None and done.last is not None:
-        lines[0] += f", {moment(done.first)} to {moment(done.last)} UTC"
-        if done.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
+    lines = [f"{imported.source}: {imported.rows:,} samples"]
+    if imported.first is not None and imported.last is not None:
+        lines[0] += f", {utc_text(imported.first)} to {utc_text(imported.last)} UTC"
+        if imported.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
             lines.append("  note: it has nothing of the first half of that time")
-    lines += [f"  note: {text}" for text in list(dict.fromkeys(done.remarks))[:_NAMED_NOTES]]
+    lines += [f"  note: {text}" for text in list(dict.fromkeys(imported.remarks))[:_NAMED_NOTES]]
     return "\n".join(lines)
 
 
-def _moment(option: str, text: str | None) -> int:
+def _epoch_us(option: str, text: str | None) -> int:
+    """Microseconds since the epoch. Raises UsageError for a missing or malformed time."""
     from datetime import datetime
 
     from sanpath.errors import UsageError
 
     if text is None:
-        raise UsageError(f"{option} is needed: the recording does not tell when the test was")
+        raise UsageError(f"{option} is needed: the recording does not contain the time of the test")
     try:
         return round(datetime.fromisoformat(text).timestamp() * 1e6)
     except ValueError as error:

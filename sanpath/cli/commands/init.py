@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sanpath.plugin import SourceConfig, Spec
 
 _HEAD = """\
-# What sanpath reads, and what only people know. Fill it in, then: sanpath check, and sanpath run -- COMMAND
+# What sanpath reads, and what no device reports. Fill it in, then: sanpath check, and sanpath run -- COMMAND
 # Delete the sources you do not have. What follows a # at once (#port: 161) is a key to be left out or changed.
 # A secret is a reference, never the secret: env:NAME, file:PATH or keyring:SERVICE/USER
 # A load command needs no entry here; sanpath reads the output of what stands after --
@@ -21,7 +21,7 @@ _HEAD = """\
 sources:
 """
 _TOPOLOGY = """
-# What no source tells: which host a load runs on, what its initiator ports are, what they could do. Names are
+# What no source reports: the host that a load runs on, its initiator ports, and their capabilities. Names are
 # kind:name, the kinds and relations stand in docs/metrics.md.
 #topology:
   #things:
@@ -63,9 +63,9 @@ def init(
     if ask:
         from sanpath.cli.interview import Interview
 
-        text, then = Interview(into).hold(), "next: sanpath check, then sanpath run -- COMMAND"
+        text, next_step = Interview(into).run(), "next: sanpath check, then sanpath run -- COMMAND"
     else:
-        text, then = example(collector or []), "fill it in, then run sanpath check"
+        text, next_step = example(collector or []), "fill it in, then run sanpath check"
     try:
         with into.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -73,39 +73,39 @@ def init(
         raise UsageError(f"{into} is there already; name another file with --into") from error
     except OSError as error:
         raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
-    typer.echo(f"{into} written; {then}")
+    typer.echo(f"{into} written; {next_step}")
 
 
 def example(names: list[str]) -> str:
-    """The example for these collectors, for all of them when none is named. Raises UsageError for an unknown one."""
+    """The example for these collectors; for all of them when none is named. Raises UsageError for an unknown name."""
     from sanpath import registry
     from sanpath.errors import UsageError
 
-    parts = [_HEAD]
+    sections = [_HEAD]
     for name in dict.fromkeys(names) or registry.names():
         spec = registry.spec(name)
         if spec.config is not None:
-            parts.append("".join(f"{line}\n" for line in _source(spec, spec.config)))
+            sections.append("".join(f"{line}\n" for line in _source(spec, spec.config)))
         elif names:
             raise UsageError(f"{name} reads load commands (sanpath run -- …) and needs no configuration")
-    return "\n".join(parts) + _TOPOLOGY
+    return "\n".join(sections) + _TOPOLOGY
 
 
 def _source(spec: Spec, schema: type[SourceConfig]) -> Iterator[str]:
     from sanpath.config_keys import keys_of
 
     yield from _comment("  # ", f"{spec.name}: {spec.title}")
-    for right in spec.rights:
-        yield from _comment("  # ", f"Needs: {right.name} ({right.reason}).")
+    for privilege in spec.rights:
+        yield from _comment("  # ", f"Needs: {privilege.name} ({privilege.reason}).")
     yield f"  - name: {spec.name}-1"
     yield f"    collector: {spec.name}"
     keys = [key for key in keys_of(schema) if key.name not in ("name", "collector")]
-    for key in sorted(keys, key=_may_be_left_out):
+    for key in sorted(keys, key=_is_optional):
         yield from _comment("    # ", key.meaning)
-        yield f"    {'#' if _may_be_left_out(key) else ''}{key.name}: {_value(spec, key)}"
+        yield f"    {'#' if _is_optional(key) else ''}{key.name}: {_value(spec, key)}"
 
 
-def _may_be_left_out(key: ConfigKey) -> bool:
+def _is_optional(key: ConfigKey) -> bool:
     return not (key.required or key.example)
 
 

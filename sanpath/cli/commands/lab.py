@@ -1,4 +1,4 @@
-"""`sanpath lab`: the simulated SAN and its test bed, processes of their own: judge and judged share nothing."""
+"""`sanpath lab`: the simulated SAN and its test bed, as separate processes: judge and judged share nothing."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def score(
     into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
 ) -> None:
     """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
-    asked: dict[str, object] = {
+    options: dict[str, object] = {
         "--families": families,
         "--draws": draws,
         "--seeds": seeds,
         "--first-seed": first_seed,
         "--defects": defects,
     }
-    asked |= {
+    options |= {
         "--defect-seeds": defect_seeds,
         "--relations": relations,
         "--relation-draws": relation_draws,
@@ -100,8 +100,10 @@ def score(
         "--into": into,
         "--cluster": cluster,
     }
-    words = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
-    raise typer.Exit(_process("sanpath_testbed", "score", *words))
+    arguments = [
+        argument for option, value in options.items() if value is not None for argument in (option, str(value))
+    ]
+    raise typer.Exit(_process("sanpath_testbed", "score", *arguments))
 
 
 def _lab(*arguments: str) -> int:

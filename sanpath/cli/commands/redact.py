@@ -27,31 +27,31 @@ def redact(
     """Copy a recording with its names, addresses and serial numbers replaced, to be sent to others."""
     from sanpath.cli.output import diagnosis_of
     from sanpath.errors import SanpathError
-    from sanpath.recording.redaction.redact import redact as written
+    from sanpath.recording.redaction.redact import redact as write_redacted
 
-    before = diagnosis_of(recording)
-    found = written(recording, out)
+    original = diagnosis_of(recording)
+    redacted = write_redacted(recording, out)
     if key is not None:
-        _write(key, found.pseudonyms.key())
-    after = diagnosis_of(out)
-    for name in found.left_out:
+        _write(key, redacted.pseudonyms.key())
+    copied = diagnosis_of(out)
+    for name in redacted.left_out:
         typer.echo(f"left out: {name}")
-    for name in found.altered:
+    for name in redacted.altered:
         typer.echo(f"was changed after it was written, as the copy says too: {name}")
-    if _limits(before.verdict, found) != _limits(after.verdict, None):
+    if _limits(original.verdict, redacted) != _limits(copied.verdict, None):
         raise SanpathError(f"{out}: the copy has another verdict than {recording}: please report this")
-    number = len(found.pseudonyms.key())
-    typer.echo(f"{out}: {number} names and addresses replaced; the same verdict, {after.verdict.kind}")
+    count = len(redacted.pseudonyms.key())
+    typer.echo(f"{out}: {count} names and addresses replaced; the same verdict, {copied.verdict.kind}")
 
 
 def _limits(verdict: Verdict, redacted: Redacted | None) -> tuple[object, ...]:
-    """What the verdict comes to, with pseudonyms for the names."""
+    """What must be the same in both verdicts; with pseudonyms for the names where `redacted` is given."""
 
-    def called(entity: str) -> str:
+    def pseudonymous(entity: str) -> str:
         kind, _, name = entity.partition(":")
         return f"{kind}:{redacted.pseudonyms.pseudonymise(name)}" if redacted else entity
 
-    limits = [(called(b.entity), b.layer, b.direction, b.utilisation) for b in verdict.bottlenecks]
+    limits = [(pseudonymous(b.entity), b.layer, b.direction, b.utilisation) for b in verdict.bottlenecks]
     step = redacted.pseudonyms.pseudonymise(verdict.from_step) if redacted else verdict.from_step
     return verdict.kind, verdict.grade, step, limits
 

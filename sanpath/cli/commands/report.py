@@ -34,8 +34,8 @@ def report(
     from sanpath.cli.output import diagnosis_of, rendered
     from sanpath.errors import UsageError
 
-    found = diagnosis_of(recording, choice(rules, config, policy), cluster)
-    text = rendered(found, form, recording)
+    diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
+    text = rendered(diagnosis, form, recording)
     if str(into) == "-":
         typer.echo(text, nl=False)
         return

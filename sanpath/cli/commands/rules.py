@@ -72,7 +72,7 @@ def run_tests(
 
 
 def _coverage(rules: Sequence[Rule]) -> None:
-    """How many rules there are of each layer, thing that is judged and role, and of which status."""
+    """Print how many rules there are of each layer, judged entity kind and role, and of each status."""
     from collections import Counter
 
     from sanpath.rulebook.kinds import LAYERS
@@ -122,24 +122,24 @@ def _show(rule: Rule) -> None:
     for fix in rule.fix:
         section(f"What to do: {fix.platform}", fix.scope)
         for command in fix.commands:
-            # Not wrapped by us: a command is there to be copied.
+            # Not wrapped: a command is to be copied.
             _print(Text(f"  $ {command}"), soft_wrap=True)
         lines(f"disruption: {fix.disruption}", f"verify: {fix.verify}", f"undo: {fix.undo}")
     section("References", *rule.references)
 
 
 def _policies(limit: Limit) -> str:
-    """The values under the policies, where they set it."""
+    """The values under the policies that set it, in brackets; "" where none does."""
     from sanpath.rulebook.model import POLICIES
 
-    told = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
-    return f" ({', '.join(told)})" if told else ""
+    values = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
+    return f" ({', '.join(values)})" if values else ""
 
 
-def _print(what: RenderableType, soft_wrap: bool = False) -> None:
+def _print(renderable: RenderableType, soft_wrap: bool = False) -> None:
     from rich.console import Console
 
-    Console().print(what, soft_wrap=soft_wrap)
+    Console().print(renderable, soft_wrap=soft_wrap)
 
 
 def _fail(error: SanpathError) -> NoReturn:

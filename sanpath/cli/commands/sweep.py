@@ -52,7 +52,7 @@ def sweep(
     """Run every combination of a matrix, one step after the other, and say what bound each and where the knee is."""
     import time
 
-    from sanpath.cli.sessions.sweep import SweepSession, recorded, refuse_what_cannot_be_started
+    from sanpath.cli.sessions.sweep import SweepSession, check_engine, recorded_progress
     from sanpath.recorder.request import RunRequest, SweepRequest
     from sanpath.sweep.plan import load_plan
 
@@ -60,15 +60,15 @@ def sweep(
     if print_only:
         typer.echo("\n".join(_command_lines(plan)))
         return
-    refuse_what_cannot_be_started(plan, plan_file)
+    check_engine(plan, plan_file)
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     folder = folder.absolute() if isinstance(folder, Path) else folder
-    before = recorded(folder, plan)
+    progress = recorded_progress(folder, plan)
     request = RunRequest(
         folder=folder,
         config=config,
         only_sources=names(only_sources),
-        sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(before.done), cut=tuple(before.cut)),
+        sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(progress.done), cut=tuple(progress.cut)),
     )
     raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
 

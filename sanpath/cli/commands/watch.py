@@ -1,4 +1,4 @@
-"""`sanpath watch`: look at a recording, one's own or another's, while it grows or after it has ended."""
+"""`sanpath watch`: show a recording, local or of another machine, while it grows or after it has ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def watch(
     policy: PolicyOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show what limits a load test that is under way; who records it notices nothing, and only marks are added."""
+    """Show what limits a load test under way. It does not disturb the recorder; only marks are added."""
     from sanpath.cli.output import checked
     from sanpath.cli.sessions import live
     from sanpath.recording.format.layout import read_manifest
@@ -25,6 +25,6 @@ def watch(
     import asyncio
 
     from sanpath.cli.sessions.child_process import environment
-    from sanpath.views.live.plain_lines import tell
+    from sanpath.views.live.plain_lines import print_lines
 
-    asyncio.run(tell(recording, chosen, environment()))
+    asyncio.run(print_lines(recording, chosen, environment()))

@@ -51,13 +51,13 @@ def whatif(
             "--set switch_port:sw1/fc1/7.speed=8GFC"
         )
     facts, judgements = judge_recording(Recorded(recording))
-    found = what_if(facts, judgements, settings or (), relieve)
+    prediction = what_if(facts, judgements, settings or (), relieve)
     if before is not None:
         from sanpath.cli.output import diagnosis_of
         from sanpath.verdict.comparison.compare import compare as compared
         from sanpath.verdict.comparison.compare import with_checks
 
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
-        found = replace(found, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
+        prediction = replace(prediction, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
-    typer.echo(as_json(found) if form is Form.json else as_text(found, width), nl=False)
+    typer.echo(as_json(prediction) if form is Form.json else as_text(prediction, width), nl=False)

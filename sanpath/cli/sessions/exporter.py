@@ -1,4 +1,4 @@
-"""`--metrics`: where the run is served to Prometheus, and the process that serves it."""
+"""`--metrics`: the address on which the run is served to Prometheus, and the process that serves it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches it."""
+    """Whether only this machine can reach it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -42,18 +42,18 @@ def is_loopback(host: str) -> bool:
 
 
 @contextlib.contextmanager
-def served(where: str, folder: Location, choice: Choice) -> Iterator[None]:
-    """Serve a recording, which need not be there yet; "" serves nothing. Raises UsageError when the address is bad or
-    taken."""
-    if not where:
+def served(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
+    """Serve a recording, which need not exist yet. `listen`: [HOST:]PORT, "" serves nothing. Raises UsageError when
+    the address is malformed or in use."""
+    if not listen:
         yield
         return
     from sanpath.cli.sessions.child_process import environment, python
 
-    host, port = address(where)
-    said = (host, str(port), str(folder), *choice.arguments())
+    host, port = address(listen)
+    arguments = (host, str(port), str(folder), *choice.arguments())
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        python("sanpath.views.prometheus.exporter", *said),
+        python("sanpath.views.prometheus.exporter", *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # It would write over the screen.
@@ -65,7 +65,7 @@ def served(where: str, folder: Location, choice: Choice) -> Iterator[None]:
         try:
             line = process.stdout.readline().strip() if process.stdout else ""
             if not line.isdigit():
-                raise UsageError(f"--metrics {where}: {line or 'cannot be served'}")
+                raise UsageError(f"--metrics {listen}: {line or 'cannot be served'}")
             shown = f"[{host}]" if ":" in host else host
             to_all = "" if is_loopback(host) else ", to whoever reaches this machine, without a password"
             print(f"sanpath: metrics at http://{shown}:{line}/metrics{to_all}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a person sees of an import: how far it is, and what came of it."""
+"""The progress of an import on the terminal, and its summary."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _EVERY_SECONDS = 0.5
 
 
 class Progress:
-    """A line on a terminal with the share that was read and the time that remains, once it takes long."""
+    """A line on a terminal with the share that was read and the remaining time, for imports that take long."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._size = file.stat().st_size
-        self._began = self._said = time.monotonic()
+        self._began = self._printed_at = time.monotonic()
 
     def __enter__(self) -> Progress:
         """Begin."""
@@ -36,28 +36,28 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr)
 
     def read(self, count: int) -> None:
-        """So many bytes were read."""
+        """Report that `count` bytes were read so far."""
         now = time.monotonic()
-        if now - self._began < _SILENT_SECONDS or now - self._said < _EVERY_SECONDS or not sys.stderr.isatty():
+        if now - self._began < _SILENT_SECONDS or now - self._printed_at < _EVERY_SECONDS or not sys.stderr.isatty():
             return
-        self._said = now
+        self._printed_at = now
         share = min(1.0, count / self._size) if self._size else 1.0
-        remains = (now - self._began) * (1 - share) / share if share else 0.0
-        line = f"{self._file.name}: {share:.0%}, {count / 1e6:,.0f} MB read, about {remains:,.0f} s remain"
+        remaining_seconds = (now - self._began) * (1 - share) / share if share else 0.0
+        line = f"{self._file.name}: {share:.0%}, {count / 1e6:,.0f} MB read, about {remaining_seconds:,.0f} s remain"
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
-    def summary(self, done: Imported) -> str:
-        """What was imported, and what to know of it."""
-        lines = [f"{self._file.name}: {done.source}, {done.title}"]
-        if done.first is not None and done.last is not None:
-            lines.append(f"  {moment(done.first)} to {moment(done.last)} UTC, {done.rows:,} samples")
-        lines += [f"  step {step}" for step in done.steps[:20]]
-        if len(done.steps) > 20:
-            lines.append(f"  and {len(done.steps) - 20} more steps")
-        lines += [f"  note: {text}" for text in dict.fromkeys(done.remarks)]
+    def summary(self, imported: Imported) -> str:
+        """What was imported, and the remarks about it."""
+        lines = [f"{self._file.name}: {imported.source}, {imported.title}"]
+        if imported.first is not None and imported.last is not None:
+            lines.append(f"  {utc_text(imported.first)} to {utc_text(imported.last)} UTC, {imported.rows:,} samples")
+        lines += [f"  step {step}" for step in imported.steps[:20]]
+        if len(imported.steps) > 20:
+            lines.append(f"  and {len(imported.steps) - 20} more steps")
+        lines += [f"  note: {text}" for text in dict.fromkeys(imported.remarks)]
         return "\n".join(lines)
 
 
-def moment(microseconds: int) -> str:
+def utc_text(microseconds: int) -> str:
     """A time in UTC, for people."""
     return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -38,8 +38,8 @@ def served(scenario: str, folder: Path) -> Iterator[ServedLab]:
         ready = process.stdout.readline() if process.stdout else ""
         if not ready:
             raise SanpathError(f"the lab did not come up (exit code {process.wait(_END_SECONDS)})")
-        said = json.loads(ready)
-        yield ServedLab(Path(said["config"]), tuple(said["load"]))
+        answer = json.loads(ready)
+        yield ServedLab(Path(answer["config"]), tuple(answer["load"]))
     finally:
         if process.stdin:
             process.stdin.close()

@@ -1,4 +1,4 @@
-"""The live view over a recording, where there is a terminal for it, and the plain lines where there is none."""
+"""The live view of a recording on a terminal, and the plain lines without one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def show(
     interrupt: Callable[[], None] | None = None,
     hint: str = "",
 ) -> None:
-    """Show a recording until the person leaves or `ended` says so. `interrupt`: what Ctrl-C does; None: it leaves.
-    `hint`: a line for who tries it out."""
+    """Show a recording until the user quits or `ended` returns True. `interrupt`: what Ctrl-C does; None: it quits.
+    `hint`: a line for the user of a demo."""
     from sanpath.pulse.viewer import Viewer
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.reading.feed import ReaderProcess
@@ -41,8 +41,8 @@ def show(
 
 
 class Lines:
-    """Plain lines about a recording on standard error, by a process of their own: the run must not wait for them.
-    Ended when left."""
+    """Plain lines about a recording on standard error, from a separate process: the run must not wait for them. The
+    process ends with the context."""
 
     def __init__(self, folder: Location, choice: Choice) -> None:
         self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.arguments())
@@ -57,7 +57,7 @@ class Lines:
                 self._process.terminate()
 
     def begin(self) -> None:
-        """Have them written from now on."""
+        """Start the process, unless it runs already."""
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 self._command,

@@ -1,4 +1,4 @@
-"""The screen's end of the recorder process: start it, follow it with progress lines, stop it."""
+"""The command's side of the recorder process: start it, print progress while it runs, stop it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from sanpath.recorder.request import ABORT, STOP, RunRequest
 PROGRESS_SECONDS = 5.0
 
 Screen = Callable[[Callable[[], bool], Callable[[], None]], None]
-"""Shows the run until it has ended (which its first argument tells) or is left; the second one interrupts the run."""
+"""Shows the run until its first argument returns True (it has ended) or the user quits; its second one interrupts
+the run."""
 
 
 class Interrupted:
     """Counts Ctrl-C while it is entered: the first stops the run, the second ends it at once."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, send: Callable[[str], None]) -> None:
         self.count = 0
-        self._tell = tell
+        self._send = send
 
     def __enter__(self) -> Interrupted:
-        self._before = signal.signal(signal.SIGINT, lambda *_: self.hear())
+        self._before = signal.signal(signal.SIGINT, lambda *_: self.interrupt())
         return self
 
     def __exit__(self, *_: object) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def hear(self) -> None:
-        """One Ctrl-C."""
+    def interrupt(self) -> None:
+        """Handle one Ctrl-C."""
         self.count += 1
-        self._tell(STOP if self.count == 1 else ABORT)
+        self._send(STOP if self.count == 1 else ABORT)
 
 
 def record(
@@ -50,15 +51,15 @@ def record(
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
     `screen` is shown first, if there is one; after it `progress` is called, `every_seconds`. What they raise does not
-    end the run: they only look at the recording.
+    end the run: they only read the recording.
     The recorder has a session of its own: losing the terminal, or this process, does not end the test.
     """
-    # A file, not a pipe: what the recorder says must not write over the screen, nor wait for a screen that has died.
-    said = tempfile.TemporaryFile() if screen is not None else None  # noqa: SIM115 - open as long as the process
+    # A file, not a pipe: messages must not write over the screen, and the recorder must not wait for a dead screen.
+    messages = tempfile.TemporaryFile() if screen is not None else None  # noqa: SIM115 - open as long as the process
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         python("sanpath.recorder"),
         stdin=subprocess.PIPE,
-        stderr=said,
+        stderr=messages,
         text=True,
         env=environment(),
         start_new_session=True,
@@ -67,20 +68,20 @@ def record(
     if pipe is None:
         raise RuntimeError("the recorder was started without a pipe")
 
-    def tell(word: str) -> None:
+    def send(command: str) -> None:
         try:
-            pipe.write(f"{word}\n")
+            pipe.write(f"{command}\n")
             pipe.flush()
         except (BrokenPipeError, ValueError):
-            return  # It has ended by itself.
+            return  # The recorder has ended by itself.
 
-    with Interrupted(tell) as interrupted:
-        tell(request.model_dump_json())
+    with Interrupted(send) as interrupted:
+        send(request.model_dump_json())
         if screen is not None:
-            _guarded(partial(screen, lambda: process.poll() is not None, interrupted.hear))
+            _guarded(partial(screen, lambda: process.poll() is not None, interrupted.interrupt))
             if process.poll() is None:
                 print("sanpath: the run goes on; Ctrl-C ends it", file=sys.stderr)
-        relay = Relay(said)
+        relay = Relay(messages)
         due = time.monotonic() + every_seconds
         while (code := process.poll()) is None:
             time.sleep(0.1)
@@ -97,22 +98,22 @@ def record(
 
 
 class Relay:
-    """Copies what the recorder has said into a file to our standard error. None: it speaks for itself."""
+    """Copies the messages of the recorder from a file to standard error. None: the recorder writes there itself."""
 
-    def __init__(self, said: BinaryIO | None) -> None:
-        self._said, self._copied = said, 0
+    def __init__(self, messages: BinaryIO | None) -> None:
+        self._messages, self._copied = messages, 0
 
     def copy(self) -> None:
-        """Whatever is new."""
-        # pread: the recorder writes at the file's own position, which it shares with us.
-        while self._said is not None and (more := os.pread(self._said.fileno(), 1 << 16, self._copied)):
-            self._copied += len(more)
-            sys.stderr.buffer.write(more)
+        """Copy the new messages."""
+        # pread: the file position is shared with the recorder, which writes there.
+        while self._messages is not None and (added := os.pread(self._messages.fileno(), 1 << 16, self._copied)):
+            self._copied += len(added)
+            sys.stderr.buffer.write(added)
             sys.stderr.flush()
 
 
-def _guarded(show: Callable[[], None]) -> None:
+def _guarded(call: Callable[[], None]) -> None:
     try:
-        show()
+        call()
     except Exception as error:
         print(f"sanpath: the run cannot be shown: {type(error).__name__}: {error}", file=sys.stderr)

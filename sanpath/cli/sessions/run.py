@@ -1,4 +1,4 @@
-"""One recorded run from the screen's side: check first, record with progress lines, then report."""
+"""One recorded run from the command's side: check first, record with progress lines, then report."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from sanpath.recorder.request import UNWRITTEN, RunRequest
 from sanpath.recording.format.writers import starts
 from sanpath.recording.storage.store import store_at
 
-OTHERS_SECONDS = 15.0
-"""They look every few seconds whether the load has ended, and take as long as a poll to end."""
+PEERS_SECONDS = 15.0
+"""How long to wait for other recorders: they check every few seconds whether the load has ended, and end after
+their poll."""
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A run. `run` returns the exit code; the report lies beside the recording, as NAME-report.md and .html.
+    """A run. `run` returns the exit code; the report is written next to the recording, as NAME-report.md and .html.
 
-    `metrics`: where it is served to Prometheus meanwhile, "" nowhere. `hint`: a line on the live
-    view for who tries it out.
+    `metrics`: the address on which it is served to Prometheus, "" for none. `hint`: a line on the live view for the
+    user of a demo.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Session:
 
     @property
     def report_file(self) -> Path:
-        """Where the report goes: beside the recording; here, when that lies in an object store."""
+        """The file of the report: next to the recording, or in this folder when that is in an object store."""
         folder = self._request.folder
         if not isinstance(folder, Path):
             folder = Path(folder.rstrip("/").rpartition("/")[2])
@@ -67,56 +68,56 @@ class Session:
         with self._lines:
             code, interrupted = record(self._request, self._progress, self._screen(), self._progress_seconds())
         if code == UsageError.exit_code:
-            return code  # The recorder has said what to change.
+            return code  # The recorder has printed what to change.
         if code and not interrupted:
             print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
             if code < 0:  # Killed: it could not end what it had started.
                 print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         if self._request.has_load and not interrupted:
-            self._wait_for_others()
-        found = diagnosis_of(self._request.folder, self._choice)
-        report = self._report(found)
-        typer.echo(self._rendered(found, self._form), nl=False)
+            self._wait_for_peers()
+        diagnosis = diagnosis_of(self._request.folder, self._choice)
+        report = self._report(diagnosis)
+        typer.echo(self._rendered(diagnosis, self._form), nl=False)
         typer.echo(f"\nrecording {self._request.folder}{report}", err=not self._form.for_people)
         recorder_failed = bool(code) and not interrupted
         if code == UNWRITTEN:
-            where = self._request.folder
+            folder = self._request.folder
             print(
-                f"sanpath: {where} ends before the test did: free space there, or choose another place with --into, "
-                f"and run again; what was written stays readable: sanpath diagnose {where}",
+                f"sanpath: {folder} ends before the test did: free space there, or choose another place with --into, "
+                f"and run again; what was written stays readable: sanpath diagnose {folder}",
                 file=sys.stderr,
             )
-        return self._exit_code(found, interrupted) or int(recorder_failed)
+        return self._exit_code(diagnosis, interrupted) or int(recorder_failed)
 
-    def _wait_for_others(self) -> None:
-        """What other recorders still write belongs to the report: those without an end of their own end with ours."""
+    def _wait_for_peers(self) -> None:
+        """Wait for other recorders of this recording: their last samples belong to the report."""
         from sanpath.recorder.peers import unfinished_recorders
 
-        store, said, until = store_at(self._request.folder), False, time.monotonic() + OTHERS_SECONDS
+        store, announced, until = store_at(self._request.folder), False, time.monotonic() + PEERS_SECONDS
         with contextlib.suppress(OSError):
             while (
                 names := unfinished_recorders(starts(store, set()), self._request.recorder)
             ) and time.monotonic() < until:
-                if not said:
-                    said = True
-                    seconds = f"{OTHERS_SECONDS:.0f} s"
+                if not announced:
+                    announced = True
+                    seconds = f"{PEERS_SECONDS:.0f} s"
                     print(f"sanpath: waiting up to {seconds} for what {', '.join(names)} write", file=sys.stderr)
                 time.sleep(1)
 
-    def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
-        if found.run.load_exit_code and not interrupted:
-            print(f"sanpath: the load command ended with exit code {found.run.load_exit_code}", file=sys.stderr)
-        return exit_code(found, self._fail_on, interrupted)
+    def _exit_code(self, diagnosis: Diagnosis, interrupted: bool) -> int:
+        if diagnosis.run.load_exit_code and not interrupted:
+            print(f"sanpath: the load command ended with exit code {diagnosis.run.load_exit_code}", file=sys.stderr)
+        return exit_code(diagnosis, self._fail_on, interrupted)
 
-    def _rendered(self, found: Diagnosis, form: Format) -> str:
-        return rendered(found, form, self._request.folder)
+    def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
+        return rendered(diagnosis, form, self._request.folder)
 
-    def _report(self, found: Diagnosis) -> str:
-        """Write the report; says where it is. The recording is what counts: without a report the run goes on."""
+    def _report(self, diagnosis: Diagnosis) -> str:
+        """Write the report files. Returns a text with their names. A file that cannot be written is no failure."""
         written = []
         for form, file in ((Format.markdown, self.report_file), (Format.html, self.report_file.with_suffix(".html"))):
             try:
-                file.write_text(self._rendered(found, form), encoding="utf-8")
+                file.write_text(self._rendered(diagnosis, form), encoding="utf-8")
                 written.append(str(file))
             except OSError as error:
                 print(f"sanpath: {file}: cannot be written: {error.strerror}", file=sys.stderr)
@@ -130,7 +131,7 @@ class Session:
         checked(self._choice)
 
     def _screen(self) -> Screen | None:
-        """The live view, when a person looks at a terminal that can show it."""
+        """The live view, if the terminal can show it. None: plain lines."""
         if self._plain or self._form is not Format.text or not live.fits():
             return None
         return partial(live.show, self._request.folder, self._choice, hint=self._hint)

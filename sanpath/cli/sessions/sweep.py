@@ -1,4 +1,4 @@
-"""A sweep from the screen's side: what is to be done, its progress and remaining time, the curve at the end."""
+"""A sweep from the command's side: its steps, progress and remaining time, and the curve at the end."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 
 
-def recorded(folder: Location, plan: Plan) -> Progress:
-    """How far this plan has come in a recording, from the start where there is none. Raises UsageError when all is
-    done, or something else is in the way."""
+def recorded_progress(folder: Location, plan: Plan) -> Progress:
+    """The progress of this plan in a recording; none where there is no recording yet. Raises UsageError when all
+    steps are recorded, or the folder holds something else."""
     layout.check(folder, plan.digest)
-    found = _so_far(folder, plan)
-    if len(found.done) == len(steps(plan)):
+    progress_so_far = _progress_of(folder, plan)
+    if len(progress_so_far.done) == len(steps(plan)):
         raise UsageError(f"{folder}: every step of this plan is recorded; sanpath diagnose {folder} judges them")
-    return found
+    return progress_so_far
 
 
-def refuse_what_cannot_be_started(plan: Plan, file: Path) -> None:
-    """Raises UsageError for other engines than fio."""
+def check_engine(plan: Plan, file: Path) -> None:
+    """Raise UsageError for other engines than fio."""
     if plan.engine != "fio":
         raise UsageError(f"{file}: engine: sanpath starts only fio; --print shows what to run with {plan.engine}")
 
@@ -61,28 +61,28 @@ class SweepSession(Session):
             raise ValueError("a request without a sweep")
         self._plan, self._file = request.sweep.plan, request.sweep.file
         self._steps = steps(self._plan)
-        self._said = ""
+        self._last_line = ""
 
     def run(self) -> int:
         """Record and report."""
-        now = _so_far(self._request.folder, self._plan)
+        now = _progress_of(self._request.folder, self._plan)
         begun = f"resumed: {len(now.done)} of {len(self._steps)} steps are recorded" if now.done else "a sweep"
         print(f"sanpath: {begun}, {len(self._steps) - len(now.done)} to do, about {self._left(now)}", file=sys.stderr)
         return super().run()
 
-    def _rendered(self, found: Diagnosis, form: Format) -> str:
+    def _rendered(self, progress_so_far: Diagnosis, form: Format) -> str:
         from sanpath.views import curve
 
-        whole = super()._rendered(found, form)
+        report = super()._rendered(progress_so_far, form)
         if not form.for_people:
-            return whole
+            return report
         if form is Format.markdown:
-            return whole + curve.markdown(found)
+            return report + curve.markdown(progress_so_far)
         terminal = sys.stdout.isatty()
-        return whole + curve.text(found, None if terminal else 160, colour=terminal)
+        return report + curve.text(progress_so_far, None if terminal else 160, colour=terminal)
 
-    def _exit_code(self, found: Diagnosis, interrupted: bool) -> int:
-        now = _so_far(self._request.folder, self._plan)
+    def _exit_code(self, progress_so_far: Diagnosis, interrupted: bool) -> int:
+        now = _progress_of(self._request.folder, self._plan)
         names = {step.key: step.name for step in self._steps}
         for key, code in () if interrupted else now.failed:
             errors = f"{self._request.folder}/load/*.{key}/errors"
@@ -92,7 +92,7 @@ class SweepSession(Session):
             print(f"sanpath: {left} of {len(self._steps)} steps are left; resume: {command}", file=sys.stderr)
         if left and not interrupted:
             return ExitCode.LOAD
-        return exit_code(found, self._fail_on, interrupted)
+        return exit_code(progress_so_far, self._fail_on, interrupted)
 
     def _screen(self) -> Screen | None:
         if self._plain or not sys.stderr.isatty():
@@ -101,12 +101,12 @@ class SweepSession(Session):
 
     def _progress(self) -> None:
         """A plain line when something has changed."""
-        now = _so_far(self._request.folder, self._plan)
+        now = _progress_of(self._request.folder, self._plan)
         line = f"{len(now.done)} of {len(self._steps)} steps done"
         if running := next((step.name for step in self._steps if step.key == now.running), None):
             line += f"; now {running}"
-        if line != self._said:
-            self._said = line
+        if line != self._last_line:
+            self._last_line = line
             print(f"sanpath: {line}; about {self._left(now)} left", file=sys.stderr)
 
     def _progress_seconds(self) -> float:
@@ -127,7 +127,7 @@ class SweepSession(Session):
         with Bar(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
             task = bar.add_task("starting", total=len(self._steps), left="")
             while not ended():
-                now = _so_far(self._request.folder, self._plan)
+                now = _progress_of(self._request.folder, self._plan)
                 idle = "between steps" if now.took else "starting"
                 running = next((step.name for step in self._steps if step.key == now.running), idle)
                 left = f"{self._left(now)} left"
@@ -138,7 +138,7 @@ class SweepSession(Session):
         return span(remaining_seconds(self._plan, self._steps, now, time.time_ns() // 1000))
 
 
-def _so_far(folder: Location, plan: Plan) -> Progress:
+def _progress_of(folder: Location, plan: Plan) -> Progress:
     try:
         events = Recording(folder).events() if store_at(folder).exists() else []
     except RecordingError:

@@ -102,6 +102,22 @@ class StepMarks:
         began_us = max(marks.begin.seen for marks in unfinished)
         return began_us, _combined([_step(marks, now_us) for marks in unfinished], began_us, max(began_us, now_us))
 
+    def last_ended(self) -> tuple[int, str] | None:
+        """Return when the last step ended, and its name. None: no step has ended yet."""
+        ends = [(end, marks) for marks in self.marked or self.commands if (end := self._end_us(marks)) is not None]
+        if not ends:
+            return None
+        end, marks = max(ends, key=lambda item: item[0])
+        return end, str(marks.begin.detail.get("step", ""))
+
+    def _end_us(self, marks: _Marks) -> int | None:
+        """Return when a step ended, by its own mark or with its load command. None: neither has ended."""
+        if marks.ended_us is not None:
+            return marks.ended_us
+        command = self._commands.get(marks.source)
+        ended_us = command.ended_us if command is not None else None
+        return ended_us if ended_us is not None and ended_us >= marks.begin.seen else None
+
     def _is_unfinished(self, marks: _Marks) -> bool:
         """Return whether a step goes on: its load has not ended, and has not begun the next step."""
         command = self._commands.get(marks.source)

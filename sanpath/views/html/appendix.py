@@ -33,7 +33,7 @@ class Appendix:
 
 def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
     """The tables of a run."""
-    known = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind not in ("link",)]
+    shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind not in ("link",)]
     entities = [
         (
             entity.kind.replace("_", " "),
@@ -41,7 +41,7 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
             ", ".join(f"{key} {value}" for key, values in entity.ids.items() for value in values if key != "name"),
             ", ".join(f"{name} {value}" for name, v in entity.attributes.items() if (value := _scalar(name, v))),
         )
-        for entity in known
+        for entity in shown_entities
     ]
     joins = [
         (link.from_entity, link.relation.replace("_", " "), link.to_entity, "; ".join(link.evidence))
@@ -59,11 +59,13 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
 def evidence(finding: Finding) -> Rows:
     """(fact, value) of a finding, in the unit of the catalogue."""
     units = {name: fact.unit for table in facts().values() for name, fact in table.items()}
-    return [(name.replace("_", " "), said(value, units.get(name, ""))) for name, value in finding.evidence.items()]
+    return [
+        (name.replace("_", " "), fact_text(value, units.get(name, ""))) for name, value in finding.evidence.items()
+    ]
 
 
-def said(value: Scalar, unit: str) -> str:
-    """A fact as a person says it; "not known" for None."""
+def fact_text(value: Scalar, unit: str) -> str:
+    """A fact as text for people; "not known" for None."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -89,9 +91,9 @@ def _scalar(name: str, value: Scalar) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         for ending, unit in (("bits_per_second", "bits per second"), ("_bytes", "bytes")):
             if name.endswith(ending):
-                return said(value, unit)
+                return fact_text(value, unit)
         return f"{value:g}"
-    return said(value, "")
+    return fact_text(value, "")
 
 
 def _source(source: SourceAccount) -> Sequence[str]:

@@ -47,13 +47,13 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         )
         for direction, v in sorted(ceilings)
     ]
-    told = "; ".join(
+    texts = "; ".join(
         f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in points
     )
     return svg.picture(
         "curve-throughput",
         "Throughput over outstanding I/Os",
-        "; ".join(told),
+        "; ".join(texts),
         (_WIDTH, _HEIGHT),
         svg.grid(across, up, bandwidth),
         _foot(points, across),
@@ -70,11 +70,11 @@ def latency(diagnosis: Diagnosis) -> Markup | None:
         return None
     across = _across(points)
     up = svg.value_scale([p.latency_seconds for p in points], (_HEIGHT - 26, 24), logarithmic=True)
-    told = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in points]
+    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in points]
     return svg.picture(
         "curve-latency",
         "Latency over outstanding I/Os",
-        "; ".join(told),
+        "; ".join(texts),
         (_WIDTH, _HEIGHT),
         svg.grid(across, up, duration),
         _foot(points, across),
@@ -93,8 +93,8 @@ def _points(diagnosis: Diagnosis) -> list[_Point]:
 
 
 def _across(points: list[_Point]) -> svg.Scale:
-    known = [p.in_flight for p in points]
-    return svg.Scale(min(known) / 1.3, max(known) * 1.3, 98.0, _WIDTH - 12, logarithmic=True)
+    in_flight = [p.in_flight for p in points]
+    return svg.Scale(min(in_flight) / 1.3, max(in_flight) * 1.3, 98.0, _WIDTH - 12, logarithmic=True)
 
 
 def _foot(points: list[_Point], across: svg.Scale) -> Markup:
@@ -110,24 +110,24 @@ def _foot(points: list[_Point], across: svg.Scale) -> Markup:
 def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
     knee, below = diagnosis.verdict.knee_in_flight, diagnosis.verdict.knee_below
     if knee is not None and across.low <= knee <= across.high:
-        x, said, side = across.at(knee), f"knee at {count(knee)}", "start"
+        x, label, side = across.at(knee), f"knee at {count(knee)}", "start"
     elif knee is not None and knee < across.low:
-        x, said, side = across.first, f"knee at {count(knee)}, left of here", "start"
+        x, label, side = across.first, f"knee at {count(knee)}, left of here", "start"
     elif below is not None:
-        x, said, side = across.at(max(below, across.low)), f"the knee lies below {count(below)}", "start"
+        x, label, side = across.at(max(below, across.low)), f"the knee lies below {count(below)}", "start"
     else:
         return
     yield svg.element("line", x1=x, x2=x, y1=20, y2=_HEIGHT - 26, class_="knee")
-    yield svg.element("text", said, x=x + 5, y=16, class_=f"tick {side}")
+    yield svg.element("text", label, x=x + 5, y=16, class_=f"tick {side}")
 
 
 def _curves(points: list[tuple[str, float, float]]) -> Iterator[Markup]:
     for number, direction in enumerate(("read", "write")):
-        mine = sorted((x, y) for which, x, y in points if which == direction)
+        coordinates = sorted((x, y) for which, x, y in points if which == direction)
         # Steps of other block sizes at the same number in flight are no curve.
-        if len({x for x, _ in mine}) == len(mine):
-            yield svg.polylines(mine, f"line line-{number}")
-        for x, y in mine:
+        if len({x for x, _ in coordinates}) == len(coordinates):
+            yield svg.polylines(coordinates, f"line line-{number}")
+        for x, y in coordinates:
             if _MARKS[direction] == "circle":
                 yield svg.element("circle", cx=x, cy=y, r=4.5, class_=f"mark mark-{number}")
             else:

@@ -24,12 +24,12 @@ def drawing(drawn: Drawn) -> Markup | None:
     if not drawn.nodes:
         return None
     places, size = _places(drawn)
-    said = "; ".join(drawn.chains) or "No path between the load and its volumes was seen."
+    description = "; ".join(drawn.chains) or "No path between the load and its volumes was seen."
     edges = sorted(drawn.edges.values(), key=lambda e: e.limits)
     return svg.picture(
         "topology",
         "I/O paths from load to volume",
-        said,
+        description,
         size,
         *(_line(edge, drawn, places) for edge in edges),
         *(_box(node, *places[entity]) for entity, node in drawn.nodes.items()),
@@ -78,12 +78,12 @@ def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
     bend = min(_GAP, x2 - x1)
     if _labelled_end(edge, drawn) == edge.first:
         turn = x2 - bend / 2
-        way = f"M{x1:.0f} {y1:.0f}H{x2 - bend:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
+        path_data = f"M{x1:.0f} {y1:.0f}H{x2 - bend:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
     else:
         turn = x1 + bend / 2
-        way = f"M{x1:.0f} {y1:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x1 + bend:.0f} {y2:.0f}H{x2:.0f}"
-    known = "unseen" if not edge.seen else "idle" if edge.loaded is False else "loaded"
-    return svg.element("path", d=way, class_=f"edge {'limits' if edge.limits else known}")
+        path_data = f"M{x1:.0f} {y1:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x1 + bend:.0f} {y2:.0f}H{x2:.0f}"
+    state = "unseen" if not edge.reported else "idle" if edge.loaded is False else "loaded"
+    return svg.element("path", d=path_data, class_=f"edge {'limits' if edge.limits else state}")
 
 
 def _labelled_end(edge: Edge, drawn: Drawn) -> str:
@@ -94,10 +94,10 @@ def _labelled_end(edge: Edge, drawn: Drawn) -> str:
 
 
 def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
-    at = _labelled_end(edge, drawn)
-    y = places[at][1] + _HEIGHT / 2
+    end = _labelled_end(edge, drawn)
+    y = places[end][1] + _HEIGHT / 2
     # Over the level part of the line.
-    x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if at == edge.first else _GAP)) / 2
+    x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if end == edge.first else _GAP)) / 2
     css = "note middle" if edge.limits else "tick edge-label middle"
     below = [*edge.busy.split(", "), *(["LIMIT"] if edge.limits else [])]
     return Markup("").join(

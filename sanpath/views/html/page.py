@@ -1,4 +1,4 @@
-"""The report as one HTML page: nothing in it is fetched, and only its own script and styles may run."""
+"""The report as one HTML page: it fetches nothing, and only its own script and styles may run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROWS = 400
 
 
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
-    """The whole page. `topology` and `series` are those of the recording that was diagnosed."""
+    """The page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
     path = drawn(diagnosis, topology)
@@ -81,7 +81,7 @@ def _latency_note(diagnosis: Diagnosis) -> str:
 
 
 def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """What each step reached beside the ceilings of what limited it."""
+    """What each step reached, next to the ceilings of its limits."""
     return [
         {
             "step": step.name,
@@ -97,26 +97,26 @@ def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> list[dict[str, Any]]:
-    found = []
-    for number, (finding, others) in enumerate(words.grouped(words.hits(diagnosis))):
-        chart = timeline.evidence(finding, number, others, series)
-        found.append(
+    entries = []
+    for number, (finding, other_findings) in enumerate(words.grouped(words.hits(diagnosis))):
+        chart = timeline.evidence(finding, number, other_findings, series)
+        entries.append(
             {
                 "finding": finding,
-                "count": len(others) + 1,
-                "text": words.finding_text(finding, others),
+                "count": len(other_findings) + 1,
+                "text": words.finding_text(finding, other_findings),
                 "facts": appendix.evidence(finding),
                 "chart": chart,
                 "drawing": timeline.drawing(chart, series, marks, (600.0, 190.0)) if chart else None,
                 "steps": ", ".join(finding.steps) or "the whole run",
             }
         )
-    return found
+    return entries
 
 
 @cache
 def _environment() -> Environment:
-    # Every expression is first freed of what a terminal or a reader cannot show as it is, and then escaped.
+    # Control characters are removed from every expression first; then it is escaped.
     environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,
@@ -140,7 +140,7 @@ def _file(name: str) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """The content security policy: nothing but this script and these styles, told by their hashes."""
+    """The content security policy: only this script and these styles, identified by their hashes."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
     return (
         f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "

@@ -1,4 +1,4 @@
-"""The I/O paths of the test from load to volume, with how busy each link is and what limits: what is drawn."""
+"""The drawing of the I/O paths from load to volume: the utilisation of each link, and the limits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sanpath.verdict.units import percent
 from sanpath.views.words import short
 
 _ROWS = 8
-"""Most things of a kind that are drawn above each other."""
+"""At most so many entities of a kind are drawn in one column."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A thing in the drawing. `notes`: what is to be said of it; `limits`: the verdict names it."""
+    """An entity in the drawing. `notes`: texts below its name; `limits`: the verdict names it."""
 
     entity: str
     kind: str
@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link between two things. `label` and `busy`: port and use of a cable; `seen`: that it is there is known."""
+    """A link between two entities. `label` and `busy`: port and use of a cable; `reported`: a source reports it."""
 
     first: str
     second: str
@@ -38,7 +38,7 @@ class Edge:
     busy: str = ""
     limits: bool = False
     loaded: bool | None = None
-    seen: bool = True
+    reported: bool = True
 
 
 @dataclass(slots=True)
@@ -53,37 +53,37 @@ class Drawn:
 
 def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
     """The paths of the loads; those that the verdict names first, then those that carry the test."""
-    found = Drawn()
+    drawn = Drawn()
     uses = _uses(diagnosis)
     limiting = {e for b in diagnosis.verdict.bottlenecks for e in (b.entity, *b.coincident, b.culprit) if e}
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     paths = sorted(io_paths(topology, *loads), key=lambda p: _rank(p, uses, limiting))
     longest = max((len(path.cables) - 1 for path in paths), default=1)
     for load in loads:
-        mine = [path for path in paths if path.load == load]
+        load_paths = [path for path in paths if path.load == load]
         front = _front(topology, load)
         _, volumes = targets_of(topology, load)
-        for path in mine:
-            whole = [*_of_path(topology, path, front, longest), *_back(topology, path, volumes, longest)]
-            if not _fits(found, whole):
-                found.hidden += 1
+        for path in load_paths:
+            placed_path = [*_of_path(topology, path, front, longest), *_back(topology, path, volumes, longest)]
+            if not _fits(drawn, placed_path):
+                drawn.hidden += 1
                 continue
-            _add(found, topology, whole)
-            found.chains.append(_chain(path, front, uses, limiting))
+            _add(drawn, topology, placed_path)
+            drawn.chains.append(_chain(path, front, uses, limiting))
             for cable in path.cables:
-                _connect(found, topology, cable, uses, limiting)
-        if not mine:
-            _unseen(found, topology, front, volumes)
-    _mark(found, topology, diagnosis, limiting)
-    return found
+                _connect(drawn, topology, cable, uses, limiting)
+        if not load_paths:
+            _unseen(drawn, topology, front, volumes)
+    _mark(drawn, topology, diagnosis, limiting)
+    return drawn
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, list[ElementUse]]:
-    found: dict[str, list[ElementUse]] = {}
+    by_entity: dict[str, list[ElementUse]] = {}
     for use in diagnosis.elements:
         if use.step == diagnosis.verdict.from_step:
-            found.setdefault(use.entity, []).append(use)
-    return found
+            by_entity.setdefault(use.entity, []).append(use)
+    return by_entity
 
 
 def _rank(path: IoPath, uses: dict[str, list[ElementUse]], limiting: set[str]) -> tuple[bool, bool, str, str]:
@@ -95,10 +95,10 @@ def _rank(path: IoPath, uses: dict[str, list[ElementUse]], limiting: set[str]) -
 def _front(topology: Topology, load: str) -> list[tuple[str, int]]:
     """Load, virtual machine and host with their columns."""
     machine, host = machine_of(topology, load), host_of(topology, load)
-    found = [(load, 0)]
+    placed = [(load, 0)]
     if machine is not None and machine != host:
-        found.append((machine, 1))
-    return [*found, (host, 2)] if host is not None else found
+        placed.append((machine, 1))
+    return [*placed, (host, 2)] if host is not None else placed
 
 
 Placed = Sequence[tuple[str, int]]
@@ -121,82 +121,82 @@ def _back(topology: Topology, path: IoPath, volumes: set[str], longest: int) -> 
                 yield volume, 6 + longest
 
 
-def _fits(found: Drawn, placed: Placed) -> bool:
-    columns = [node.column for node in found.nodes.values()]
-    columns += [column for entity, column in dict(placed).items() if entity not in found.nodes]
+def _fits(drawn: Drawn, placed: Placed) -> bool:
+    columns = [node.column for node in drawn.nodes.values()]
+    columns += [column for entity, column in dict(placed).items() if entity not in drawn.nodes]
     return all(columns.count(column) <= _ROWS for column in columns)
 
 
-def _add(found: Drawn, topology: Topology, placed: Placed) -> None:
+def _add(drawn: Drawn, topology: Topology, placed: Placed) -> None:
     for entity, column in placed:
         kind = topology.entities[entity].kind
-        found.nodes.setdefault(entity, Node(entity, kind.replace("_", " "), short(entity), column))
+        drawn.nodes.setdefault(entity, Node(entity, kind.replace("_", " "), short(entity), column))
     for (first, _), (second, column) in pairwise(placed):
         kinds = {topology.entities[e].kind for e in (first, second)}
         if "switch" in kinds or "switch_port" in kinds:
             continue  # Cables are drawn by themselves.
         if topology.entities[second].kind == "volume":
             first = next(iter(topology.related(second, "member_of", "array")), first)
-        if found.nodes[first].column < column:
-            found.edges.setdefault((first, second, ""), Edge(first, second))
+        if drawn.nodes[first].column < column:
+            drawn.edges.setdefault((first, second, ""), Edge(first, second))
 
 
 def _connect(
-    found: Drawn, topology: Topology, cable: Cable, uses: dict[str, list[ElementUse]], limiting: set[str]
+    drawn: Drawn, topology: Topology, cable: Cable, uses: dict[str, list[ElementUse]], limiting: set[str]
 ) -> None:
-    near = switch_of(topology, cable.switch_port) or cable.switch_port
-    far = (switch_of(topology, cable.device) or cable.device) if cable.side == "switch" else cable.device
-    ends = sorted((near, far), key=lambda e: found.nodes[e].column)
+    switch_end = switch_of(topology, cable.switch_port) or cable.switch_port
+    device_end = (switch_of(topology, cable.device) or cable.device) if cable.side == "switch" else cable.device
+    ends = sorted((switch_end, device_end), key=lambda e: drawn.nodes[e].column)
     used = uses.get(cable.id, [])
-    told = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
+    shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
     speed = next((u.speed for u in used if u.speed), None)
     port = topology.entities[cable.switch_port].label.partition("/")[2]
     label = " ".join(filter(None, (port, speed)))
     carries = {u.on_loaded_path for u in used}
     loaded = True if True in carries else None if not carries or None in carries else False
-    busy = ", ".join(told) or ("not counted" if not used else "idle")
+    busy = ", ".join(shares) or ("not counted" if not used else "idle")
     edge = Edge(ends[0], ends[1], label, busy, cable.id in limiting, loaded)
-    found.edges[ends[0], ends[1], cable.id] = edge
+    drawn.edges[ends[0], ends[1], cable.id] = edge
 
 
 def _chain(path: IoPath, front: Placed, uses: dict[str, list[ElementUse]], limiting: set[str]) -> str:
-    said = [short(entity) for entity, _ in front]
+    texts = [short(entity) for entity, _ in front]
     for cable in path.cables:
         used = uses.get(cable.id, [])
-        told = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
+        shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
         speed = next((f"{u.speed}, " for u in used if u.speed), "")
         limit = ", LIMIT" if cable.id in limiting else ""
-        said.append(f"{short(cable.id)} ({speed}{', '.join(told) or ('not counted' if not used else 'idle')}{limit})")
-    return " → ".join([*said, short(path.array)] if path.array else said)
+        texts.append(f"{short(cable.id)} ({speed}{', '.join(shares) or ('idle' if used else 'not counted')}{limit})")
+    return " → ".join([*texts, short(path.array)] if path.array else texts)
 
 
-def _unseen(found: Drawn, topology: Topology, front: Placed, volumes: set[str]) -> None:
-    """Without a path: both ends, and between them a line that says that nothing was seen there."""
+def _unseen(drawn: Drawn, topology: Topology, front: Placed, volumes: set[str]) -> None:
+    """Without a path: both ends, and between them a line labelled as not seen."""
     host = front[-1][0]
     hbas = [(hba, 3) for hba in topology.related(host, "attached_to", "hba")]
-    _add(found, topology, front)
+    _add(drawn, topology, front)
     for hba in hbas[:_ROWS]:
-        _add(found, topology, [front[-1], hba])
+        _add(drawn, topology, [front[-1], hba])
     for volume in sorted(volumes)[:_ROWS]:
         for array in topology.related(volume, "member_of", "array"):
-            _add(found, topology, [(array, 6), (volume, 7)])
+            _add(drawn, topology, [(array, 6), (volume, 7)])
             for end, _ in hbas[:_ROWS] or front[-1:]:
-                found.edges[end, array, "unseen"] = Edge(end, array, "not measured", seen=False)
+                drawn.edges[end, array, "unseen"] = Edge(end, array, "not measured", reported=False)
 
 
-def _mark(found: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[str]) -> None:
-    cables = {cable for _, _, cable in found.edges}
+def _mark(drawn: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[str]) -> None:
+    cables = {cable for _, _, cable in drawn.edges}
     for entity in sorted(limiting - cables):
-        if (node := _node_of(found, topology, entity)) is not None:
+        if (node := _node_of(drawn, topology, entity)) is not None:
             node.limits = True
             node.notes.append("LIMIT" if node.entity == entity else f"{short(entity)} LIMIT")
     for entity in sorted({b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limiting):
-        if (node := _node_of(found, topology, entity)) is not None:
+        if (node := _node_of(drawn, topology, entity)) is not None:
             node.notes.append("I/O waits here")
 
 
-def _node_of(found: Drawn, topology: Topology, entity: str) -> Node | None:
+def _node_of(drawn: Drawn, topology: Topology, entity: str) -> Node | None:
     """What is drawn for an entity: itself, or what it is a part of. None: neither is drawn."""
-    whole = [topology.related(entity, relation) for relation in ("attached_to", "member_of", "runs_on")]
-    candidates = [entity, *(other for others in whole for other in others)]
-    return next((found.nodes[e] for e in candidates if e in found.nodes), None)
+    related = [topology.related(entity, relation) for relation in ("attached_to", "member_of", "runs_on")]
+    candidates = [entity, *(neighbour for neighbours in related for neighbour in neighbours)]
+    return next((drawn.nodes[e] for e in candidates if e in drawn.nodes), None)

@@ -30,7 +30,7 @@ def _written(value: str | float) -> str:
 
 
 def picture(name: str, title: str, text: str, size: tuple[float, float], *content: str) -> Markup:
-    """A whole drawing of a size; `title` and `text` are what a screen reader says, their ids are made of `name`."""
+    """A drawing of a size; `title` and `text` are what a screen reader says, their ids are made of `name`."""
     return element(
         "svg",
         element("title", title, id=f"chart-{name}-title"),
@@ -49,7 +49,7 @@ TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 2
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From values to places in a drawing. A logarithmic one knows no values that are not above zero; one of `time`
+    """Maps values to coordinates of a drawing. A logarithmic one accepts only values above zero; one of `time`
     has seconds, and its round values are minutes and hours."""
 
     low: float
@@ -71,10 +71,10 @@ class Scale:
         if self.logarithmic:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             for steps in ((1,), (1, 3), (1, 2, 5)):
-                found = [m * 10.0**d for d in decades for m in steps if self.low <= m * 10.0**d * 1.0001 <= self.high]
-                if len(found) >= 3:
+                ticks = [m * 10.0**d for d in decades for m in steps if self.low <= m * 10.0**d * 1.0001 <= self.high]
+                if len(ticks) >= 3:
                     break
-            return found
+            return ticks
         rough = (self.high - self.low) / 4 or 1.0
         if self.time:
             apart = next((s for s in TIMES if s >= rough / 2), TIMES[-1])
@@ -85,13 +85,13 @@ class Scale:
 
 
 def value_scale(values: Sequence[float], place: tuple[float, float], logarithmic: bool = False) -> Scale:
-    """A scale that holds all values; a linear one begins at zero."""
-    known = [v for v in values if v > 0]
-    if not known:
+    """A scale that contains all values; a linear one begins at zero."""
+    positive = [v for v in values if v > 0]
+    if not positive:
         return Scale(0.1 if logarithmic else 0.0, 1.0, *place, logarithmic)
     if logarithmic:
-        return Scale(min(known) / 1.5, max(known) * 1.5, *place, True)
-    return Scale(0.0, 1.15 * max(known), *place)
+        return Scale(min(positive) / 1.5, max(positive) * 1.5, *place, True)
+    return Scale(0.0, 1.15 * max(positive), *place)
 
 
 def grid(across: Scale, up: Scale, say: Say) -> Markup:
@@ -105,7 +105,7 @@ def grid(across: Scale, up: Scale, say: Say) -> Markup:
 
 
 def foot(across: Scale, bottom: float, say: Say) -> Markup:
-    """The values of the horizontal axis; what would lie upon its neighbour is left out."""
+    """The values of the horizontal axis; a value that would overlap its neighbour is left out."""
     ticks = across.ticks()
     crowded = [b for a, b in pairwise(ticks) if abs(across.at(b) - across.at(a)) < 34]
     return Markup("").join(

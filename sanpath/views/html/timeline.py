@@ -23,7 +23,7 @@ _STYLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """One chart. `unit`: a key of how its values are said; `limits`: (what, value) of its horizontal lines."""
+    """One chart. `unit`: the key of the format of its values; `limits`: (label, value) of its horizontal lines."""
 
     name: str
     title: str
@@ -52,11 +52,11 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
         *series.lines_of("device_latency"),
         *series.lines_of("array_latency"),
     ]
-    found = [
+    charts = [
         Timeline(
             "throughput",
             "Throughput of the load",
-            "Payload a second, with the ceilings of what limits.",
+            "Payload a second, with the ceilings of the limits.",
             "bandwidth",
             tuple((f"load, {line.direction}", line) for line in series.lines_of("payload")),
             ceilings,
@@ -64,7 +64,7 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
         Timeline(
             "latency",
             "Latency at the load, at the device and in the array",
-            "Mean time of an I/O, on a logarithmic scale. Where a line breaks nothing was done, or nothing was told.",
+            "Mean time of an I/O, on a logarithmic scale. A line breaks where there was no I/O, or no sample.",
             "duration",
             tuple((_latency_label(line), line) for line in latency),
             logarithmic=True,
@@ -78,7 +78,7 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
             (("data rate of the link", 1.0),),
         ),
     ]
-    return [chart for chart in found if chart.lines]
+    return [chart for chart in charts if chart.lines]
 
 
 Noted = tuple[tuple[str, float], ...]
@@ -90,14 +90,14 @@ def noted(diagnosis: Diagnosis, series: Series) -> Noted:
     return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start_us / 1e6) for m in diagnosis.marks)
 
 
-def evidence(finding: Finding, number: int, others: Sequence[Finding], series: Series) -> Timeline | None:
+def evidence(finding: Finding, number: int, other_findings: Sequence[Finding], series: Series) -> Timeline | None:
     """The chart of a finding: the lines of just its elements and direction. None: it has none."""
-    entities = {e for f in (finding, *others) for e in (f.entity, *f.entity.split(" > "))}
-    mine = [
+    entities = {e for f in (finding, *other_findings) for e in (f.entity, *f.entity.split(" > "))}
+    entity_lines = [
         line for line in series.lines if line.entity in entities and finding.direction in (line.direction, "both", "")
     ]
-    used = [line for line in mine if line.quantity == "utilisation"]
-    timed = [line for line in mine if line.quantity in ("device_latency", "array_latency")]
+    used = [line for line in entity_lines if line.quantity == "utilisation"]
+    timed = [line for line in entity_lines if line.quantity in ("device_latency", "array_latency")]
     title = f"Evidence of {finding.rule}"
     if used:
         lines = tuple((f"{words.short(line.entity)}, {line.direction}", line) for line in used)
@@ -111,9 +111,9 @@ def evidence(finding: Finding, number: int, others: Sequence[Finding], series: S
 
 
 def _latency_label(line: Line) -> str:
-    where = {"load_latency": "at the load", "device_latency": "at the device", "array_latency": "in the array"}
+    place_of = {"load_latency": "at the load", "device_latency": "at the device", "array_latency": "in the array"}
     name = "" if line.entity == "load" else f" {words.short(line.entity)}"
-    return f"{where[line.quantity]}{name}, {line.direction}"
+    return f"{place_of[line.quantity]}{name}, {line.direction}"
 
 
 def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
@@ -121,8 +121,8 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
     width, height = size
     top, bottom = 22.0, height - 26
     across = svg.Scale(0.0, max((*series.moments, 1.0)), 98.0, width - 12, time=True)
-    known = [v for _, line in chart.lines for v in line.values if v is not None]
-    up = svg.value_scale([*known, *(value for _, value in chart.limits)], (bottom, top), chart.logarithmic)
+    values = [v for _, line in chart.lines for v in line.values if v is not None]
+    up = svg.value_scale([*values, *(value for _, value in chart.limits)], (bottom, top), chart.logarithmic)
     return svg.picture(
         chart.name,
         chart.title,
@@ -133,15 +133,15 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
         svg.foot(across, bottom, words.elapsed),
         *(
             svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
-            + svg.element("text", what, x=across.last - 4, y=up.at(v) - 6, class_="tick right limit-label")
-            for what, v in chart.limits
+            + svg.element("text", label, x=across.last - 4, y=up.at(v) - 6, class_="tick right limit-label")
+            for label, v in chart.limits
         ),
         *(_drawn(line, series, across, up, n) for n, (_, line) in enumerate(chart.lines)),
         *(
-            svg.element("line", x1=across.at(at), x2=across.at(at), y1=top, y2=bottom, class_="noted")
-            + svg.element("text", f"▲ {text}", x=across.at(at) + 4, y=bottom - 6, class_="tick")
-            for text, at in marks
-            if across.low <= at <= across.high
+            svg.element("line", x1=across.at(seconds), x2=across.at(seconds), y1=top, y2=bottom, class_="noted")
+            + svg.element("text", f"▲ {text}", x=across.at(seconds) + 4, y=bottom - 6, class_="tick")
+            for text, seconds in marks
+            if across.low <= seconds <= across.high
         ),
     )
 
@@ -168,13 +168,13 @@ def data(charts: Sequence[Timeline], series: Series, marks: Noted) -> dict[str, 
         "moments": series.moments,
         "times": svg.TIMES,
         "steps": [[words.printable(name), begin, end] for name, begin, end in series.steps],
-        "marks": [[words.printable(text), at] for text, at in marks],
+        "marks": [[words.printable(text), seconds] for text, seconds in marks],
         "charts": [
             {
                 "name": chart.name,
                 "unit": chart.unit,
                 "logarithmic": chart.logarithmic,
-                "limits": [[words.printable(what), value] for what, value in chart.limits],
+                "limits": [[words.printable(label), value] for label, value in chart.limits],
                 "lines": [
                     {
                         "label": words.printable(label),

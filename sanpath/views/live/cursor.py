@@ -1,4 +1,4 @@
-"""What the person looks at: all that the live view remembers besides the last look."""
+"""What the person has selected: the state of the live view besides the last snapshot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tab(StrEnum):
 
 
 class Order(StrEnum):
-    """How elements are sorted; the value is what the screen says."""
+    """How elements are sorted; the value is the text on the screen."""
 
     busy = "busiest first"
     path = "from load to array"
@@ -29,8 +29,11 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """`direction` None: all of them. `step` None: the newest that can be judged. `offset`: rows scrolled away, on the
-    path the number of the stop that is chosen. `filter`: only rows with this in them, "" for all."""
+    """The selection of page, direction, step and rows.
+
+    `direction` None: all of them. `step` None: the newest that can be judged. `offset`: rows scrolled away; on the
+    path the number of the chosen stop. `filter`: only rows that contain this text, "" for all.
+    """
 
     tab: Tab = Tab.overview
     direction: Direction | None = None
@@ -40,9 +43,9 @@ class Cursor:
     order: Order = Order.busy
     filter: str = ""
 
-    def wants(self, *said: str) -> bool:
-        """Whether a row that says this is to be shown."""
-        return any(self.filter.casefold() in text.casefold() for text in said)
+    def matches(self, *texts: str) -> bool:
+        """Whether the filter lets a row with these texts through."""
+        return any(self.filter.casefold() in text.casefold() for text in texts)
 
 
 _ORDER: tuple[Direction | None, ...] = (None, *DIRECTIONS)

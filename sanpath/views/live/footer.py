@@ -1,4 +1,4 @@
-"""The last line: the keys that do something here, and where each stands for who clicks."""
+"""The last line: the keys of the page, and their columns for mouse clicks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rich.text import Text
 
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import cut
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.reading.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key with what it does, and the action of the application; `on`: whether it is in force."""
+    """A key with what it does, and the action of the application; `on`: whether it is active."""
 
     key: str
     meaning: str
@@ -27,43 +27,43 @@ class Key:
         return len(self.key) + len(self.meaning) + 2
 
 
-def keys(look: Look | None, cursor: Cursor) -> list[Key]:
-    """What can be done here and now, the most wanted first."""
-    found = look.diagnosis if look is not None else None
-    steps = [step for step in found.steps if step.directions] if found is not None else []
-    growing, tab = look is None or not look.ended, cursor.tab
+def keys(snapshot: Snapshot | None, cursor: Cursor) -> list[Key]:
+    """The keys that do something on this page now, the most important first."""
+    diagnosis = snapshot.diagnosis if snapshot is not None else None
+    steps = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
+    growing, tab = snapshot is None or not snapshot.ended, cursor.tab
     both = any(len(step.directions) > 1 for step in steps) or cursor.direction is not None
-    listed = [
+    candidates = [
         (True, Key("q", "quit", "quit")),
         (True, Key("?", "help", "turn_to('help')", tab is Tab.help)),
         (growing, Key("p", "go on" if cursor.paused else "pause", "pause", cursor.paused)),
-        (growing and found is not None, Key("m", "mark", "ask('mark')")),
-        (found is not None, Key("t", "path", "turn_to('path')", tab is Tab.path)),
+        (growing and diagnosis is not None, Key("m", "mark", "ask('mark')")),
+        (diagnosis is not None, Key("t", "path", "turn_to('path')", tab is Tab.path)),
         (bool(steps), Key("s", "steps", "turn_to('steps')", tab is Tab.steps)),
-        (found is not None, Key("f", "findings", "turn_to('findings')", tab is Tab.findings)),
-        (found is not None, Key("o", "sources", "turn_to('sources')", tab is Tab.sources)),
+        (diagnosis is not None, Key("f", "findings", "turn_to('findings')", tab is Tab.findings)),
+        (diagnosis is not None, Key("o", "sources", "turn_to('sources')", tab is Tab.sources)),
         (both, Key("d", cursor.direction or "both", "direction", cursor.direction is not None)),
         (
-            found is not None and tab not in (Tab.help, Tab.sources),
+            diagnosis is not None and tab not in (Tab.help, Tab.sources),
             Key("/", cursor.filter or "only", "ask('filter')"),
         ),
         (len(steps) > 1 and tab is not Tab.help, Key("n b", "step", "step(1)", cursor.step is not None)),
-        (tab is Tab.overview and found is not None, Key("x", "sort", "sort")),
+        (tab is Tab.overview and diagnosis is not None, Key("x", "sort", "sort")),
         (tab is not Tab.overview, Key("Esc", "back", "newest")),
     ]
-    return [key for works, key in listed if works]
+    return [key for is_active, key in candidates if is_active]
 
 
 def footer(listed: Sequence[Key], width: int) -> Text:
-    """One line of them, as many as there is room for; how to get help stays."""
+    """One line of keys, as many as there is room for; the first ones always fit."""
     text = Text(no_wrap=True)
     for key in _fitting(listed, width):
         text.append(f" {key.key} ", "bold").append(key.meaning, "reverse" if key.on else "dim")
     return cut(text, width)
 
 
-def at(listed: Sequence[Key], width: int, column: int) -> Key | None:
-    """The key that stands at a column. None: none does."""
+def key_at(listed: Sequence[Key], width: int, column: int) -> Key | None:
+    """The key at a column. None: there is none."""
     end = 0
     for key in _fitting(listed, width):
         end += key.width
@@ -73,7 +73,7 @@ def at(listed: Sequence[Key], width: int, column: int) -> Key | None:
 
 
 def _fitting(listed: Sequence[Key], width: int) -> list[Key]:
-    kept = list(listed)
-    while sum(key.width for key in kept) > width and len(kept) > 1:
-        kept.pop()
-    return kept
+    fitting = list(listed)
+    while sum(key.width for key in fitting) > width and len(fitting) > 1:
+        fitting.pop()
+    return fitting

@@ -1,4 +1,4 @@
-"""Lines of text, and what to leave out when there is no room for all of them."""
+"""Lines of text, and which to leave out when there is no room for all of them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from sanpath.views import words
 LABEL = 8
 """Columns of the word before a wrapped text."""
 NARROW = 40
-"""Below so many columns the words before texts are left out."""
+"""With fewer columns the labels before texts are left out."""
 
 _CONSOLE = Console(width=80)
 Part = str | tuple[str, str]
+"""A text, or (text, style)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Lines that belong together. `rank`: 1 gets room first. `least`: with fewer rows it is left out altogether.
+    """Lines that belong together. `rank`: 1 gets room first. `min_rows`: with fewer rows it is left out altogether.
 
-    `heading`: how many of the first lines always stay; of the others the last are kept with `newest`, else the first.
+    `heading`: how many of the first lines are always shown. Of the others the last are shown with `newest`, else the
+    first.
     """
 
     rank: int
-    least: int
+    min_rows: int
     lines: Sequence[Text]
     heading: int = 1
     newest: bool = False
@@ -39,30 +41,30 @@ def fit(sections: Sequence[Section], height: int) -> list[Text]:
     left = height
     rows = dict.fromkeys(range(len(sections)), 0)
     by_rank = sorted(rows, key=lambda number: sections[number].rank)
-    for place, number in enumerate(by_rank):
-        wanted = min(sections[number].least, len(sections[number].lines))
-        # The first section is what the screen is for: a part of it is better than nothing.
-        rows[number] = min(wanted, left) if wanted <= left or place == 0 else 0
+    for position, number in enumerate(by_rank):
+        wanted = min(sections[number].min_rows, len(sections[number].lines))
+        # The first section is the most important one: some of its lines are better than none.
+        rows[number] = min(wanted, left) if wanted <= left or position == 0 else 0
         left -= rows[number]
     for number in by_rank:
         if rows[number]:
-            more = min(left, len(sections[number].lines) - rows[number])
-            rows[number] += more
-            left -= more
+            added = min(left, len(sections[number].lines) - rows[number])
+            rows[number] += added
+            left -= added
     return [text for number, section in enumerate(sections) for text in _cropped(section, rows[number])]
 
 
 def _cropped(section: Section, rows: int) -> Sequence[Text]:
     if rows >= len(section.lines) or rows <= section.heading:
         return section.lines[:rows]
-    kept = rows - section.heading
+    shown = rows - section.heading
     head, body = section.lines[: section.heading], section.lines[section.heading :]
     if section.newest:
-        return [*head, *body[-kept:]]
-    return [*head, *body[: kept - 1], body[kept - 1].copy().append(" …", "dim")]
+        return [*head, *body[-shown:]]
+    return [*head, *body[: shown - 1], body[shown - 1].copy().append(" …", "dim")]
 
 
-def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
+def columns(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
     """Two columns, the left one `width` columns wide."""
     joined = []
     for number in range(max(len(left), len(right))):
@@ -73,29 +75,29 @@ def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text
     return joined
 
 
-def line(*parts: Part) -> Text:
+def line(*segments: Part) -> Text:
     """One line from words, or (words, style). Names come from devices: nothing in them can change the layout."""
     text = Text(no_wrap=True)
-    for part in parts:
-        content, style = (part, "") if isinstance(part, str) else part
+    for segment in segments:
+        content, style = (segment, "") if isinstance(segment, str) else segment
         text.append(words.printable(content), style)
     return text
 
 
 def cut(text: Text, width: int) -> Text:
-    """A copy that is at most so wide."""
+    """A copy of at most so many columns."""
     copy = text.copy()
     copy.truncate(max(0, width), overflow="ellipsis")
     return copy
 
 
 def wrapped(label: str, content: str, width: int, style: str = "", indent: int = LABEL) -> list[Text]:
-    """A text beside its label, on as many lines as it takes."""
+    """A text after its label, on as many lines as it takes."""
     indent = indent if width >= NARROW else 0
     text = Text(words.printable(content), style)
     lines = list(text.wrap(_CONSOLE, max(1, width - indent))) if content else []
     heads = [label, *[""] * (len(lines) - 1)] if indent else [""] * len(lines)
-    return [line((f"{head:<{indent}}", "dim")).append_text(rest) for head, rest in zip(heads, lines, strict=False)]
+    return [line((f"{head:<{indent}}", "dim")).append_text(row) for head, row in zip(heads, lines, strict=False)]
 
 
 def bullet(content: str, width: int) -> list[Text]:

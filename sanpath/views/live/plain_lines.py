@@ -1,6 +1,6 @@
 """`python -m sanpath.views.live.plain_lines FOLDER [CHOICE]`: plain lines about a growing recording, on stdout.
 
-They follow the pulse, which costs next to nothing; what judges is the reader, a process that gives way to everybody.
+They follow the pulse, which costs almost no processor time. The reader judges: a process of the lowest priority.
 It ends when standard input closes.
 """
 
@@ -17,36 +17,36 @@ from sanpath.pulse.viewer import Viewer
 from sanpath.recording.storage.store import Location, location
 from sanpath.rulebook.site import Choice
 from sanpath.views.live.cursor import Cursor
-from sanpath.views.live.reading.feed import Feed, ReaderProcess
-from sanpath.views.live.reading.shown_verdict import Steady, told_by
-from sanpath.views.live.reading.snapshot import Look
-from sanpath.views.progress import beat, every_seconds, line, verdict
+from sanpath.views.live.reading.feed import ReaderProcess, SnapshotFeed
+from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
+from sanpath.views.live.reading.snapshot import Snapshot
+from sanpath.views.progress import every_seconds, line, pulse_line, verdict
 
 _BEGIN_SECONDS = 0.2
-"""How often it is looked for the first thing that can be said."""
+"""How often it is checked whether there is a first line to print."""
 
 
 class Lines:
-    """Says a line every few seconds, and one at once when the verdict becomes another one."""
+    """Prints a line every few seconds, and one at once when the verdict changes."""
 
-    def __init__(self, feed: Feed, viewer: Viewer, tell: Callable[[str], None], seconds: float) -> None:
-        self._feed, self._viewer, self._tell, self._seconds = feed, viewer, tell, seconds
-        self._look: Look | None = None
-        self._steady = Steady()
-        self._over = asyncio.Event()
+    def __init__(self, feed: SnapshotFeed, viewer: Viewer, write: Callable[[str], None], seconds: float) -> None:
+        self._feed, self._viewer, self._write, self._seconds = feed, viewer, write, seconds
+        self._snapshot: Snapshot | None = None
+        self._verdict = DebouncedVerdict()
+        self._ended = asyncio.Event()
 
     async def run(self) -> None:
-        """Until every writer has ended, or its recorder has gone without a word, or it is cancelled."""
+        """Print until every writer has ended, its recorder has died, or it is cancelled."""
         tasks = [asyncio.create_task(self._viewer.run()), asyncio.create_task(self._judge())]
         try:
-            while not self._over.is_set():
-                said = self._line()
-                if said:
-                    self._tell(said)
+            while not self._ended.is_set():
+                text = self._line()
+                if text:
+                    self._write(text)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._over.wait(), self._seconds if said else _BEGIN_SECONDS)
-            if self._look is not None:
-                self._tell(_judged(self._look))
+                    await asyncio.wait_for(self._ended.wait(), self._seconds if text else _BEGIN_SECONDS)
+            if self._snapshot is not None:
+                self._write(_diagnosis_line(self._snapshot))
         finally:
             for task in tasks:
                 task.cancel()
@@ -54,47 +54,58 @@ class Lines:
 
     async def _judge(self) -> None:
         while True:
-            seen = await self._feed.look()
-            if seen.diagnosis is not None or self._look is None:
-                self._take(seen)
-            if seen.ended or seen.silent:
-                self._over.set()
+            snapshot = await self._feed.snapshot()
+            if snapshot.diagnosis is not None or self._snapshot is None:
+                self._take(snapshot)
+            if snapshot.ended or snapshot.silent:
+                self._ended.set()
                 return
-            await asyncio.sleep(seen.pause_seconds)
+            await asyncio.sleep(snapshot.pause_seconds)
 
-    def _take(self, seen: Look) -> None:
-        before, self._look = self._steady, seen
-        if seen.diagnosis is None or seen.ended:
+    def _take(self, snapshot: Snapshot) -> None:
+        before, self._snapshot = self._verdict, snapshot
+        if snapshot.diagnosis is None or snapshot.ended:
             return
-        self._steady = before.take(told_by(seen.diagnosis, Cursor()))
-        if self._steady.before is not None and self._steady.before is not before.before and self._steady.shown:
-            self._tell(f"sanpath: {verdict(self._steady.shown.step)}; was {verdict(self._steady.before.step)}")
+        self._verdict = before.update(verdict_of(snapshot.diagnosis, Cursor()))
+        shown, previous = self._verdict.shown, self._verdict.previous
+        if previous is not None and previous is not before.previous and shown is not None:
+            self._write(f"sanpath: {verdict(shown.step)}; was {verdict(previous.step)}")
 
     def _line(self) -> str:
-        pulse = self._viewer.pulse()
-        if pulse is not None:
-            return beat(pulse, self._look.diagnosis if self._look is not None else None)
-        return _judged(self._look) if self._look is not None and self._look.diagnosis is not None else ""
+        diagnosis = self._snapshot.diagnosis if self._snapshot is not None else None
+        if (pulse := self._viewer.pulse()) is not None:
+            return pulse_line(pulse, diagnosis)
+        return line(diagnosis) if diagnosis is not None else ""
 
 
-def _judged(seen: Look) -> str:
-    return line(seen.diagnosis) if seen.diagnosis is not None else f"sanpath: {seen.failure}"
+def _diagnosis_line(snapshot: Snapshot) -> str:
+    return line(snapshot.diagnosis) if snapshot.diagnosis is not None else f"sanpath: {snapshot.failure}"
 
 
-async def tell(
+async def print_lines(
     folder: Location, choice: Choice, environment: Mapping[str, str], until_input_closes: bool = False
 ) -> None:
-    """Print lines until there are no more, or nobody wants them. `environment`: of the process that judges."""
-    words = (str(folder), *choice.arguments())
-    feed = ReaderProcess((sys.executable, "-P", "-m", "sanpath.views.live.reading.reader", *words), environment)
-    lines = Lines(feed, Viewer(folder), lambda said: print(said, flush=True), every_seconds(sys.stdout))
-    running, loop = asyncio.ensure_future(lines.run()), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, running.cancel)
+    """Print lines until the recording ends or SIGTERM comes; with `until_input_closes` also until stdin closes.
+    `environment`: of the reader process."""
+    arguments = (str(folder), *choice.arguments())
+    feed = ReaderProcess((sys.executable, "-P", "-m", "sanpath.views.live.reading.reader", *arguments), environment)
+    lines = Lines(feed, Viewer(folder), lambda text: print(text, flush=True), every_seconds(sys.stdout))
+    running, loop = asyncio.create_task(lines.run()), asyncio.get_running_loop()
+
+    def end() -> None:
+        # Once: a closed input is reported again and again, and a second cancellation would interrupt the clean-up,
+        # in which the reader process is waited for.
+        if not running.cancelling():
+            running.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, end)
     if until_input_closes:
-        loop.add_reader(sys.stdin.fileno(), running.cancel)
+        loop.add_reader(sys.stdin.fileno(), end)
     with contextlib.suppress(asyncio.CancelledError):
         await running
 
 
 if __name__ == "__main__":
-    asyncio.run(tell(location(sys.argv[1]), Choice.from_arguments(sys.argv[2:]), os.environ, until_input_closes=True))
+    asyncio.run(
+        print_lines(location(sys.argv[1]), Choice.from_arguments(sys.argv[2:]), os.environ, until_input_closes=True)
+    )

@@ -12,12 +12,12 @@ from sanpath.verdict.model import Diagnosis, DirectionResult, ElementUse, StepRe
 from sanpath.views import words
 
 Shown = Iterable[tuple[tuple[str | None, ...], float | None]]
-"""Values of the labels, and the value: None where it is not known, which makes no series."""
+"""Values of the labels, and the value. None: not known, which makes no series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. `name` without `sanpath_`; an info metric has the value 1, and says what it says in its labels."""
+    """A metric. `name` without `sanpath_`; an info metric has the value 1; its labels carry the information."""
 
     name: str
     kind: Literal["gauge", "counter", "info"]
@@ -27,11 +27,11 @@ class Metric:
 
 
 def current(diagnosis: Diagnosis) -> StepResult | None:
-    """The newest step in which there was I/O: what is shown of a step is of this one. None: none yet."""
+    """The newest step with I/O: metrics of a step are of this one. None: there is none yet."""
     return next((step for step in reversed(diagnosis.steps) if step.directions), None)
 
 
-def _one(value: Callable[[Diagnosis], float | None]) -> Callable[[Diagnosis], Shown]:
+def _value(value: Callable[[Diagnosis], float | None]) -> Callable[[Diagnosis], Shown]:
     return lambda diagnosis: [((), value(diagnosis))]
 
 
@@ -60,7 +60,7 @@ def _element(value: Callable[[ElementUse], float | None]) -> Callable[[Diagnosis
     def read(diagnosis: Diagnosis) -> Shown:
         step = current(diagnosis)
         used = [element for element in diagnosis.elements if step is not None and element.step == step.name]
-        # What is left out of a large fabric is what matters least.
+        # In a large fabric the least important ones are left out.
         used.sort(key=lambda e: (not e.on_loaded_path, -(e.utilisation or 0), e.entity))
         loaded = {True: "yes", False: "no", None: "unknown"}
         return [((e.entity, e.kind, e.direction, loaded[e.on_loaded_path]), value(e)) for e in used]
@@ -89,7 +89,7 @@ def _grade(diagnosis: Diagnosis) -> Shown:
     return [((grade,), float(grade == diagnosis.verdict.grade)) for grade in words.GRADES]
 
 
-def _parts(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
+def _budget_parts(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
     step = current(diagnosis)
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         for part in budget.parts:
@@ -115,8 +115,8 @@ METRICS = (
         "Which recording this is, and what judged it.",
         lambda d: [((d.run.id, d.run.tool_version, d.run.rulebook_version), 1)],
     ),
-    Metric("run_start_timestamp_seconds", "gauge", (), "When the run began.", _one(lambda d: _moment(d.run.start))),
-    Metric("run_complete", "gauge", (), "1: every writer ended as it should.", _one(lambda d: d.run.complete)),
+    Metric("run_start_timestamp_seconds", "gauge", (), "When the run began.", _value(lambda d: _moment(d.run.start))),
+    Metric("run_complete", "gauge", (), "1: every writer ended as it should.", _value(lambda d: d.run.complete)),
     Metric("verdict", "gauge", ("kind",), "1 for the kind of the run's verdict so far, 0 for the others.", _verdict),
     Metric("verdict_grade", "gauge", ("grade",), "1 for the grade of that verdict, 0 for the others.", _grade),
     Metric(
@@ -145,9 +145,11 @@ METRICS = (
         "gauge",
         (),
         "I/Os in flight from which on more load buys only latency.",
-        _one(lambda d: d.verdict.knee_in_flight),
+        _value(lambda d: d.verdict.knee_in_flight),
     ),
-    Metric("unloaded_latency_seconds", "gauge", (), "Latency without a queue.", _one(lambda d: d.verdict.r0.seconds)),
+    Metric(
+        "unloaded_latency_seconds", "gauge", (), "Latency without a queue.", _value(lambda d: d.verdict.r0.seconds)
+    ),
     Metric(
         "finding",
         "info",
@@ -160,9 +162,9 @@ METRICS = (
         "gauge",
         (),
         "Rules and entities that could not be judged for want of facts.",
-        _one(lambda d: len(words.not_judged(d))),
+        _value(lambda d: len(words.not_judged(d))),
     ),
-    Metric("unobserved", "gauge", (), "What no source could see.", _one(lambda d: len(d.unobserved))),
+    Metric("unobserved", "gauge", (), "What no source could see.", _value(lambda d: len(d.unobserved))),
     Metric(
         "step",
         "info",
@@ -215,7 +217,7 @@ METRICS = (
         "gauge",
         ("lun", "direction", "layer", "plane", "entity", "what"),
         "Where the latency is spent: mid-point of each part.",
-        _parts,
+        _budget_parts,
     ),
     Metric(
         "latency_unexplained_seconds",

@@ -1,7 +1,7 @@
 """`python -m sanpath.views.prometheus.exporter HOST PORT FOLDER [CHOICE]`: serves a recording that grows.
 
-A process of its own, which looks at the folder like any other reader: neither a scrape nor a server that hangs can
-delay a poll. A scrape gets what was judged last and starts nothing. The first line on standard output is the port, or
+It is a separate process that reads the folder like any other reader: neither a scrape nor a server that hangs can
+delay a poll. A scrape gets the last judgement and starts nothing. The first line on standard output is the port, or
 why there is none. When standard input closes, the run goes on without its screen: then it ends with the recording.
 """
 
@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.reading.priority import give_way
-from sanpath.views.live.reading.snapshot import Look, look, prepare
+from sanpath.views.live.reading.priority import lower_priority
+from sanpath.views.live.reading.snapshot import Snapshot, prepare, read_snapshot
 from sanpath.views.prometheus.exposition import families
 
 OF_THE_EXPORTER = {
@@ -30,20 +30,20 @@ OF_THE_EXPORTER = {
     "sanpath_look_duration_seconds": "What that took.",
     "sanpath_recorder_silent": "1: nothing new for a long time; the recorder has gone.",
 }
-"""Name → meaning of what is told of the looking itself; all gauges without labels."""
+"""Name → meaning of the metrics about the snapshots themselves; all are gauges without labels."""
 
 
 class Shown(Collector):
-    """The last look. Of a recorder that has gone, the numbers are not now: nothing but that is told."""
+    """The last snapshot. The numbers of a dead recorder are out of date: then only the silence is exported."""
 
     def __init__(self) -> None:
-        self.look = Look(time.time(), None)
+        self.snapshot = Snapshot(time.time(), None)
 
     def collect(self) -> Iterator[Family]:
         """What a scrape gets."""
-        seen = self.look
-        diagnosis = None if seen.silent else seen.diagnosis
-        values = (diagnosis is not None, seen.taken, seen.cost_seconds, seen.silent)
+        snapshot = self.snapshot
+        diagnosis = None if snapshot.silent else snapshot.diagnosis
+        values = (diagnosis is not None, snapshot.taken, snapshot.cost_seconds, snapshot.silent)
         for (name, meaning), value in zip(OF_THE_EXPORTER.items(), values, strict=True):
             yield GaugeMetricFamily(name, meaning, value=float(value))
         if diagnosis is not None:
@@ -53,8 +53,8 @@ class Shown(Collector):
 def main(host: str, port: int, folder: Location, choice: Choice) -> None:
     """Serve until the process is ended, or the run has ended without a screen."""
     prepare(choice)
-    give_way()
-    shown, alone, held = Shown(), Event(), SampleCache(store_at(folder))
+    lower_priority()
+    shown, orphaned, cache = Shown(), Event(), SampleCache(store_at(folder))
     registry = CollectorRegistry()
     registry.register(shown)
     try:
@@ -63,17 +63,17 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
         print(error.strerror or error, flush=True)
         sys.exit(1)
     print(server.server_port, flush=True)
-    Thread(target=_tell_end_of_input, args=(alone,), daemon=True).start()
+    Thread(target=_tell_end_of_input, args=(orphaned,), daemon=True).start()
     while True:
-        seen = shown.look = look(folder, choice, shown.look, held)
-        if alone.is_set() and (seen.ended or seen.silent or seen.diagnosis is None):
+        snapshot = shown.snapshot = read_snapshot(folder, choice, shown.snapshot, cache)
+        if orphaned.is_set() and (snapshot.ended or snapshot.silent or snapshot.diagnosis is None):
             return
-        time.sleep(seen.pause_seconds)
+        time.sleep(snapshot.pause_seconds)
 
 
-def _tell_end_of_input(alone: Event) -> None:
+def _tell_end_of_input(orphaned: Event) -> None:
     sys.stdin.read()
-    alone.set()
+    orphaned.set()
 
 
 if __name__ == "__main__":

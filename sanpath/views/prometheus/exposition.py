@@ -17,7 +17,7 @@ from sanpath.views.prometheus.declared import METRICS, Metric
 SERIES = 2000
 """At most so many series a metric, so that no fabric makes the server stumble."""
 LABEL_CHARACTERS = 200
-"""A longer name is cut; servers are often set to refuse the whole scrape because of one."""
+"""A longer name is cut: servers are often configured to refuse the complete scrape because of one."""
 LEFT_OUT = "sanpath_series_left_out"
 
 _UNITS = ("bytes_per_second", "operations_per_second", "seconds", "ratio", "operations")
@@ -55,19 +55,19 @@ def families(diagnosis: Diagnosis) -> Iterator[Family]:
 
 
 def _distinct(metric: Metric, diagnosis: Diagnosis) -> dict[tuple[str, ...], float]:
-    """Labels → value of what is known. One series that comes twice makes a server refuse all: names that are the same
-    once they are harmless get a number."""
-    found: dict[tuple[str, ...], float] = {}
+    """Labels → value, without unknown values. A duplicate series makes a server refuse the scrape: names that are
+    equal once they are harmless get a number."""
+    series: dict[tuple[str, ...], float] = {}
     for raw, value in metric.read(diagnosis):
         if value is None:
             continue
         labels = tuple(words.printable(label or "")[:LABEL_CHARACTERS] for label in raw)
         number = 1
-        while labels in found:
+        while labels in series:
             number += 1
             labels = (f"{labels[0].partition(' #')[0]} #{number}", *labels[1:])
-        found[labels] = value
-    return found
+        series[labels] = value
+    return series
 
 
 def _family(metric: Metric) -> Family:

@@ -1,4 +1,4 @@
-"""Looks made by hand: the published 4GFC test, with what a test wants to be different."""
+"""Snapshots made by hand: the published 4GFC test, with what a test wants to be different."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sanpath.verdict.model import (
     Verdict,
 )
 from sanpath.views.live.reading.io_path import Stop
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.reading.snapshot import Snapshot
 
 STARTED = 1_800_000_000.0
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
@@ -188,9 +188,9 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
     )
 
 
-def look(made: Diagnosis | None = None, at: float = 60.0, ended: bool = False, source: str = "sw1") -> Look:
-    """A look `at` so many seconds after the start of the run."""
-    return Look(
+def snapshot(made: Diagnosis | None = None, at: float = 60.0, ended: bool = False, source: str = "sw1") -> Snapshot:
+    """A snapshot `at` so many seconds after the start of the run."""
+    return Snapshot(
         taken=STARTED + at,
         diagnosis=made or diagnosis(complete=ended),
         ended=ended,
@@ -198,10 +198,10 @@ def look(made: Diagnosis | None = None, at: float = 60.0, ended: bool = False, s
         command=("/usr/bin/fio", "job.fio"),
         freshness={source: Freshness(1.0, 1.0, False), "fa1": Freshness(2.0, 41.0, True)},
         series=series(),
-        way=WAY,
+        io_path=WAY,
         cost_seconds=0.0,
     )
 
 
-def failed(why: str, at: float = 60.0) -> Look:
-    return Look(taken=STARTED + at, diagnosis=None, failure=why)
+def failed(why: str, at: float = 60.0) -> Snapshot:
+    return Snapshot(taken=STARTED + at, diagnosis=None, failure=why)

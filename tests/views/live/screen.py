@@ -9,26 +9,26 @@ from contextlib import asynccontextmanager
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from sanpath.views.live.app import Beats, Canvas, LiveView
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.app import Canvas, LiveView, PulseFeed
+from sanpath.views.live.reading.snapshot import Snapshot
 
 
 class Film:
-    """A feed that gives these looks one after the other, and then none."""
+    """A feed that gives these snapshots one after the other, and then none."""
 
-    def __init__(self, looks: Sequence[Look]) -> None:
-        self._looks = list(looks)
+    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
+        self._snapshots = list(snapshots)
         self.given, self.closed = 0, False
         self.marked: list[str] = []
         self.refused = ""
         self.wanted = asyncio.Semaphore(1)
 
-    async def look(self) -> Look:
+    async def snapshot(self) -> Snapshot:
         await self.wanted.acquire()
-        if not self._looks:
+        if not self._snapshots:
             await asyncio.Event().wait()
         self.given += 1
-        return self._looks.pop(0)
+        return self._snapshots.pop(0)
 
     async def mark(self, text: str) -> str:
         self.marked.append(text)
@@ -62,7 +62,7 @@ class Shown:
         return self.text()
 
     async def next(self) -> str:
-        """Let the next look come."""
+        """Let the next snapshot come."""
         given = self.film.given
         self.film.wanted.release()
         while self.film.given == given:
@@ -73,19 +73,19 @@ class Shown:
 
 @asynccontextmanager
 async def showing(
-    *looks: Look,
+    *snapshots: Snapshot,
     size: tuple[int, int] = (80, 24),
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
-    beats: Beats | None = None,
+    pulse_feed: PulseFeed | None = None,
     hint: str = "",
 ) -> AsyncIterator[Shown]:
-    """The application after its first look."""
-    film = Film(looks)
-    app = LiveView(film, ended, interrupt, beats, hint)
+    """The application after its first snapshot."""
+    film = Film(snapshots)
+    app = LiveView(film, ended, interrupt, pulse_feed, hint)
     async with app.run_test(size=size) as pilot:
         shown = Shown(app, pilot, film)
-        while looks and film.given == 0:
+        while snapshots and film.given == 0:
             await pilot.pause(0.01)
         await pilot.pause()
         yield shown

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.views.live.made import diagnosis, look, step
+from tests.views.live.made import diagnosis, snapshot, step
 from tests.views.live.screen import play, showing
 
 
@@ -25,7 +25,7 @@ def names(text: str) -> list[str]:
 
 def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each_stop() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 40)) as shown:
+        async with showing(snapshot(), size=(120, 40)) as shown:
             text = await shown.press("t")
             kinds = ["load ", "vm ", "lun ", "host ", "hba ", "link ", "switch ", "array ", "media "]
             stops = [line[2:] for line in text.splitlines() if line[:2] in ("  ", "► ")]
@@ -33,7 +33,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             assert -1 not in found
             assert found == sorted(found)
             assert "► load" in text
-            assert "nothing more is known of it" in text
+            assert "no source reports more about it" in text
             queue = await shown.press("down", "down")
             assert "► lun         sqlvm1/sda" in queue
             assert "I/O WAITS HERE 77.0 ms of read" in queue
@@ -51,7 +51,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
 
 def test_elements_are_sorted_as_asked() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 40)) as shown:
+        async with showing(snapshot(), size=(120, 40)) as shown:
             assert "loaded path, busiest first" in shown.text()
             along = await shown.press("x")
             assert "loaded path, from load to array" in along
@@ -64,7 +64,7 @@ def test_elements_are_sorted_as_asked() -> None:
 
 def test_a_filter_also_finds_what_is_not_on_the_path_and_escape_takes_it_back() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 40)) as shown:
+        async with showing(snapshot(), size=(120, 40)) as shown:
             before = shown.text()
             assert "esx9" not in before
             only = await shown.press("slash", *"ESX9", "enter")
@@ -79,7 +79,7 @@ def test_a_filter_also_finds_what_is_not_on_the_path_and_escape_takes_it_back() 
 
 def test_letters_that_are_typed_are_no_keys() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             await shown.press("m", *"quit")
             assert shown.app.is_running
             await shown.press("escape")
@@ -91,7 +91,7 @@ def test_letters_that_are_typed_are_no_keys() -> None:
 
 def test_the_next_and_the_step_before_are_one_key_away() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             assert "BOTTLENECK  step t16" in await shown.press("b")
             assert "BOTTLENECK  step t16" in await shown.press("b")
             assert "BOTTLENECK  step t64" in await shown.press("n")
@@ -101,7 +101,7 @@ def test_the_next_and_the_step_before_are_one_key_away() -> None:
 
 def test_what_was_done_is_noted_in_the_recording() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             await shown.press("m", *"to RR", "enter")
             assert shown.film.marked == ["to RR"]
             await shown.press("m", "enter")
@@ -112,7 +112,7 @@ def test_what_was_done_is_noted_in_the_recording() -> None:
 
 def test_why_something_could_not_be_noted_is_said() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             shown.film.refused = "r.sanpath: has ended; [b]a mark[/b] belongs to a test under way"
             await shown.press("m", "x", "enter")
             said = [notice.message for notice in shown.app._notifications]
@@ -123,7 +123,7 @@ def test_why_something_could_not_be_noted_is_said() -> None:
 
 def test_marks_stand_below_the_chart_where_they_were_made_and_on_the_page_of_sources() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 40)) as shown:
+        async with showing(snapshot(), size=(120, 40)) as shown:
             foot = next(line for line in shown.text().splitlines() if "▲" in line)
             assert "▲0:30 changed to RR" in foot
             assert "|t64" in foot[: foot.index("▲")]
@@ -133,13 +133,13 @@ def test_marks_stand_below_the_chart_where_they_were_made_and_on_the_page_of_sou
 
 
 def test_an_array_that_tells_no_latency_is_said_to_be_unseen() -> None:
-    given = look()
+    given = snapshot()
     assert given.series is not None
     blind = replace(given.series, lines=tuple(x for x in given.series.lines if x.quantity != "array_latency"))
 
     async def scene() -> None:
         async with showing(replace(given, series=blind)) as shown:
-            assert "not seen: no array tells its latency" in shown.text()
+            assert "not seen: no array reports its latency" in shown.text()
 
     play(scene)
 
@@ -149,7 +149,7 @@ def test_a_limit_that_is_no_link_is_among_the_elements() -> None:
     queue = replace(queue, elements=())
 
     async def scene() -> None:
-        async with showing(look(queue), size=(120, 40)) as shown:
+        async with showing(snapshot(queue), size=(120, 40)) as shown:
             assert any(line.startswith("sqlvm1/sda") and "LIMITS" in line for line in shown.text().splitlines())
 
     play(scene)

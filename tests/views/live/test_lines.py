@@ -11,18 +11,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sanpath.model import Event
 from sanpath.pulse.model import Pulse
+from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
+from sanpath.rulebook.site import Choice
 from sanpath.verdict.model import Kind
-from sanpath.views.live.plain_lines import Lines
+from sanpath.views.live.plain_lines import Lines, print_lines
 from sanpath.views.live.reading.priority import Processors, processors
-from sanpath.views.live.reading.snapshot import Look
-from sanpath.views.progress import beat
-from tests.views.live.made import diagnosis, look, step
+from sanpath.views.live.reading.snapshot import Snapshot
+from sanpath.views.progress import pulse_line
+from tests.views.live.made import diagnosis, snapshot, step
 from tests.views.live.screen import Film
 from tests.views.live.terminal import PATIENCE_SECONDS, READER, SANPATH, Terminal, readers_of
 from tests.views.live.test_pulse import PULSE
@@ -39,7 +43,7 @@ def running(tmp_path: Path) -> Iterator[Terminal]:
     folder = str(tmp_path / "r.sanpath")
     screen = Terminal([*SANPATH, "run", "--plain", "--into", folder, "--", "sh", "-c", load], tmp_path, 120, 24)
     try:
-        screen.wait_for("waiting for I/O")
+        screen.wait_for("no figures of the load yet")
         yield screen
     finally:
         (tmp_path / "end").touch()
@@ -80,18 +84,18 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
 
 
-def looks(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:
-    """Seconds until the next look."""
+def pause_seconds(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:
+    """Seconds until the next snapshot."""
     machine = Processors(processors, 0, 1)
-    return Look(0.0, None, cost_seconds=cost_seconds, machine=machine, idle_ratio=idle_ratio).pause_seconds
+    return Snapshot(0.0, None, cost_seconds=cost_seconds, machine=machine, idle_ratio=idle_ratio).pause_seconds
 
 
 def test_looks_are_rarer_on_a_small_machine_that_is_busy() -> None:
-    assert looks(2, idle_ratio=0.9) == pytest.approx(4.0)
-    assert looks(2, idle_ratio=None) == pytest.approx(4.0)
-    assert looks(2, idle_ratio=0.1) == pytest.approx(10.0)
-    assert looks(64, idle_ratio=0.1) == pytest.approx(4.0)
-    assert looks(64, idle_ratio=0.1, cost_seconds=0.00001) == 0.01
+    assert pause_seconds(2, idle_ratio=0.9) == pytest.approx(4.0)
+    assert pause_seconds(2, idle_ratio=None) == pytest.approx(4.0)
+    assert pause_seconds(2, idle_ratio=0.1) == pytest.approx(10.0)
+    assert pause_seconds(64, idle_ratio=0.1) == pytest.approx(4.0)
+    assert pause_seconds(64, idle_ratio=0.1, cost_seconds=0.00001) == 0.01
 
 
 def test_a_busy_machine_is_told_from_an_idle_one() -> None:
@@ -120,26 +124,60 @@ def spinning() -> Iterator[None]:
 
 
 def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> None:
-    said = beat(PULSE, diagnosis())
+    said = pulse_line(PULSE, diagnosis())
     assert said == (
         "sanpath: 1:03 step t100 0:03 of 0:13; read 6,288 IOPS, 412.1 MB/s, 127 ms p99 131 ms, 800 in flight; "
         "esx7/vmhba2 - sw1/fc1/7 read 98.4 %; LATE: fa1; "
         "so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64; NO ANSWER from fa1"
     )
-    assert "so far" not in beat(PULSE, None)
-    assert "waiting for I/O" in beat(Pulse(5.0), None)
+    assert "so far" not in pulse_line(PULSE, None)
+    assert "no load has reported I/O yet" in pulse_line(Pulse(5.0), None)
+
+
+def test_between_two_steps_a_line_names_the_last_and_leaves_out_what_its_links_carried() -> None:
+    newest = Newest()
+    newest.take("fio", Event(10_000_000, "step-begin", {"step": "t16", "group": 0}))
+    newest.take("fio", Event(23_000_000, "step-end", {"step": "t16", "group": 0}))
+    pulse = newest.pulse(25_000_000, 0, [])
+    link = replace(PULSE.links[0], began_us=22_000_000, ended_us=24_000_000)
+    line = pulse_line(replace(pulse, links=[link]), None)
+    assert line == "sanpath: 0:25; between steps, t16 ended 0:02 ago"
+    assert pulse_line(replace(pulse, links=[link]), diagnosis()).startswith(line)
+    later = replace(link, began_us=24_000_000, ended_us=25_000_000)
+    assert "98.4 %" in pulse_line(replace(pulse, links=[later]), None)
+    newest.take("fio", Event(26_000_000, "step-begin", {"step": "t64", "group": 1}))
+    assert "between" not in pulse_line(newest.pulse(27_000_000, 0, []), None)
+
+
+class SlowToClose(Film):
+    """A feed whose reader process takes a moment to exit."""
+
+    async def close(self) -> None:
+        await asyncio.sleep(0.05)
+        await super().close()
+
+
+def test_the_reader_is_waited_for_when_the_input_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = SlowToClose([])
+    monkeypatch.setattr("sanpath.views.live.plain_lines.ReaderProcess", lambda *_: feed)
+    received, sent = os.pipe()
+    os.close(sent)
+    with os.fdopen(received) as closed_input:
+        monkeypatch.setattr("sys.stdin", closed_input)
+        asyncio.run(print_lines(tmp_path / "r.sanpath", Choice(), {}, until_input_closes=True))
+    assert feed.closed
 
 
 def test_another_verdict_is_a_line_at_once() -> None:
-    def said(at: float, windows: int, kind: Kind) -> Look:
-        return look(diagnosis(step(windows=windows, kind=kind)), at=at)
+    def said(at: float, windows: int, kind: Kind) -> Snapshot:
+        return snapshot(diagnosis(step(windows=windows, kind=kind)), at=at)
 
-    looks = [said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy"), look(ended=True)]
+    snapshots = [said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy"), snapshot(ended=True)]
     told: list[str] = []
 
     async def scene() -> None:
-        film = Film(looks)
-        for _ in looks:
+        film = Film(snapshots)
+        for _ in snapshots:
             film.wanted.release()
         await Lines(film, Viewer(Path("/nowhere")), told.append, seconds=1000.0).run()
 

@@ -11,8 +11,8 @@ import pytest
 from sanpath.cli.commands.demo import HINT
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
-from sanpath.views.live.reading.snapshot import Look
-from tests.views.live.made import ARRAY_LINK, HOST_LINK, STARTED, diagnosis, look, step
+from sanpath.views.live.reading.snapshot import Snapshot
+from tests.views.live.made import ARRAY_LINK, HOST_LINK, STARTED, diagnosis, snapshot, step
 from tests.views.live.screen import play, showing
 
 READ = LoadFacts(("load:fio",), "now", "read", 1, 6288.0, 412.1e6, 0.1272, None, 800.0, None, p99=0.131)
@@ -60,7 +60,7 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
     beating = Beating()
 
     async def scene() -> None:
-        async with showing(beats=beating) as shown:
+        async with showing(pulse_feed=beating) as shown:
             await shown.pilot.pause(0.1)
             text = shown.text()
             assert "RUNNING 1:03  step t100  0:03 of 0:13" in text
@@ -80,7 +80,7 @@ def test_the_clock_does_not_wait_for_a_reader_that_takes_long() -> None:
     beating = Beating()
 
     async def scene() -> None:
-        async with showing(look(), beats=beating) as shown:
+        async with showing(snapshot(), pulse_feed=beating) as shown:
             for seconds in (64, 65, 66):
                 beating.pass_on(1.0)
                 await shown.pilot.pause(0.1)
@@ -94,7 +94,7 @@ def test_the_verdict_says_how_old_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("time.time", lambda: STARTED + 60.0)
 
     async def scene() -> None:
-        async with showing(look(at=56.0), beats=Beating()) as shown:
+        async with showing(snapshot(at=56.0), pulse_feed=Beating()) as shown:
             await shown.pilot.pause(0.1)
             assert re.search(r"BOTTLENECK  step t64, grade A, 9 windows  judged [4-9] s ago, at 0:56", shown.text())
 
@@ -103,7 +103,7 @@ def test_the_verdict_says_how_old_it_is(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_step_that_the_verdict_does_not_know_yet_is_being_measured() -> None:
     async def scene() -> None:
-        async with showing(look(), beats=Beating()) as shown:
+        async with showing(snapshot(), pulse_feed=Beating()) as shown:
             await shown.pilot.pause(0.1)
             assert "MEASURING 0 of 4 windows" in shown.text()
 
@@ -111,17 +111,17 @@ def test_a_step_that_the_verdict_does_not_know_yet_is_being_measured() -> None:
 
 
 def test_another_verdict_is_marked_for_a_moment_and_rung_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def said(at: float, windows: int, kind: str) -> Look:
+    def said(at: float, windows: int, kind: str) -> Snapshot:
         made = step(windows=windows, kind="bottleneck" if kind == "bottleneck" else "healthy")
-        return look(diagnosis(made), at=at)
+        return snapshot(diagnosis(made), at=at)
 
     passed, real = 0.0, time.monotonic
     monkeypatch.setattr("sanpath.views.live.app.clock", lambda: real() + passed)
 
     async def scene() -> None:
         nonlocal passed
-        looks = said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy")
-        async with showing(*looks, beats=Beating()) as shown:
+        snapshots = said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy")
+        async with showing(*snapshots, pulse_feed=Beating()) as shown:
             rung = []
             shown.app.bell = lambda: rung.append(1)  # type: ignore[method-assign]
             assert "CHANGED" not in await shown.next()
@@ -142,7 +142,7 @@ def test_a_held_screen_stands_still() -> None:
     beating = Beating()
 
     async def scene() -> None:
-        async with showing(look(), beats=beating) as shown:
+        async with showing(snapshot(), pulse_feed=beating) as shown:
             await shown.pilot.pause(0.1)
             held = await shown.press("p")
             assert "PAUSED at 1:03" in held
@@ -158,7 +158,7 @@ def test_a_held_screen_stands_still() -> None:
 
 def test_nothing_happens_any_more_once_the_run_has_ended() -> None:
     async def scene() -> None:
-        async with showing(look(ended=True), beats=Beating()) as shown:
+        async with showing(snapshot(ended=True), pulse_feed=Beating()) as shown:
             await shown.pilot.pause(0.1)
             text = shown.text()
             assert "ENDED after" in text
@@ -171,7 +171,7 @@ def test_nothing_happens_any_more_once_the_run_has_ended() -> None:
 @pytest.mark.parametrize("size", [(10, 3), (39, 7), (50, 9), (80, 15), (80, 24), (200, 50)])
 def test_it_fits_every_size(size: tuple[int, int]) -> None:
     async def scene() -> None:
-        async with showing(look(), beats=Beating(), size=size) as shown:
+        async with showing(snapshot(), pulse_feed=Beating(), size=size) as shown:
             await shown.pilot.pause(0.1)
             lines = shown.lines()
             assert len(lines) == size[1]
@@ -184,7 +184,7 @@ def test_it_fits_every_size(size: tuple[int, int]) -> None:
 def test_figures_that_are_old_say_so() -> None:
     async def scene() -> None:
         old = replace(PULSE, loads_age_seconds=12.0, links=())
-        async with showing(look(), beats=Beating(old), size=(120, 30)) as shown:
+        async with showing(snapshot(), pulse_feed=Beating(old), size=(120, 30)) as shown:
             await shown.pilot.pause(0.1)
             assert "12 s ago" in shown.text()
 
@@ -193,13 +193,13 @@ def test_figures_that_are_old_say_so() -> None:
 
 def test_the_last_line_lists_what_does_something_here() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 30)) as shown:
+        async with showing(snapshot(), size=(120, 30)) as shown:
             assert re.search(r"q quit .*p pause .*/ only .*n b step .*x sort", shown.lines()[-1])
             assert " d " not in shown.lines()[-1], "there is one direction"
             help_line = (await shown.press("question_mark")).splitlines()[-1]
             assert "/ only" not in help_line
             assert "Esc back" in help_line
-        async with showing(look(ended=True), size=(120, 30)) as shown:
+        async with showing(snapshot(ended=True), size=(120, 30)) as shown:
             assert "p pause" not in shown.lines()[-1], "nothing moves any more"
         async with showing(size=(120, 30)) as shown:
             assert shown.lines()[-1].strip() == "q quit ? help p pause"
@@ -209,7 +209,7 @@ def test_the_last_line_lists_what_does_something_here() -> None:
 
 def test_a_click_on_a_key_is_the_key_and_the_wheel_scrolls() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(120, 30)) as shown:
+        async with showing(snapshot(), size=(120, 30)) as shown:
             last = shown.lines()[-1]
             await shown.pilot.click(offset=(last.index("steps"), 29))
             await shown.pilot.pause()
@@ -224,7 +224,7 @@ def test_a_click_on_a_key_is_the_key_and_the_wheel_scrolls() -> None:
 
 def test_who_tries_it_out_is_told_what_is_simulated() -> None:
     async def scene() -> None:
-        async with showing(look(), hint=HINT) as shown:
+        async with showing(snapshot(), hint=HINT) as shown:
             assert shown.lines()[1].rstrip() == HINT
             assert HINT not in await shown.resize(80, 12)
 

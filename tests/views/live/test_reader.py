@@ -16,7 +16,7 @@ from sanpath.facts.timeline import series
 from sanpath.rulebook.site import Choice
 from sanpath.topology.identity import resolve
 from sanpath.views.live.reading.feed import ReaderProcess
-from sanpath.views.live.reading.snapshot import look
+from sanpath.views.live.reading.snapshot import read_snapshot
 from tests.support.recording import START_US
 from tests.support.san import San
 from tests.support.stories import published, recorded
@@ -41,7 +41,7 @@ def reading(folder: Path, scene: Callable[[ReaderProcess], Awaitable[None]]) -> 
 
 def test_a_finished_recording_is_read_as_ended(recording: Path) -> None:
     async def scene(feed: ReaderProcess) -> None:
-        found = await feed.look()
+        found = await feed.snapshot()
         assert found.ended
         assert found.failure == ""
         assert found.diagnosis is not None
@@ -56,9 +56,9 @@ def test_a_recording_that_is_not_there_yet_is_asked_for_again(tmp_path: Path) ->
     folder = tmp_path / "r.sanpath"
 
     async def scene(feed: ReaderProcess) -> None:
-        assert "no such recording" in (await feed.look()).failure
+        assert "no such recording" in (await feed.snapshot()).failure
         published(San(folder)).write(ended=False)
-        found = await feed.look()
+        found = await feed.snapshot()
         assert found.diagnosis is not None
         assert not found.ended
 
@@ -67,18 +67,18 @@ def test_a_recording_that_is_not_there_yet_is_asked_for_again(tmp_path: Path) ->
 
 def test_a_killed_reader_is_started_again(recording: Path) -> None:
     async def scene(feed: ReaderProcess) -> None:
-        assert (await feed.look()).diagnosis is not None
+        assert (await feed.snapshot()).diagnosis is not None
         for process in readers_of(recording):
             os.kill(process, signal.SIGKILL)
-        assert "died" in (await feed.look()).failure
-        assert (await feed.look()).diagnosis is not None
+        assert "died" in (await feed.snapshot()).failure
+        assert (await feed.snapshot()).diagnosis is not None
 
     reading(recording, scene)
 
 
 def test_closing_leaves_no_process_behind(recording: Path) -> None:
     async def scene(feed: ReaderProcess) -> None:
-        under_way = asyncio.create_task(feed.look())
+        under_way = asyncio.create_task(feed.snapshot())
         while not readers_of(recording):
             await asyncio.sleep(0.02)
         await feed.close()
@@ -95,7 +95,7 @@ def test_a_recorder_that_was_killed_is_silent_and_its_sources_are_late(
     """Four steps of 12 s, 4 s apart: the last poll is 67 s after the start."""
     folder = published(San(tmp_path / "r.sanpath")).write(ended=False).folder
     monkeypatch.setattr("time.time", lambda: START_US / 1e6 + seconds)
-    found = look(folder)
+    found = read_snapshot(folder)
     assert found.failure == ""
     assert not found.ended
     assert found.silent == gone
@@ -106,14 +106,14 @@ def test_a_recorder_that_was_killed_is_silent_and_its_sources_are_late(
 
 def test_a_wrong_rule_file_is_said_and_the_other_rules_judge(recording: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("id: broken\n", encoding="utf-8")
-    found = look(recording, Choice(tmp_path)).diagnosis
+    found = read_snapshot(recording, Choice(tmp_path)).diagnosis
     assert found is not None
     assert "broken.yaml" in found.judging.refused[0]
     assert found.findings
 
 
 def test_a_folder_of_rules_that_is_not_there_is_said_and_not_raised(recording: Path, tmp_path: Path) -> None:
-    found = look(recording, Choice(tmp_path / "nowhere"))
+    found = read_snapshot(recording, Choice(tmp_path / "nowhere"))
     assert found.diagnosis is None
     assert "nowhere" in found.failure
 
@@ -121,7 +121,7 @@ def test_a_folder_of_rules_that_is_not_there_is_said_and_not_raised(recording: P
 @pytest.mark.parametrize("story", ["published", "mixed", "array_not_observed"])
 def test_a_look_says_what_a_diagnosis_and_the_lines_over_time_say(story: str) -> None:
     recording = recorded(story)
-    seen = look(recording.folder)
+    seen = read_snapshot(recording.folder)
     assert seen.failure == ""
     assert seen.diagnosis == diagnose(recording)
     assert seen.series == series(recording, resolve(recording.inventory()))

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.verdict.model import Diagnosis
-from tests.views.live.made import ARRAY_LINK, HOST_LINK, diagnosis, failed, look, step
+from tests.views.live.made import ARRAY_LINK, HOST_LINK, diagnosis, failed, snapshot, step
 from tests.views.live.screen import play, showing
 
 HOSTILE = "link:[red]esx[/red] [b\x1b[2J\x07\nnew\tline--sw1/\u202efc1/7 \u540d\u524d [@click=app.quit]"
@@ -23,7 +23,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources_and_blind_spots() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             text = shown.text()
         assert "RUNNING 1:00" in text
         assert "step t64" in text
@@ -47,7 +47,7 @@ def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources
 
 def test_a_large_terminal_also_says_what_to_type_and_what_comes_next() -> None:
     async def scene() -> None:
-        async with showing(look(), size=(160, 48)) as shown:
+        async with showing(snapshot(), size=(160, 48)) as shown:
             text = shown.text()
         assert "BOTTLENECK" in text
         assert "esxcli storage nmp device set --psp VMW_PSP_RR" in text
@@ -63,7 +63,7 @@ def test_a_large_terminal_also_says_what_to_type_and_what_comes_next() -> None:
 @pytest.mark.parametrize("size", [(10, 3), (20, 5), (39, 7)])
 def test_a_tiny_terminal_still_has_the_verdict(size: tuple[int, int]) -> None:
     async def scene() -> None:
-        async with showing(look(), size=size) as shown:
+        async with showing(snapshot(), size=size) as shown:
             assert shown.lines()[0].startswith("BOTTLENECK")
             assert len(shown.lines()) == size[1]
 
@@ -72,7 +72,7 @@ def test_a_tiny_terminal_still_has_the_verdict(size: tuple[int, int]) -> None:
 
 def test_any_size_is_drawn_and_the_first_one_looks_the_same_again() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             before = shown.text()
             for keys in ((), ("t",), ("s",), ("f",), ("o",), ("question_mark",), ("m",)):
                 await shown.press("escape", *keys)
@@ -88,7 +88,7 @@ def test_any_size_is_drawn_and_the_first_one_looks_the_same_again() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (160, 48), (10, 3)])
 def test_names_of_devices_cannot_change_the_layout(size: tuple[int, int]) -> None:
     made = diagnosis(entity=HOSTILE, source="[blink]sw1\x1b[31m")
-    given = look(made, source="[blink]sw1\x1b[31m")
+    given = snapshot(made, source="[blink]sw1\x1b[31m")
 
     async def scene() -> None:
         async with showing(given, size=size) as shown:
@@ -106,7 +106,7 @@ def test_names_of_devices_cannot_change_the_layout(size: tuple[int, int]) -> Non
 
 def test_keys_turn_pages_and_escape_comes_back() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             overview = shown.text()
             assert "2 steps" in await shown.press("s")
             findings = await shown.press("f")
@@ -122,7 +122,7 @@ def test_keys_turn_pages_and_escape_comes_back() -> None:
 
 def test_a_step_can_be_chosen_and_left_again() -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             chosen = await shown.press("s", "up", "s")
             assert "BOTTLENECK  step t16" in chosen
             assert "20.5 ms = 128 in flight" in chosen
@@ -137,7 +137,7 @@ def test_pages_scroll_and_stop_at_their_first_row() -> None:
     made = replace(diagnosis(), findings=many)
 
     async def scene() -> None:
-        async with showing(look(made)) as shown:
+        async with showing(snapshot(made)) as shown:
             first = await shown.press("f")
             assert "rule-0:" in first
             assert "rule-40:" not in first
@@ -151,7 +151,7 @@ def test_one_direction_can_be_looked_at() -> None:
     both = diagnosis(step(directions=("read", "write")))
 
     async def scene() -> None:
-        async with showing(look(both)) as shown:
+        async with showing(snapshot(both)) as shown:
             assert "d both" in shown.text()
             reads = await shown.press("d")
             assert "CT0.FC0, read" in reads
@@ -166,7 +166,7 @@ def test_one_direction_can_be_looked_at() -> None:
 
 def test_a_paused_screen_stands_still_until_it_goes_on() -> None:
     async def scene() -> None:
-        async with showing(look(), look(at=75), look(at=90)) as shown:
+        async with showing(snapshot(), snapshot(at=75), snapshot(at=90)) as shown:
             assert "PAUSED at 1:00" in await shown.press("p")
             assert "PAUSED at 1:00" in await shown.next(), "a look that was under way"
             await shown.press("p")
@@ -182,8 +182,8 @@ def other_verdict(kind: str = "cannot_tell", windows: int = 9) -> Diagnosis:
 
 def test_a_verdict_changes_only_when_two_more_windows_agree_and_says_so() -> None:
     async def scene() -> None:
-        doubts = [look(other_verdict(windows=w), at=at) for at, w in ((62, 10), (62, 12), (64, 11), (66, 12))]
-        async with showing(look(), *doubts) as shown:
+        doubts = [snapshot(other_verdict(windows=w), at=at) for at, w in ((62, 10), (62, 12), (64, 11), (66, 12))]
+        async with showing(snapshot(), *doubts) as shown:
             doubtful = await shown.next()
             assert "BOTTLENECK" in doubtful
             assert "changing? cannot tell" in doubtful
@@ -200,7 +200,7 @@ def test_a_newer_step_has_its_windows_already_and_needs_a_second_look_only() -> 
     newer = diagnosis(step("t64"), step("t100", 800, kind="healthy"))
 
     async def scene() -> None:
-        async with showing(look(), look(newer, at=62), look(newer, at=64)) as shown:
+        async with showing(snapshot(), snapshot(newer, at=62), snapshot(newer, at=64)) as shown:
             assert "changing? healthy" in await shown.next()
             changed = await shown.next()
             assert changed.splitlines()[2].startswith("HEALTHY")
@@ -215,7 +215,7 @@ def test_naming_the_other_of_two_coincident_links_first_is_no_change() -> None:
     swapped = replace(swapped, verdict=replace(swapped.verdict, bottlenecks=(limit,)))
 
     async def scene() -> None:
-        async with showing(look(), look(diagnosis(swapped), at=62)) as shown:
+        async with showing(snapshot(), snapshot(diagnosis(swapped), at=62)) as shown:
             text = await shown.next()
             assert "where   sw1/fc1/1 - fa1/CT0.FC0 and esx7/vmhba2 - sw1/fc1/7" in text
             assert "changing?" not in text
@@ -227,7 +227,7 @@ def test_another_element_of_the_same_kind_is_named_as_what_changes() -> None:
     moved = diagnosis(step(entity="link:esx7/vmhba3--sw1/fc1/8"))
 
     async def scene() -> None:
-        async with showing(look(), look(moved, at=62)) as shown:
+        async with showing(snapshot(), snapshot(moved, at=62)) as shown:
             assert "changing? esx7/vmhba3 - sw1/fc1/8" in await shown.next()
 
     play(scene)
@@ -235,8 +235,13 @@ def test_another_element_of_the_same_kind_is_named_as_what_changes() -> None:
 
 def test_a_doubt_that_passes_changes_nothing() -> None:
     async def scene() -> None:
-        film = [look(other_verdict(), at=62), look(at=64), look(other_verdict("healthy"), at=66), look(at=68)]
-        async with showing(look(), *film) as shown:
+        film = [
+            snapshot(other_verdict(), at=62),
+            snapshot(at=64),
+            snapshot(other_verdict("healthy"), at=66),
+            snapshot(at=68),
+        ]
+        async with showing(snapshot(), *film) as shown:
             for _ in film:
                 text = await shown.next()
                 assert text.splitlines()[2].startswith("BOTTLENECK")
@@ -247,7 +252,7 @@ def test_a_doubt_that_passes_changes_nothing() -> None:
 
 def test_the_first_windows_are_a_question_and_no_verdict() -> None:
     async def scene() -> None:
-        async with showing(look(diagnosis(step(windows=2)))) as shown:
+        async with showing(snapshot(diagnosis(step(windows=2)))) as shown:
             assert "BOTTLENECK?  step t64, grade A, 2 windows, 4 are needed" in shown.text()
 
     play(scene)
@@ -257,7 +262,7 @@ def test_a_step_in_its_ramp_does_not_replace_the_last_verdict() -> None:
     ramp = diagnosis(step("t64"), step("t100", 800, kind="cannot_tell", windows=2))
 
     async def scene() -> None:
-        async with showing(look(ramp)) as shown:
+        async with showing(snapshot(ramp)) as shown:
             assert "RUNNING 1:00  step t100  0:40  MEASURING 2 of 4 windows" in shown.text()
             assert "BOTTLENECK  step t64" in shown.text()
 
@@ -269,7 +274,7 @@ def test_a_finished_recording_shows_the_step_that_the_verdict_is_of_and_asks_no_
     done = replace(done, verdict=replace(done.verdict, from_step="t16"))
 
     async def scene() -> None:
-        async with showing(look(done, ended=True), look(at=99)) as shown:
+        async with showing(snapshot(done, ended=True), snapshot(at=99)) as shown:
             assert "ENDED after 1:00" in shown.text()
             assert "BOTTLENECK  step t16" in shown.text()
             shown.film.wanted.release()
@@ -281,7 +286,7 @@ def test_a_finished_recording_shows_the_step_that_the_verdict_is_of_and_asks_no_
 
 def test_a_killed_recorder_is_told_from_a_running_one() -> None:
     async def scene() -> None:
-        async with showing(replace(look(at=600), newest=look(at=60).newest)) as shown:
+        async with showing(replace(snapshot(at=600), newest=snapshot(at=60).newest)) as shown:
             assert "SILENT since 2027-01-15T08:00:59" in shown.text()
 
     play(scene)
@@ -291,7 +296,7 @@ def test_before_the_first_io_it_says_what_it_waits_for() -> None:
     waiting = replace(diagnosis(), steps=(), latency_budget=(), findings=())
 
     async def scene() -> None:
-        async with showing(look(waiting)) as shown:
+        async with showing(snapshot(waiting)) as shown:
             assert "WAITING FOR I/O" in shown.text()
             assert "credit stall" in shown.text()
 
@@ -300,7 +305,7 @@ def test_before_the_first_io_it_says_what_it_waits_for() -> None:
 
 def test_a_look_that_fails_is_said_and_keeps_the_picture() -> None:
     async def scene() -> None:
-        async with showing(failed("there is no such recording"), look(), failed("disk on fire", at=64)) as shown:
+        async with showing(failed("there is no such recording"), snapshot(), failed("disk on fire", at=64)) as shown:
             assert "NOTHING RECORDED YET" in shown.text()
             assert "there is no such recording" in shown.text()
             assert "BOTTLENECK" in await shown.next()
@@ -314,7 +319,7 @@ def test_a_look_that_fails_is_said_and_keeps_the_picture() -> None:
 @pytest.mark.parametrize("key", ["q", "ctrl+q", "ctrl+c"])
 def test_leaving_asks_nothing_and_ends_the_reader(key: str) -> None:
     async def scene() -> None:
-        async with showing(look()) as shown:
+        async with showing(snapshot()) as shown:
             await shown.pilot.press(key)
             await shown.pilot.pause()
             assert not shown.app.is_running
@@ -327,7 +332,7 @@ def test_ctrl_c_ends_the_run_and_not_the_view_where_there_is_a_run() -> None:
     told: list[str] = []
 
     async def scene() -> None:
-        async with showing(look(), interrupt=lambda: told.append("stop")) as shown:
+        async with showing(snapshot(), interrupt=lambda: told.append("stop")) as shown:
             await shown.press("ctrl+c", "ctrl+c")
             assert told == ["stop", "stop"]
             assert shown.app.is_running
@@ -339,7 +344,7 @@ def test_it_closes_itself_when_the_run_has_ended() -> None:
     over: list[bool] = []
 
     async def scene() -> None:
-        async with showing(look(), ended=lambda: bool(over)) as shown:
+        async with showing(snapshot(), ended=lambda: bool(over)) as shown:
             assert shown.app.is_running
             over.append(True)
             while shown.app.is_running:
@@ -352,7 +357,7 @@ def test_both_directions_at_once_obey_one_law() -> None:
     both = diagnosis(step(directions=("read", "write")))
 
     async def scene() -> None:
-        async with showing(look(both)) as shown:
+        async with showing(snapshot(both)) as shown:
             text = shown.text()
             assert "read 164 ms, write 164 ms; 512 in flight / 6,250 IOPS = 81.9 ms" in text
             assert HOST_LINK.partition(":")[2].replace("--", " - ") in text

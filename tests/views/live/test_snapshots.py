@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.views.live.made import diagnosis, look, step
+from tests.views.live.made import diagnosis, snapshot, step
 from tests.views.live.screen import play, showing
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -35,7 +35,7 @@ def test_the_screen_looks_as_it_did(name: str) -> None:
 
     async def scene() -> None:
         made = diagnosis(step("t16", 128), step(directions=("read", "write")), complete=ended)
-        async with showing(look(made, ended=ended), size=size) as shown:
+        async with showing(snapshot(made, ended=ended), size=size) as shown:
             seen = (await shown.press(*keys) if keys else shown.text()) + "\n"
         if os.environ.get("SANPATH_SNAPSHOTS") == "write":
             file.write_text(seen, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The pages besides the overview: every step, finding and source, and the help; only lines in sight are made."""
+"""The pages besides the overview: every step, finding and source, and the help. Only visible lines are made."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
 from sanpath.views.live.pages.overview import sources, steps
 from sanpath.views.live.pages.path import path
-from sanpath.views.live.reading.shown_verdict import Told
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.reading.shown_verdict import ShownVerdict
+from sanpath.views.live.reading.snapshot import Snapshot
 
 HELP = (
     ("q", "leave the view; a run that it shows goes on, with plain lines"),
@@ -44,40 +44,41 @@ HELP = (
 )
 
 
-def page(look: Look, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
-    """The rows of a page that are in sight."""
-    if look.diagnosis is not None and cursor.tab is Tab.path:
-        return path(look, look.diagnosis, told, cursor, width, height)
-    if look.diagnosis is not None and cursor.tab is Tab.steps:
-        return _steps(look.diagnosis, told, cursor, width, height)
-    if look.diagnosis is not None and cursor.tab is Tab.findings:
-        body = _findings(look.diagnosis, cursor, width)
-    elif look.diagnosis is not None and cursor.tab is Tab.sources:
-        body = _sources(look.diagnosis, look, width)
+def page(snapshot: Snapshot, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """The visible rows of a page."""
+    if snapshot.diagnosis is not None and cursor.tab is Tab.path:
+        return path(snapshot, snapshot.diagnosis, verdict, cursor, width, height)
+    if snapshot.diagnosis is not None and cursor.tab is Tab.steps:
+        return _steps(snapshot.diagnosis, verdict, cursor, width, height)
+    if snapshot.diagnosis is not None and cursor.tab is Tab.findings:
+        body = _findings(snapshot.diagnosis, cursor, width)
+    elif snapshot.diagnosis is not None and cursor.tab is Tab.sources:
+        body = _sources(snapshot.diagnosis, snapshot, width)
     else:
         body = _help(width)
     shown = list(islice(body, cursor.offset, cursor.offset + max(0, height - 1)))
-    more = f", from row {cursor.offset + 1}" if cursor.offset else ""
-    more += f", only {cursor.filter!r}" if cursor.filter and cursor.tab is Tab.findings else ""
-    return [title(f"{cursor.tab}{more}", width), *(shown or [line("nothing more here")])]
+    scope = f", from row {cursor.offset + 1}" if cursor.offset else ""
+    scope += f", only {cursor.filter!r}" if cursor.filter and cursor.tab is Tab.findings else ""
+    return [title(f"{cursor.tab}{scope}", width), *(shown or [line("nothing more here")])]
 
 
-def _steps(diagnosis: Diagnosis, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
-    """A window of the steps around the one that is chosen, and what it is not good for."""
-    notes = [text for note in told.step.valid for text in wrapped("not for", note, width)] if told is not None else []
+def _steps(diagnosis: Diagnosis, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int) -> list[Text]:
+    """The steps around the chosen one, and what that one cannot show."""
+    invalid_for = verdict.step.valid if verdict is not None else ()
+    notes = [text for note in invalid_for for text in wrapped("not for", note, width)]
     names = [step.name for step in diagnosis.steps]
-    here = names.index(told.step.name) if told is not None and told.step.name in names else len(names) - 1
+    chosen = names.index(verdict.step.name) if verdict is not None and verdict.step.name in names else len(names) - 1
     room = max(1, height - 2 - len(notes))
-    first = max(0, min(here - room // 2, len(names) - room))
-    rows = steps(diagnosis.steps[first : first + room], told, cursor, width).lines
+    first = max(0, min(chosen - room // 2, len(names) - room))
+    rows = steps(diagnosis.steps[first : first + room], verdict, cursor, width).lines
     return [title(f"{len(names)} steps: up and down choose one", width), *rows, *notes][:height]
 
 
 def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text]:
-    def wanted(finding: Finding) -> bool:
-        return cursor.wants(finding.rule, finding.summary, finding.role, words.short(finding.entity))
+    def matches(finding: Finding) -> bool:
+        return cursor.matches(finding.rule, finding.summary, finding.role, words.short(finding.entity))
 
-    for finding in filter(wanted, words.hits(diagnosis)):
+    for finding in filter(matches, words.hits(diagnosis)):
         yield from wrapped(finding.role.upper()[: LABEL - 1], f"{finding.rule}: {finding.summary}", width, "bold")
         yield from wrapped("why", finding.why, width)
         if finding.gain:
@@ -86,12 +87,12 @@ def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text
             yield from wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {fix.scope}", width)
             for command in fix.commands:
                 yield from wrapped("  $", command, width)
-    for finding in filter(wanted, words.not_judged(diagnosis)):
+    for finding in filter(matches, words.not_judged(diagnosis)):
         yield from wrapped("unknown", f"{finding.rule}: {finding.summary}", width)
 
 
-def _sources(diagnosis: Diagnosis, look: Look, width: int) -> Iterator[Text]:
-    yield from sources(look, diagnosis, width).lines
+def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[Text]:
+    yield from sources(snapshot, diagnosis, width).lines
     for mark in diagnosis.marks:
         yield from wrapped("marked", f"{mark.at}: {mark.text}", width)
     for source in diagnosis.sources:

@@ -12,20 +12,24 @@ from sanpath.pulse.model import LinkNow, Pulse
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
+from sanpath.views.progress import no_figures, step_time
 
 OLD_SECONDS = 3.0
-"""Figures of the load that are older are not now: their age stands beside them."""
+"""Older figures of the load are shown with their age."""
 CHANGED_SECONDS = 15.0
-"""How long it is marked that the verdict is another one."""
+"""How long a change of the verdict is marked."""
 BUSY, FULL = 0.8, 0.95
-"""From where on a link is yellow, and red: fibre that is read as full counts about 0.95 (the rule link-full)."""
+"""From these utilisations on a link is yellow, and red: a full link counts about 0.95 (the rule link-full)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """`pulse` None: the recording has ended, or is not there yet. `judged_ago_seconds`: since the look that the
-    verdict is of, None: not known; `changed_ago_seconds`: since another verdict was first shown, None: it never
-    was. `hint`: what whoever tries it out may want to know, "" nothing."""
+    """The pulse of the screen and the ages of its verdict.
+
+    `pulse` None: the recording has ended, or does not exist yet. `judged_ago_seconds`: since the snapshot of the
+    verdict was taken, None: not known. `changed_ago_seconds`: since the verdict changed, None: it never has. `hint`:
+    a line for the user of a demo, "" for none.
+    """
 
     pulse: Pulse | None = None
     judged_ago_seconds: float | None = None
@@ -34,35 +38,32 @@ class Now:
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict became another one a moment ago."""
+        """Whether the verdict changed a moment ago."""
         return self.changed_ago_seconds is not None and self.changed_ago_seconds < CHANGED_SECONDS
 
 
 def step_now(pulse: Pulse) -> Text:
-    """The step under way, for how long already, and of how long."""
+    """The step under way, its time so far and its planned time."""
     if not pulse.step:
         return Text()
-    planned = pulse.step_planned_seconds
-    of = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
-    return line(f"  step {pulse.step}  {words.elapsed(pulse.step_seconds)}{of}")
+    return line(f"  step {pulse.step}  {step_time(pulse)}")
 
 
 _ALL_PERCENTILES = 100
-"""From so many columns on all percentiles are told, and not only the 99th."""
+"""From so many columns on all percentiles are shown, and not only the 99th."""
 
 
 def now_lines(pulse: Pulse, width: int) -> list[Text]:
-    """What the load gets, and what carries it, in a line each."""
+    """The figures of the load and the busiest links, a line each."""
     indent = LABEL if width >= NARROW else 0
     rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
-    return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(rest), width) for head, rest in rows]
+    return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(text), width) for head, text in rows]
 
 
 def load_text(pulse: Pulse, all_percentiles: bool) -> Text:
     """Throughput, latency and I/Os in flight of each direction. Percentiles are those since the step began."""
     if not pulse.loads:
-        why = "the first I/Os of the step are on their way" if pulse.step else "no step is under way"
-        return line((why, "dim"))
+        return line((no_figures(pulse), "dim"))
     text = line()
     for number, load in enumerate(pulse.loads):
         text.append_text(line("   " if number else "", *_direction(load, all_percentiles)))
@@ -75,8 +76,8 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
     yield f"{load.direction} ", "dim"
     yield iops(load.ops_per_second), "bold"
     yield f"  {bandwidth(load.bytes_per_second)}  {duration(load.latency_seconds)}"
-    told = (("p50", load.p50), ("p95", load.p95), ("p99", load.p99), ("max", load.max))
-    for name, seconds in told if all_percentiles else told[2:3]:
+    percentiles = (("p50", load.p50), ("p95", load.p95), ("p99", load.p99), ("max", load.max))
+    for name, seconds in percentiles if all_percentiles else percentiles[2:3]:
         if seconds is not None:
             yield f" {name} ", "dim"
             yield duration(seconds)
@@ -86,12 +87,13 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
 def links_text(pulse: Pulse, width: int) -> Text:
     """The busiest links, as many as there is room for."""
     text = line()
-    for number, link in enumerate(pulse.links):
-        part = line("  " if number else "", *_link(link))
-        if number and text.cell_len + part.cell_len > width:
+    links = pulse.current_links
+    for number, link in enumerate(links):
+        segment = line("  " if number else "", *_link(link))
+        if number and text.cell_len + segment.cell_len > width:
             break
-        text.append_text(part)
-    return text if pulse.links else line(("not known yet" if pulse.step else "idle", "dim"))
+        text.append_text(segment)
+    return text if links else line(("no figures yet", "dim"))
 
 
 def _link(link: LinkNow) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""The page of the path: every stop of the test's I/O from load to media, and all that is known of the chosen one."""
+"""The page of the path: every stop of the test's I/O from load to media, and all facts of the chosen one."""
 
 from __future__ import annotations
 
@@ -13,34 +13,38 @@ from sanpath.views.live.charts import trend
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.layout import cut, line, title, wrapped
 from sanpath.views.live.reading.io_path import Stop
-from sanpath.views.live.reading.shown_verdict import Told
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.reading.shown_verdict import ShownVerdict
+from sanpath.views.live.reading.snapshot import Snapshot
 
 _KIND, _TREND = 12, 12
 _SHARE = 0.5
-"""Of the page that the stops may take where what is known of one needs the rest."""
+"""The stops may take this ratio of the page; the details of the chosen one take the remainder."""
 
 
-def stops(look: Look, cursor: Cursor) -> list[Stop]:
-    """The stops that the cursor can choose."""
-    return [stop for stop in look.way if cursor.wants(words.short(stop.entity), stop.kind.replace("_", " "))]
+def stops(snapshot: Snapshot, cursor: Cursor) -> list[Stop]:
+    """The stops that match the filter of the cursor."""
+    return [
+        stop for stop in snapshot.io_path if cursor.matches(words.short(stop.entity), stop.kind.replace("_", " "))
+    ]
 
 
-def path(look: Look, diagnosis: Diagnosis, told: Told | None, cursor: Cursor, width: int, height: int) -> list[Text]:
-    """The stops around the chosen one, and below them what is known of it."""
-    shown = stops(look, cursor)
+def path(
+    snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int
+) -> list[Text]:
+    """The stops around the chosen one, and below them its details."""
+    shown = stops(snapshot, cursor)
     if not shown:
-        return [title("path", width), line("no source says which way the I/O takes")]
+        return [title("path", width), line("no source reports the path of the I/O")]
     chosen = min(cursor.offset, len(shown) - 1)
     room = max(1, min(len(shown), round((height - 2) * _SHARE)))
     first = max(0, min(chosen - room // 2, len(shown) - room))
     head = f"path from load to media, {chosen + 1} of {len(shown)}: up and down choose"
     lines = [title(head, width)]
     for number, stop in enumerate(shown[first : first + room], start=first):
-        lines.append(_row(look, diagnosis, told, stop, number == chosen, width))
+        lines.append(_row(snapshot, diagnosis, verdict, stop, number == chosen, width))
     lines.append(title(_name(shown[chosen]), width))
-    known = list(_known(diagnosis, told, shown[chosen], cursor, width))
-    lines += known or wrapped("", "nothing more is known of it", width)
+    details = list(_details(diagnosis, verdict, shown[chosen], cursor, width))
+    lines += details or wrapped("", "no source reports more about it", width)
     return lines[:height]
 
 
@@ -48,57 +52,61 @@ def _name(stop: Stop) -> str:
     return f"{stop.kind.replace('_', ' ')} {words.short(stop.entity)}" if stop.entity else stop.kind.replace("_", " ")
 
 
-def _row(look: Look, diagnosis: Diagnosis, told: Told | None, stop: Stop, chosen: bool, width: int) -> Text:
+def _row(
+    snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict | None, stop: Stop, chosen: bool, width: int
+) -> Text:
     name = max(10, min(36, width // 3))
     text = line(("► " if chosen else "  ", "bold"), (f"{stop.kind.replace('_', ' '):<{_KIND}}", "dim"))
     text.append_text(cut(line((words.short(stop.entity) or "-", "bold" if chosen else "")), name))
     text.append(" " * max(1, 2 + _KIND + name + 1 - text.cell_len))
-    if told is None or not stop.entity:
+    if verdict is None or not stop.entity:
         return cut(text.append_text(line(("" if stop.entity else "not seen: no source names one", "yellow"))), width)
-    said = _states(diagnosis, told, stop.entity)
-    used = [u for u in diagnosis.elements if (u.step, u.entity) == (told.step.name, stop.entity)]
+    states = _states(diagnosis, verdict, stop.entity)
+    used = [u for u in diagnosis.elements if (u.step, u.entity) == (verdict.step.name, stop.entity)]
     busy = [u for u in used if (u.utilisation or 0.0) >= words.WORTH_A_ROW]
-    said += [("idle", "dim")] if used and not busy else []
+    states += [("idle", "dim")] if used and not busy else []
     for use in busy:
-        was = trend(look.series, use.entity, use.direction, _TREND).strip()
-        said.append((f"{use.direction} {percent(use.utilisation or 0.0)} {was}", "cyan"))
-    for state in said:
+        recent = trend(snapshot.series, use.entity, use.direction, _TREND).strip()
+        states.append((f"{use.direction} {percent(use.utilisation or 0.0)} {recent}", "cyan"))
+    for state in states:
         text.append_text(line(state, "  "))
     return cut(text, width)
 
 
-def _states(diagnosis: Diagnosis, told: Told, entity: str) -> list[tuple[str, str]]:
-    """What the verdict says of an element, and what of the latency passes there; with how it is drawn."""
-    said = []
-    if any(entity in (b.entity, *b.coincident) for b in told.bottlenecks):
-        said.append(("LIMITS", "bold red"))
-    if any(entity == b.culprit for b in told.bottlenecks):
-        said.append(("CULPRIT", "bold red"))
-    if waits := _waits(diagnosis, told, entity):
-        held = any(entity == b.wait_at for b in told.bottlenecks)
-        said.append((f"{'I/O WAITS HERE' if held else 'takes'} {waits}", "bold" if held else ""))
+def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tuple[str, str]]:
+    """The states of an element: the verdict on it, and its share of the latency. Each is (text, style)."""
+    states = []
+    if any(entity in (b.entity, *b.coincident) for b in verdict.bottlenecks):
+        states.append(("LIMITS", "bold red"))
+    if any(entity == b.culprit for b in verdict.bottlenecks):
+        states.append(("CULPRIT", "bold red"))
+    if delay := _delay(diagnosis, verdict, entity):
+        is_queue = any(entity == b.wait_at for b in verdict.bottlenecks)
+        states.append((f"{'I/O WAITS HERE' if is_queue else 'takes'} {delay}", "bold" if is_queue else ""))
     if any(entity == c.entity for c in diagnosis.cleared):
-        said.append(("cleared", "green"))
-    return said
+        states.append(("cleared", "green"))
+    return states
 
 
-def _waits(diagnosis: Diagnosis, told: Told, entity: str) -> str:
-    """What of the latency passes at an element, of each direction."""
-    said = []
-    for budget in words.budgets_of(diagnosis, told.step.name):
+def _delay(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> str:
+    """The time that I/O spends at an element, of each direction."""
+    times = []
+    for budget in words.budgets_of(diagnosis, verdict.step.name):
         seconds = sum(words.middle(part.seconds) for part in budget.parts if part.entity == entity)
         if seconds > 0:
-            said.append(f"{duration(seconds)} of {budget.direction}")
-    return ", ".join(said)
+            times.append(f"{duration(seconds)} of {budget.direction}")
+    return ", ".join(times)
 
 
-def _known(diagnosis: Diagnosis, told: Told | None, stop: Stop, cursor: Cursor, width: int) -> Iterator[Text]:
+def _details(
+    diagnosis: Diagnosis, verdict: ShownVerdict | None, stop: Stop, cursor: Cursor, width: int
+) -> Iterator[Text]:
     entity = stop.entity
-    for b in told.bottlenecks if told is not None else ():
+    for b in verdict.bottlenecks if verdict is not None else ():
         if entity in (b.entity, *b.coincident, b.wait_at, b.culprit):
             for sentence in b.because:
                 yield from wrapped("verdict", f"{b.direction}: {sentence}", width)
-    for budget in words.budgets_of(diagnosis, told.step.name) if told is not None else ():
+    for budget in words.budgets_of(diagnosis, verdict.step.name) if verdict is not None else ():
         for part in budget.parts:
             if part.entity == entity:
                 share = words.share_text(words.middle(part.seconds), budget.total_seconds)

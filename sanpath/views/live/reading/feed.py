@@ -1,4 +1,4 @@
-"""The screen's end of the reader process."""
+"""The screen's side of the reader process."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sanpath.recording.writing.mark import MARK
-from sanpath.views.live.reading.reader import SIZE_BYTES
-from sanpath.views.live.reading.snapshot import Look
+from sanpath.views.live.reading.reader import SIZE_BYTES, SNAPSHOT
+from sanpath.views.live.reading.snapshot import Snapshot
 
 
-class Feed(Protocol):
-    """Where the screen has its looks from."""
+class SnapshotFeed(Protocol):
+    """The source of the screen's snapshots."""
 
-    async def look(self) -> Look:
-        """A new look at the recording."""
+    async def snapshot(self) -> Snapshot:
+        """A new snapshot of the recording."""
 
     async def mark(self, text: str) -> str:
-        """Note something in the recording, now. Returns why that could not be done, "" when it was."""
+        """Add a mark to the recording, at the time of the call. Returns the reason of a failure, "" on success."""
 
     async def close(self) -> None:
-        """No more looks are wanted."""
+        """End the feed: no more snapshots are wanted."""
 
 
 class ReaderProcess:
-    """A feed from `python -m sanpath.views.live.reading.reader`, started at first use and again after a crash."""
+    """Snapshots from `python -m sanpath.views.live.reading.reader`, started at first use and again after a crash."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
         self._process: asyncio.subprocess.Process | None = None
-        # Whoever ends the reader while it is being started waits until there is something to end.
+        # `close` waits for a process that is being started: otherwise it would survive.
         self._starting = asyncio.Lock()
-        # One question after the other: answers come in the order of the questions.
-        self._asking = asyncio.Lock()
+        # One request after the other: responses come in the order of the requests.
+        self._requesting = asyncio.Lock()
 
-    async def look(self) -> Look:
-        """A new look at the recording; a reader that has died is a look with a failure."""
-        said = await self._ask("look")
-        return said if isinstance(said, Look) else Look(time.time(), None, str(said))
+    async def snapshot(self) -> Snapshot:
+        """A new snapshot of the recording. A reader that has died gives one with a `failure`."""
+        response = await self._request(SNAPSHOT)
+        return response if isinstance(response, Snapshot) else Snapshot(time.time(), None, str(response))
 
     async def mark(self, text: str) -> str:
-        """Note something in the recording, at the moment of the call."""
-        said = await self._ask(f"{MARK} {time.time_ns() // 1000} {' '.join(text.split())}")
-        return said if isinstance(said, str) else ""
+        """Add a mark to the recording. Returns the reason of a failure, "" on success."""
+        response = await self._request(f"{MARK} {time.time_ns() // 1000} {' '.join(text.split())}")
+        return response if isinstance(response, str) else ""
 
-    async def _ask(self, question: str) -> Look | str:
-        async with self._asking:
+    async def _request(self, request: str) -> Snapshot | str:
+        async with self._requesting:
             async with self._starting:
-                process = self._process = self._process or await self._started()
-            asked, answers = process.stdin, process.stdout
-            if asked is None or answers is None:
+                process = self._process = self._process or await self._start()
+            requests, responses = process.stdin, process.stdout
+            if requests is None or responses is None:
                 raise RuntimeError("the reader was started without pipes")
             try:
-                asked.write(f"{question}\n".encode())
-                await asked.drain()
-                size = int.from_bytes(await answers.readexactly(SIZE_BYTES), "big")
-                said: Look | str = pickle.loads(await answers.readexactly(size))  # noqa: S301 - our own process wrote it
+                requests.write(f"{request}\n".encode())
+                await requests.drain()
+                size = int.from_bytes(await responses.readexactly(SIZE_BYTES), "big")
+                response: Snapshot | str = pickle.loads(await responses.readexactly(size))  # noqa: S301 - from our own process
             except (OSError, EOFError):
                 await self.close()
                 return "the process that reads the recording has died; it is started again"
-            return said
+            return response
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The way of the test's I/O from the load over links and switches to the media: what the path page goes along."""
+"""The path of the test's I/O from the load over links and switches to the media, for the path page."""
 
 from __future__ import annotations
 
@@ -12,32 +12,30 @@ LEVELS = (
     *("load", "vm", "vdisk", "host", "lun", "hba", "link", "switch", "array_port"),
     *("controller", "array", "volume", "media"),
 )
-"""Kinds in the order in which an I/O meets them; a link stands before the thing at its far end."""
+"""Kinds in the order in which an I/O meets them; a link stands before the entity at its remote end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A thing or link on the way. `entity` "": no source names a thing of this kind there."""
+    """An entity or link on the path. `entity` "": no source reports an entity of this kind."""
 
     kind: str
     entity: str
 
 
-def way(topology: Topology) -> tuple[Stop, ...]:
-    """Every thing that the loads' I/O can pass, in the order in which it meets them; () without a load."""
+def io_path(topology: Topology) -> tuple[Stop, ...]:
+    """Every stop that the loads' I/O can pass, in the order in which it passes them; () without a load."""
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     if not loads:
         return ()
-    found: dict[Stop, None] = {}
-    for stop in (*_above(topology, loads), *_between(topology, loads), *_below(topology, loads)):
-        found.setdefault(stop)
-    kinds = {stop.kind for stop in found}
-    # What nobody names is a stop as well: not seen is not the same as not there.
+    stops = (*_host_stops(topology, loads), *_fabric_stops(topology, loads), *_array_stops(topology, loads))
+    ordered = list(dict.fromkeys(stops))
+    kinds = {stop.kind for stop in ordered}
+    # A kind that no source reports is a stop as well: not seen is not the same as absent.
     missing = [Stop(kind, "") for kind in ("hba", "link", "array", "volume", "media") if kind not in kinds]
-    place = {kind: number for number, kind in enumerate(LEVELS)}
-    ordered = list(found)
+    level = {kind: number for number, kind in enumerate(LEVELS)}
     for stop in missing:
-        after = [n for n, other in enumerate(ordered) if place[other.kind] < place[stop.kind]]
+        after = [n for n, earlier in enumerate(ordered) if level[earlier.kind] < level[stop.kind]]
         ordered.insert(after[-1] + 1 if after else 0, stop)
     return tuple(ordered)
 
@@ -47,8 +45,8 @@ def _stops(topology: Topology, entities: Iterable[str]) -> Iterator[Stop]:
         yield Stop(topology.entities[entity].kind, entity)
 
 
-def _above(topology: Topology, loads: list[str]) -> Iterator[Stop]:
-    """Load, machine, host, and the queues that the load's I/O waits in there."""
+def _host_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
+    """Loads, machines, hosts, and their queues in which the load's I/O waits."""
     machines = list(dict.fromkeys(m for load in loads if (m := machine_of(topology, load))))
     hosts = list(dict.fromkeys(h for load in loads if (h := host_of(topology, load))))
     queues = [t for load in loads for t in topology.related(load, "targets")]
@@ -67,8 +65,8 @@ def _of_kind(topology: Topology, entities: Iterable[str], kind: str) -> list[str
     return [e for e in entities if topology.entities[e].kind == kind]
 
 
-def _between(topology: Topology, loads: list[str]) -> Iterator[Stop]:
-    """Initiators, links, switches and target ports, those that lie equally far together."""
+def _fabric_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
+    """Initiators, links, switches and target ports, grouped by their distance from the host."""
     paths = io_paths(topology, *loads)
     if not paths:
         hosts = dict.fromkeys(h for load in loads if (h := host_of(topology, load)))
@@ -77,27 +75,27 @@ def _between(topology: Topology, loads: list[str]) -> Iterator[Stop]:
     yield from _stops(topology, (path.hba for path in paths))
     for number in range(max(len(path.cables) for path in paths)):
         reached = [path for path in paths if number < len(path.cables)]
-        # The last link of a shorter path still stands directly before its target port.
+        # The last link of a shorter path stands directly before its target port, too.
         yield from (Stop("link", path.cables[number].id) for path in reached)
         yield from _stops(topology, (s for path in reached if (s := _switch(topology, path, number))))
     yield from _stops(topology, (path.array_port for path in paths))
 
 
 def _switch(topology: Topology, path: IoPath, number: int) -> str | None:
-    """The switch behind the link of this number, seen from the host. None: the target, or not known."""
+    """The switch at the remote end of the link of this number, from the host. None: the target, or not known."""
     if number + 1 >= len(path.cables):
         return None
     return switch_of(topology, path.cables[number + 1].switch_port)
 
 
-def _below(topology: Topology, loads: list[str]) -> Iterator[Stop]:
-    """Controllers, arrays, volumes and what these lie on."""
+def _array_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
+    """Controllers, arrays, volumes and their media."""
     ports = {path.array_port for path in io_paths(topology, *loads)}
     _, volumes = targets_of(topology, *loads)
     owners = [o for e in sorted(ports | volumes) for o in topology.related(e, "member_of")]
     arrays = sorted(_of_kind(topology, owners, "array"))
-    parts = [part for array in arrays for part in topology.related(array, "member_of")]
-    yield from _stops(topology, sorted(_of_kind(topology, parts, "controller")))
+    members = [member for array in arrays for member in topology.related(array, "member_of")]
+    yield from _stops(topology, sorted(_of_kind(topology, members, "controller")))
     yield from _stops(topology, arrays)
     yield from _stops(topology, sorted(volumes))
-    yield from _stops(topology, sorted(_of_kind(topology, parts, "media")))
+    yield from _stops(topology, sorted(_of_kind(topology, members, "media")))

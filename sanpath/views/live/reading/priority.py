@@ -1,4 +1,4 @@
-"""Whoever looks gives way to whoever works: how much of the machine is idle, and who gets what is not."""
+"""The priority of processes that only watch: below that of recorder and load; and how idle the machine is."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pathlib import Path
 
 _LOWEST = 19
 _THREADS = Path("/proc/self/task")
-_OF_THE_SESSION = Path("/proc/self/autogroup")
+_AUTOGROUP = Path("/proc/self/autogroup")
 _TIMES = Path("/proc/stat")
 _IDLE = slice(3, 5)
-"""Idle, and idle while a disk is waited for (proc_stat(5))."""
+"""Columns idle and iowait (proc_stat(5))."""
 _ALL = slice(0, 8)
-"""Up to what others of the same host took; what guests ran is counted before (proc_stat(5))."""
+"""Columns up to steal; guest time is contained in user time already (proc_stat(5))."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """How many this machine has, and what they have done together since it was started: ticks idle, and all ticks."""
+    """The processors of this machine. `number`: how many. `idle`, `ticks`: idle and all ticks since boot, summed."""
 
     number: int
     idle: int
     ticks: int
 
     def idle_since(self, before: Processors) -> float | None:
-        """The part of them that was idle since then. None: too little time has passed."""
-        passed = self.ticks - before.ticks
-        return (self.idle - before.idle) / passed if passed > 0 else None
+        """The ratio of ticks that were idle since `before`. None: no tick has passed."""
+        passed_ticks = self.ticks - before.ticks
+        return (self.idle - before.idle) / passed_ticks if passed_ticks > 0 else None
 
 
 def processors() -> Processors | None:
-    """What there is and what it has done by now. None: the system does not tell."""
+    """The processors and their ticks by now. None: the system does not report them."""
     try:
         ticks = [int(word) for word in _TIMES.read_text().split("\n", 1)[0].split()[1:]]
     except (OSError, ValueError):
@@ -40,14 +40,14 @@ def processors() -> Processors | None:
     return Processors(os.cpu_count() or 1, sum(ticks[_IDLE]), sum(ticks[_ALL]))
 
 
-def give_way() -> None:
-    """Leave the processors to recorder and load generator: this process gets what nobody else wants, and beside
-    somebody who wants all of a processor about 1.5 % of it (nice 19 against 0, sched(7)).
+def lower_priority() -> None:
+    """Leave the processors to recorder and load generator: this process gets the idle time. Next to a process that
+    uses all of a processor it gets about 1.5 % of it (nice 19 against 0, sched(7)).
     """
     os.nice(_LOWEST)
-    for thread in _THREADS.glob("*"):  # Linux has told none but this one; those to come will be as nice.
+    for thread in _THREADS.glob("*"):  # nice(2) changes only this thread on Linux; later threads inherit it.
         os.setpriority(os.PRIO_PROCESS, int(thread.name), _LOWEST)
-    # Linux shares the processors between sessions before it looks at what is nice within one.
+    # Linux divides the processors between sessions first; nice values count only within a session.
     if os.getsid(0) == os.getpid():
-        with contextlib.suppress(OSError):  # Not Linux, or its sessions have no share of their own.
-            _OF_THE_SESSION.write_text(str(_LOWEST))
+        with contextlib.suppress(OSError):  # Not Linux, or autogroups are switched off.
+            _AUTOGROUP.write_text(str(_LOWEST))

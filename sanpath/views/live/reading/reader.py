@@ -1,8 +1,8 @@
-"""`python -m sanpath.views.live.reading.reader FOLDER [CHOICE]`: looks at a recording each time it is asked to.
+"""`python -m sanpath.views.live.reading.reader FOLDER [CHOICE]`: reads snapshots of a recording on request.
 
-A process of its own: judging a long recording takes seconds, and the screen must answer its keys meanwhile. A line on
-standard input asks for a look, or has something marked: `mark MICROSECONDS TEXT`. The answer, a look or why the mark
-could not be made, is written to standard output (see feed.py). A closed input ends it.
+It is a separate process: judging a long recording takes seconds, and the screen must answer its keys meanwhile.
+A line on standard input requests a snapshot, or adds a mark: `mark MICROSECONDS TEXT`. The response is written to
+standard output (see feed.py): a snapshot, or the reason why the mark could not be added. A closed input ends it.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.recording.writing.mark import MARK, add_mark
 from sanpath.rulebook.site import Choice
-from sanpath.views.live.reading.priority import give_way
-from sanpath.views.live.reading.snapshot import Look, look, prepare
+from sanpath.views.live.reading.priority import lower_priority
+from sanpath.views.live.reading.snapshot import Snapshot, prepare, read_snapshot
 
 SIZE_BYTES = 8
-"""An answer is preceded by its size as an integer of so many bytes, the highest first."""
+"""A response is preceded by its size, an integer of so many bytes in big-endian order."""
+SNAPSHOT = "snapshot"
+"""The line that requests a snapshot."""
 
 
 def main(folder: Location, choice: Choice) -> None:
-    """Answer until the input is closed."""
+    """Answer requests until the input is closed."""
     prepare(choice)
-    if not _has_ended(folder):  # Else there is no load to give way to, and somebody waits.
-        give_way()
-    answers = sys.stdout.buffer
+    if not _has_ended(folder):  # Without a load there is nothing to yield to, and a person waits.
+        lower_priority()
+    responses = sys.stdout.buffer
     sys.stdout = sys.stderr
-    last, held = None, SampleCache(store_at(folder))
+    previous, cache = None, SampleCache(store_at(folder))
     for line in sys.stdin:
-        word, _, rest = line.rstrip("\n").partition(" ")
-        said: Look | str
-        if word == MARK:
-            said = _marked(folder, rest)
+        command, _, argument = line.rstrip("\n").partition(" ")
+        response: Snapshot | str
+        if command == MARK:
+            response = _add_mark(folder, argument)
         else:
-            said = last = look(folder, choice, last, held)
-        answer = pickle.dumps(said)
-        answers.write(len(answer).to_bytes(SIZE_BYTES, "big") + answer)
-        answers.flush()
+            response = previous = read_snapshot(folder, choice, previous, cache)
+        message = pickle.dumps(response)
+        responses.write(len(message).to_bytes(SIZE_BYTES, "big") + message)
+        responses.flush()
 
 
 def _has_ended(folder: Location) -> bool:
@@ -50,11 +52,11 @@ def _has_ended(folder: Location) -> bool:
     return False
 
 
-def _marked(folder: Location, words: str) -> str:
-    """Mark what the line says. Returns why that could not be done, "" when it was."""
-    moment, _, text = words.partition(" ")
+def _add_mark(folder: Location, argument: str) -> str:
+    """Add the mark `MICROSECONDS TEXT`. Returns the reason of a failure, "" on success."""
+    time_us, _, text = argument.partition(" ")
     try:
-        add_mark(folder, int(moment), text)
+        add_mark(folder, int(time_us), text)
     except (SanpathError, OSError) as error:
         return str(error)
     return ""

@@ -10,20 +10,20 @@ from sanpath.views import words
 from sanpath.views.live.cursor import Cursor
 
 JUDGED_WINDOWS = 4
-"""A step with fewer whole windows is in its ramp: the verdict of the step before it stands."""
+"""A step with fewer complete windows is in its ramp: the verdict of the step before it stays on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The verdict of one step in the directions that are looked at."""
+class ShownVerdict:
+    """The verdict of one step, with the bottlenecks of the directions that the cursor selects."""
 
     step: StepResult
     bottlenecks: Sequence[Bottleneck]
 
     @property
-    def says(self) -> tuple[object, ...]:
-        """What must change for it to be another verdict: figures, grade and windows may move, and which of several
-        coincident elements is named first."""
+    def key(self) -> tuple[object, ...]:
+        """What must differ for it to be another verdict. Figures, grade and windows may change, and so may which of
+        several coincident elements is named first."""
         return self.step.verdict.kind, *(
             (b.direction, frozenset((b.entity, *b.coincident))) for b in self.bottlenecks
         )
@@ -34,38 +34,38 @@ CONFIRMED_WINDOWS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
-    """A verdict that changes only when looks at new data keep saying the same new thing: over two more windows of the
-    step, or in two looks where the verdict is of a newer step, which has its windows already.
+class DebouncedVerdict:
+    """A verdict that changes only when snapshots with new data repeat the same new verdict.
 
-    `shown`: None before the first I/O. `before`: what it replaced. `doubt`: the other verdict, as it
-    was first said.
+    It must repeat over two more windows of the step. Where it is of a newer step, which has its windows already, two
+    snapshots are enough. `shown`: None before the first I/O. `previous`: the verdict that it replaced, None: none.
+    `candidate`: the other verdict, as it first appeared; None: there is none.
     """
 
-    shown: Told | None = None
-    before: Told | None = None
-    doubt: Told | None = None
+    shown: ShownVerdict | None = None
+    previous: ShownVerdict | None = None
+    candidate: ShownVerdict | None = None
 
-    def take(self, told: Told | None) -> Steady:
-        """The verdict after one more look."""
-        if told is None:
+    def update(self, verdict: ShownVerdict | None) -> DebouncedVerdict:
+        """The state after one more snapshot. `verdict` None: the snapshot has none."""
+        if verdict is None:
             return self
-        if self.shown is None or told.says == self.shown.says:
-            return replace(self, shown=told, doubt=None)
-        if self.doubt is None or told.says != self.doubt.says:
-            return replace(self, doubt=told)
-        more = told.step.windows_used - self.doubt.step.windows_used
-        newer = told.step.name != self.shown.step.name
-        return Steady(told, self.shown) if newer or more >= CONFIRMED_WINDOWS else self
+        if self.shown is None or verdict.key == self.shown.key:
+            return replace(self, shown=verdict, candidate=None)
+        if self.candidate is None or verdict.key != self.candidate.key:
+            return replace(self, candidate=verdict)
+        added_windows = verdict.step.windows_used - self.candidate.step.windows_used
+        is_newer_step = verdict.step.name != self.shown.step.name
+        confirmed = is_newer_step or added_windows >= CONFIRMED_WINDOWS
+        return DebouncedVerdict(verdict, self.shown) if confirmed else self
 
 
-def told_by(diagnosis: Diagnosis, cursor: Cursor) -> Told | None:
-    """What the diagnosis says of the step that is looked at. None: no load has done any I/O yet."""
+def verdict_of(diagnosis: Diagnosis, cursor: Cursor) -> ShownVerdict | None:
+    """The verdict of the step that the cursor selects. None: no load has done any I/O yet."""
     step = _step(diagnosis, cursor)
     if step is None:
         return None
-    wanted = [b for b in step.verdict.bottlenecks if cursor.direction in (None, b.direction)]
-    return Told(step, wanted)
+    return ShownVerdict(step, [b for b in step.verdict.bottlenecks if cursor.direction in (None, b.direction)])
 
 
 def _step(diagnosis: Diagnosis, cursor: Cursor) -> StepResult | None:

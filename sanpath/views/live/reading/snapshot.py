@@ -1,4 +1,4 @@
-"""One reading of a recording: its diagnosis, its lines over time, its path, and how fresh every source is."""
+"""A snapshot of a recording: its diagnosis, its lines over time, its I/O path, and how fresh every source is."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Choice, Site, rules_of
 from sanpath.verdict.explanation.coverage import iso
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.reading.io_path import Stop, way
+from sanpath.views.live.reading.io_path import Stop, io_path
 from sanpath.views.live.reading.priority import Processors, processors
 
 TICK_SECONDS = 2.0
-_OF_IDLE, _OF_BUSY = 0.1, 0.02
-"""Looks may cost a tenth of one processor; on a machine that is busy a fiftieth of all of them where that is less:
-the load must not miss what they take."""
-_BUSY = 0.5
-"""A machine is busy when less than this part of it is idle: threads share a core, and one takes from the other."""
+_IDLE_SHARE, _BUSY_SHARE = 0.1, 0.02
+"""Snapshots may cost a tenth of one processor, and on a busy machine at most a fiftieth of all of them: the load must
+not miss that processor time."""
+_BUSY_IDLE_RATIO = 0.5
+"""A machine with a lower idle ratio is busy: hardware threads share a core, and one slows the other down."""
 SILENT_SECONDS = 90.0
-"""Without news for so long the recorder has gone: the longest back-off of a failing source is 60 s."""
+"""A recorder without news for longer has died: the longest back-off of a failing source is 60 s."""
 
 LIVE_SECONDS = 3600.0
-"""A look reads the last hour: it takes as long and as much memory on the second day as in the second hour."""
+"""A snapshot reads the last hour: its time and memory are the same on the second day as in the second hour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one reading gave.
+class Snapshot:
+    """The result of reading a recording once.
 
-    `taken` and `newest`: epoch seconds of the reading, and of the last poll that it saw (0: none). `diagnosis` None:
-    `failure` says why there is none. `ended`: every writer has ended as it should. `series`: lines over time, None
-    without a diagnosis; `way`: what the test's I/O passes, from the load down. `cost_seconds`: processor
-    time of the reading; `machine`: what all processors had done by then, `idle_ratio`: the part of them that was idle
-    since the look before, None: not known.
+    `taken` and `newest`: epoch seconds of the reading, and of the last poll in it (0: none). `diagnosis` None:
+    `failure` gives the reason. `ended`: every writer has ended as it should. `series`: lines over time, None without
+    a diagnosis. `io_path`: the stops of the test's I/O, from the load down. `cost_seconds`: processor time of the
+    reading. `machine`: the tick counts of all processors at that time. `idle_ratio`: the ratio of ticks that were
+    idle since the previous snapshot. None: not known.
     """
 
     taken: float
@@ -55,22 +55,22 @@ class Look:
     command: Sequence[str] = ()
     freshness: Mapping[str, Freshness] = field(default_factory=dict)
     series: Series | None = None
-    way: Sequence[Stop] = ()
+    io_path: Sequence[Stop] = ()
     cost_seconds: float = 0.0
     machine: Processors | None = None
     idle_ratio: float | None = None
 
     @property
     def silent(self) -> bool:
-        """Whether the recorder has gone without a word, as a killed one does."""
+        """Whether the recorder has stopped without an end mark, as a killed one does."""
         return not self.ended and self.newest > 0 and self.taken - self.newest > SILENT_SECONDS
 
     @property
     def pause_seconds(self) -> float:
-        """How long to wait before the next look."""
-        share = _OF_IDLE
-        if self.machine is not None and self.idle_ratio is not None and self.idle_ratio < _BUSY:
-            share = min(share, _OF_BUSY * self.machine.number)
+        """How long to wait before the next snapshot."""
+        share = _IDLE_SHARE
+        if self.machine is not None and self.idle_ratio is not None and self.idle_ratio < _BUSY_IDLE_RATIO:
+            share = min(share, _BUSY_SHARE * self.machine.number)
         return max(TICK_SECONDS, self.cost_seconds / share)
 
 
@@ -81,62 +81,76 @@ def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
 
 
 def prepare(choice: Choice) -> None:
-    """Load what every look needs: as long as no load runs yet it costs nobody anything."""
+    """Load what every snapshot needs, while no load runs yet that would miss the processor time."""
     import sanpath.diagnose  # noqa: F401
 
-    with suppress(SanpathError):  # Said by the first look.
+    with suppress(SanpathError):  # The first snapshot reports it.
         _rulebook(choice)
 
 
-def look(
-    folder: Location, choice: Choice | None = None, before: Look | None = None, held: SampleCache | None = None
-) -> Look:
-    """Read and judge the last hour of a recording, finished or growing. Whatever goes wrong is in `failure`: the next
-    look may do. `before`: the last one; steps longer ago keep what it says of them. `held`: see Recording."""
-    from sanpath.diagnose import conclude, judge_recording  # for whoever judges: the screen only shows looks
+def read_snapshot(
+    folder: Location,
+    choice: Choice | None = None,
+    previous: Snapshot | None = None,
+    cache: SampleCache | None = None,
+) -> Snapshot:
+    """Read and judge the last hour of a recording, finished or growing.
+
+    Errors are reported in `failure`: the next snapshot may succeed. `previous`: the last snapshot; older steps keep
+    their results from it. `cache`: see Recording.
+    """
+    from sanpath.diagnose import (  # Only the reader process judges; the screen shows snapshots.
+        conclude,
+        judge_recording,
+    )
 
     taken, began, machine = time.time(), time.process_time(), processors()
-    earlier = before.machine if before is not None else None
-    idle = machine.idle_since(earlier) if machine is not None and earlier is not None else None
+    earlier = previous.machine if previous is not None else None
+    idle_ratio = machine.idle_since(earlier) if machine is not None and earlier is not None else None
     try:
-        recording = Recording(folder, LIVE_SECONDS, held)
+        recording = Recording(folder, LIVE_SECONDS, cache)
         polls = recording.polls()
         facts, judgements = judge_recording(recording, over_time=True)
-        found = conclude(recording, facts, judgements, *_rulebook(choice or Choice()))
-        return Look(
+        diagnosis = conclude(recording, facts, judgements, *_rulebook(choice or Choice()))
+        return Snapshot(
             taken,
-            _with_steps_of(before, found, recording.since_us),
+            _with_older_steps(diagnosis, previous, recording.since_us),
             ended=recording.ended,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
             series=series(recording, facts.topology, facts.over_time),
-            way=way(facts.topology),
+            io_path=io_path(facts.topology),
             cost_seconds=time.process_time() - began,
             machine=machine,
-            idle_ratio=idle,
+            idle_ratio=idle_ratio,
         )
     except SanpathError as error:
         failure = str(error)
     except Exception as error:  # a defect in a rule or a view of the data must not end the view of the run
         failure = f"{type(error).__name__}: {error}"
     cost = time.process_time() - began
-    return Look(taken, None, failure, cost_seconds=cost, machine=machine, idle_ratio=idle)
+    return Snapshot(taken, None, failure, cost_seconds=cost, machine=machine, idle_ratio=idle_ratio)
 
 
-def _with_steps_of(before: Look | None, found: Diagnosis, since_us: int | None) -> Diagnosis:
-    """What was said of the steps that began before the moment from which on is read, when they were still read."""
-    if since_us is None or before is None or before.diagnosis is None:
-        return found
-    known = {(step.name, step.start): step for step in before.diagnosis.steps if step.end < iso(since_us)}
-    return replace(found, steps=tuple(known.get((step.name, step.start), step) for step in found.steps))
+def _with_older_steps(diagnosis: Diagnosis, previous: Snapshot | None, since_us: int | None) -> Diagnosis:
+    """The diagnosis with the earlier results of steps whose samples are no longer read.
+
+    `since_us`: the time from which on samples are read, None: all of them.
+    """
+    if since_us is None or previous is None or previous.diagnosis is None:
+        return diagnosis
+    older = {(step.name, step.start): step for step in previous.diagnosis.steps if step.end < iso(since_us)}
+    return replace(diagnosis, steps=tuple(older.get((step.name, step.start), step) for step in diagnosis.steps))
 
 
 def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dict[str, Freshness]:
     answered = {poll.source: poll.ended / 1e6 for poll in polls if poll.outcome in ("ok", "partial")}
-    found = {}
+    freshness = {}
     for source in recording.declarations:
-        waited = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = waited > LATE_POLLS * source.every_seconds + FLUSH_DELAY_SECONDS
-        found[source.name] = Freshness(source.every_seconds, waited if source.name in answered else None, late)
-    return found
+        age_seconds = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
+        late = age_seconds > LATE_POLLS * source.every_seconds + FLUSH_DELAY_SECONDS
+        freshness[source.name] = Freshness(
+            source.every_seconds, age_seconds if source.name in answered else None, late
+        )
+    return freshness
