@@ -103,7 +103,7 @@ def test_lab_and_analysis_share_nothing() -> None:
 def test_the_test_bed_stands_between_and_is_used_by_nobody() -> None:
     """It may ask the collectors and read a diagnosis; what the analysis computes in between is not its business."""
     allowed = re.compile(
-        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|verdict\.(model|whatif|prediction\.predict))\b|$)"
+        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|verdict\.(model|experiment_model|whatif|prediction\.predict))\b|$)"
         r"|sanpath_(lab|testbed)\b"
     )
     for path in modules("lab/sanpath_testbed"):
@@ -187,3 +187,38 @@ def test_tracked_files_are_small_text() -> None:
     for path in tracked():
         assert path.stat().st_size < 1_000_000, path
         assert path.suffix not in {".parquet", ".pyc", ".whl", ".sanpath"}, path
+
+
+NOT_NAMES = {"told", "said", "says", "tell", "tells", "thing", "things", "tie", "ties", "stays", "beside", "mine"}
+"""Words that say nothing to a storage engineer; docs/glossary.md has those that do."""
+CONTRACT_NAMES = {"said", "clock_told_by"}
+"""Fields of the JSON contract, which programs read."""
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """What a module names itself, with the line: definitions, arguments, variables, fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+
+
+@pytest.mark.parametrize("folder", CODE)
+def test_names_are_words_of_the_field(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in modules(folder)
+        for name, line in identifiers(ast.parse(path.read_text(encoding="utf-8")))
+        if name not in CONTRACT_NAMES and NOT_NAMES & set(name.lower().strip("_").split("_"))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_glossary_names_what_the_code_has() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in modules("sanpath")]
+    for term in catalogue.glossary():
+        if term.code:
+            assert any(re.search(rf"\b{re.escape(term.code)}\b", source) for source in sources), term.term

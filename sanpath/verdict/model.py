@@ -14,35 +14,11 @@ from sanpath.rulebook.accepted import Accepted
 from sanpath.rulebook.model import Disruption, Finding, PolicyName
 from sanpath.rulebook.site import ChangedLimit
 from sanpath.verdict.accounts import Mark, RecorderAccount, SourceAccount
+from sanpath.verdict.experiment_model import Experiment, Kind
 from sanpath.verdict.summary_model import Summary
 
 SCHEMA = "sanpath.diagnosis/1"
 
-Kind = Literal[
-    "bottleneck",
-    "concurrency_limited",
-    "demand_limited",
-    "generator_limited",
-    "configured_cap",
-    "healthy",
-    "cannot_tell",
-]
-Action = Literal[
-    "more_in_flight",
-    "fewer_in_flight",
-    "smaller_blocks",
-    "more_jobs",
-    "cached_range",
-    "read_below",
-    "read_switches",
-    "read_array",
-    "read_host",
-    "deeper_queue",
-    "quiet_neighbours",
-    "lift_limit",
-]
-"""What an experiment does: it runs another step of the load, reads a source that was not read, or changes a
-setting."""
 Grade = Literal["A", "B", "C"]
 Shape = Literal["rising", "plateau", "retrograde", "one_step", "unknown"]
 Interval = tuple[float, float]
@@ -265,48 +241,6 @@ class Suspect:
     because: Sequence[str] = ()
     against: Sequence[str] = ()
     coincident: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What an experiment would mean for one suspect.
-
-    `entity`: as of the suspect. `if_seen`, `if_not`: its probability after the experiment showed what it watches for,
-    or did not; those of all meanings sum to one.
-    """
-
-    verdict: Kind
-    entity: str | None
-    name: str
-    probability: float
-    if_seen: float
-    if_not: float
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """The measurement that separates the leading suspects best.
-
-    `text`: what to do; `watch`: what to look for. `in_flight`: I/Os in flight of the step to run. `entity`: what to
-    read or change. `command`: the load's command line. Each is None where the action has none, or it is unknown.
-    """
-
-    action: Action
-    text: str
-    watch: str
-    meanings: Sequence[Meaning]
-    in_flight: int | None = None
-    entity: str | None = None
-    command: str | None = None
-
-    @property
-    def in_words(self) -> str:
-        """A sentence: what to do, and which suspect the outcome would support most."""
-        command = f" ({self.command})" if self.command is not None else ""
-        raised = max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
-        if raised.verdict == "cannot_tell":
-            return f"{self.text}{command}; {self.watch} would explain it"
-        return f"{self.text}{command}; {self.watch} would point to {raised.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.model import Bottleneck, Experiment, Grade, Kind, Next, Suspect
+from sanpath.verdict.experiment_model import Experiment, Kind
+from sanpath.verdict.model import Bottleneck, Grade, Next, Suspect
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""

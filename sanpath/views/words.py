@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.accounts import RecorderAccount, SourceAccount
+from sanpath.verdict.experiment_model import Experiment
 from sanpath.verdict.model import (
     BudgetPart,
     Cleared,
     Diagnosis,
     ElementUse,
-    Experiment,
     LatencyBudget,
     PlanStep,
     PlanVariant,

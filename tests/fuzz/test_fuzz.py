@@ -13,8 +13,9 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import FollowedFile
 from sanpath.recording.format import documents
+from tests.fuzz import functions
 from tests.fuzz.corpus import CORPUS, broken
-from tests.fuzz.seeds import FOLDER, place
+from tests.fuzz.seeds import FOLDER, place, small
 from tests.fuzz.target import Target, fuzz
 from tests.fuzz.targets import DOCUMENTS, TARGETS
 
@@ -89,3 +90,10 @@ def test_devices_and_files_are_read_into_json_in_one_place() -> None:
     """json.loads raises a RecursionError for what is nested deep, and fills the memory with small objects."""
     collectors = Path(registry.sanpath_collectors.__path__[0])
     assert [path for path in collectors.rglob("*.py") if "json.loads" in path.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*-functions.jsonl")), ids=lambda path: path.stem)
+def test_every_seed_names_a_function(path: Path) -> None:
+    collector = path.stem.removesuffix("-functions")
+    called = {seed.partition(b"\n")[0].decode() for seed in small(f"{collector} functions")}
+    assert called <= functions.of(collector).keys()

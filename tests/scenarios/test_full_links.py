@@ -206,7 +206,7 @@ def test_without_the_array_the_link_is_still_found_and_the_array_neither_blamed_
     assert (bottleneck.entity, bottleneck.explains) == (HOST_LINK, None)
     assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
     assert "the array" in {u.what for u in found.unobserved}
-    assert any(ARRAY_PORT.wwpn in u.what and "no source knows" in u.why for u in found.unobserved)
+    assert any(ARRAY_PORT.wwpn in u.what and "no source reports" in u.why for u in found.unobserved)
     budget = found.latency_budget[-1]
     # 128 ms, of which 122.88 above the guest's disk: the 5.12 ms below it are nobody's.
     assert budget.unexplained_seconds[0] == pytest.approx(0.00512, rel=1e-3)

@@ -75,9 +75,7 @@ class PreviousStarts:
             if age <= retention.seconds:
                 return  # Later segments are younger.
             last_us = retention.now_us() - round(age * 1e6)
-            inside = [
-                segment for segment in segments if segment.first <= segment.first and segment.last <= segment.last
-            ]
+            inside = [inner for inner in segments if segment.first <= inner.first and inner.last <= segment.last]
             for inner in sorted(inside, key=lambda segment: segment.last - segment.first):
                 if inner not in self._gone:
                     yield TrackedSegment(inner, 0, last_us, last_us)

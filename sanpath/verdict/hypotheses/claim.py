@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 from typing import Literal
 
-from sanpath.verdict.model import Bottleneck, Kind, Next
+from sanpath.verdict.experiment_model import Kind
+from sanpath.verdict.model import Bottleneck, Next
 
 Growth = Literal["saturates", "follows", "any"]
 """What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""

@@ -9,8 +9,8 @@ from functools import partial
 from math import log
 
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
+from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
-from sanpath.verdict.model import Kind
 from sanpath.verdict.places.table import PlaceTable, processors
 from sanpath.verdict.units import count, iops, percent
 

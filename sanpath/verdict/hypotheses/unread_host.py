@@ -8,8 +8,9 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
+from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
-from sanpath.verdict.model import Bottleneck, Kind
+from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 

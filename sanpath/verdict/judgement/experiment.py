@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from sanpath.topology.paths import initiators_of
+from sanpath.verdict.experiment_model import Action, Experiment, Meaning
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.judgement.next_command import repeated
 from sanpath.verdict.judgement.posterior import Suspicion
-from sanpath.verdict.model import Action, Experiment, Meaning
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count
 

@@ -63,7 +63,7 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
         print(error.strerror or error, flush=True)
         sys.exit(1)
     print(server.server_port, flush=True)
-    Thread(target=_tell_end_of_input, args=(orphaned,), daemon=True).start()
+    Thread(target=_report_end_of_input, args=(orphaned,), daemon=True).start()
     while True:
         snapshot = shown.snapshot = read_snapshot(folder, choice, shown.snapshot, cache)
         if orphaned.is_set() and (snapshot.ended or snapshot.silent or snapshot.diagnosis is None):
@@ -71,7 +71,7 @@ def main(host: str, port: int, folder: Location, choice: Choice) -> None:
         time.sleep(snapshot.pause_seconds)
 
 
-def _tell_end_of_input(orphaned: Event) -> None:
+def _report_end_of_input(orphaned: Event) -> None:
     sys.stdin.read()
     orphaned.set()
 
