@@ -91,7 +91,7 @@ def _argument(name: str, value: str) -> Any:
 
 @cache
 def _register() -> None:
-    """Add the types of the executer to pyVmomi. vCenter and the simulator of govmomi use different names for its type."""
+    """Add the types of the executer to pyVmomi. vCenter and the simulator of govmomi call its type differently."""
     from pyVmomi import VmomiSupport
 
     def fields(*names: str, kind: str = "string", optional: bool = False) -> list[tuple[str, str, str, int]]:
