@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.esxtop import tables
-from sanpath_collectors.esxtop.tables import NANOSECONDS, PARTS
+from sanpath_collectors.esxtop.tables import LATENCIES, NANOSECONDS
 from sanpath_collectors.perfmon.pdh import CounterPath
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
@@ -30,8 +30,14 @@ _THROUGHPUT = (
     Use("bytes_write_total", "mbytes written/sec", factor=_MEGABYTE),
 )
 _MEANS = tuple(
-    Use(f"{part}_seconds_mean", f"average {_COUNTER_WORDS[part]} millisec/command", "commands/sec", _MS, summed=False)
-    for part in PARTS
+    Use(
+        f"{latency}_seconds_mean",
+        f"average {_COUNTER_WORDS[latency]} millisec/command",
+        "commands/sec",
+        _MS,
+        summed=False,
+    )
+    for latency in LATENCIES
 )
 _QUEUE = (
     Use("in_flight", "active commands", summed=False),
@@ -48,8 +54,8 @@ LUN = (
     *_MEANS,
     *_QUEUE,
     *(
-        Use(f"{part}_seconds_mean_{d}", f"average {_COUNTER_WORDS[part]} millisec/{d}", rate, _MS, summed=False)
-        for part in PARTS
+        Use(f"{latency}_seconds_mean_{d}", f"average {_COUNTER_WORDS[latency]} millisec/{d}", rate, _MS, summed=False)
+        for latency in LATENCIES
         for d, rate in _DIRECTIONS
     ),
     *(

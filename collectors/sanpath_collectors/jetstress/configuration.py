@@ -41,7 +41,9 @@ class ConfigurationReader(ResultReader):
         self._form.finish()
         attributes = _attributes(self._form.document.values, self._form.elements.get("eseinstance"))
         if set(attributes) <= {"engine", "rate_limited"}:
-            raise CollectorError(Failure.UNREADABLE, "says nothing of the test: it is cut, or no JetstressConfig.xml")
+            raise CollectorError(
+                Failure.UNREADABLE, "has no settings of a test: it is cut, or not a JetstressConfig.xml"
+            )
         yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, attributes)
         if self._form.cut:
             yield warning(0, "cut", "the XML ends too early, or is damaged: what could be read is used")

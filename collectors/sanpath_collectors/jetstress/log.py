@@ -64,7 +64,7 @@ class LogReader(ResultReader):
         limits = (phases.begin, phases.measurement_begin, phases.end)
         begin_us, measurement_us, end_us = (time_us(text, order) for text in limits)
         if begin_us is None or end_us is None:
-            text = "the log does not tell when the load began and ended: import the .html report of the test"
+            text = "the log does not contain both begin and end of the load: import the .html report of the test"
             yield warning(first_us, "no-limits", text)
         if begin_us is not None:
             step = LoadStep(name="Jetstress", loads=(self.load,), offered=None)

@@ -147,7 +147,7 @@ class Outcome:
         if not self._instances and not self._checksummed:
             yield warning(begin_us, "no-figures", "the report has no figures of database instances")
         elif self._instances and not self.times.has_duration:
-            text = "how long it ran is not told: its figures, which are means, are laid over one minute"
+            text = "the report gives no duration: its figures, which are means, are assigned to a step of one minute"
             yield warning(begin_us, "no-duration", text)
         achieved = self._figure(*_ACHIEVED)
         total = sum(instance.ops_per_second for instance in self._instances if not instance.is_log)

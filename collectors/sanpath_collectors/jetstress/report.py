@@ -46,7 +46,7 @@ class Report(ResultReader):
         outcome = Outcome(self.load, self._form.document, self.file_name)
         if not outcome.has_result:
             problem = "is cut or damaged" if self._form.cut else "has no result of Jetstress"
-            hint = "import the .html report that lies beside the .blg of the test"
+            hint = "import the .html report, which is in the same folder as the .blg of the test"
             raise CollectorError(Failure.UNREADABLE, f"{problem}: {hint}")
         self.clock = outcome.clock
         yield from outcome.items()

@@ -15,8 +15,8 @@ from sanpath_collectors.vsphere.soap import FaultError
 from sanpath_collectors.vsphere.tables import CONSEQUENCES
 
 _PRIVILEGES = {
-    "System.View": "counters cannot be read: what hosts, LUNs and paths do is unknown",
-    "System.Read": "properties cannot be read: what there is, and how it hangs together, is unknown",
+    "System.View": "counters cannot be read: the I/O of hosts, LUNs and paths is unknown",
+    "System.Read": "properties cannot be read: the inventory and its links are unknown",
 }
 """Privilege of the role Read-only → consequence of its absence."""
 
@@ -85,7 +85,7 @@ def _hosts(inventory: Inventory, config: VsphereConfig) -> Iterator[str]:
             yield f"virtual machine {name}: it does not run on these hosts, or this account does not see it"
     unreadable = [f"{host.name} ({host.state})" for host in inventory.hosts.values() if host.state != "connected"]
     if unreadable:
-        yield f"{_shortened(unreadable)}: what they do, and who works on them, is unknown"
+        yield f"{_shortened(unreadable)}: their I/O and their virtual machines are unknown"
     for host in inventory.hosts.values():
         for name, reason in host.missing.items():
             yield f"{name} of {host.name}: {reason}"
