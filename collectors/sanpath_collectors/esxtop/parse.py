@@ -1,11 +1,11 @@
-r"""Which of esxtop's thousands of columns are read, and what they tell. Pure: names in, a plan out.
+r"""The plan for a batch of esxtop: the few of its thousands of columns that are read, and their metrics. No I/O.
 
     "(PDH-CSV 4.0) (UTC)(0)","\\esx7\Memory\Memory Overcommit (1 Minute Avg)",...
     "\\esx7\Physical Disk SCSI Device(naa.624a93706c1b16ce1c034d1c000aab1a)\Average Driver MilliSec/Command",...
     "\\esx7\Physical Disk Adapter(vmhba2)\Reads/sec","\\esx7\Virtual Disk(sqlvm1:scsi0:1)\Average MilliSec/Read",...
     "11/20/2026 08:00:05","0.00","0.41",...
 
-The layout is PDH's; names are English on every host. MBytes are 2^20 bytes.
+The layout is that of PDH; names are English on every host. MBytes are 2^20 bytes.
 """
 
 from __future__ import annotations
@@ -15,23 +15,29 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.esxtop import tables
-from sanpath_collectors.esxtop.tables import NANOSECONDS, PARTS
+from sanpath_collectors.esxtop.tables import LATENCIES, NANOSECONDS
 from sanpath_collectors.perfmon.pdh import CounterPath
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _MEGABYTE = 1024.0 * 1024.0
 _MS = 1e-3
-_SHOWN = {"device": "driver", "kernel": "kernel", "queue": "queue", "guest": "guest"}
+_COUNTER_WORDS = {"device": "driver", "kernel": "kernel", "queue": "queue", "guest": "guest"}
 
-_MOVED = (
+_THROUGHPUT = (
     Use("ops_read_total", "reads/sec"),
     Use("ops_write_total", "writes/sec"),
     Use("bytes_read_total", "mbytes read/sec", factor=_MEGABYTE),
     Use("bytes_write_total", "mbytes written/sec", factor=_MEGABYTE),
 )
 _MEANS = tuple(
-    Use(f"{part}_seconds_mean", f"average {_SHOWN[part]} millisec/command", "commands/sec", _MS, summed=False)
-    for part in PARTS
+    Use(
+        f"{latency}_seconds_mean",
+        f"average {_COUNTER_WORDS[latency]} millisec/command",
+        "commands/sec",
+        _MS,
+        summed=False,
+    )
+    for latency in LATENCIES
 )
 _QUEUE = (
     Use("in_flight", "active commands", summed=False),
@@ -44,12 +50,12 @@ _QUEUE = (
 _DIRECTIONS = (("read", "reads/sec"), ("write", "writes/sec"))
 
 LUN = (
-    *_MOVED,
+    *_THROUGHPUT,
     *_MEANS,
     *_QUEUE,
     *(
-        Use(f"{part}_seconds_mean_{d}", f"average {_SHOWN[part]} millisec/{d}", rate, _MS, summed=False)
-        for part in PARTS
+        Use(f"{latency}_seconds_mean_{d}", f"average {_COUNTER_WORDS[latency]} millisec/{d}", rate, _MS, summed=False)
+        for latency in LATENCIES
         for d, rate in _DIRECTIONS
     ),
     *(
@@ -57,10 +63,10 @@ LUN = (
         for d, rate in _DIRECTIONS
     ),
 )
-HBA = (*_MOVED, *_MEANS, *_QUEUE)
-PATH = (*_MOVED, _MEANS[0])
+HBA = (*_THROUGHPUT, *_MEANS, *_QUEUE)
+PATH = (*_THROUGHPUT, _MEANS[0])
 VDISK = (
-    *_MOVED,
+    *_THROUGHPUT,
     *(Use(f"latency_seconds_{d}_total", rate, f"average millisec/{d}", _MS * NANOSECONDS) for d, rate in _DIRECTIONS),
 )
 HOST = (
@@ -87,34 +93,37 @@ _PATH = re.compile(r"(?:(naa\.[0-9a-f]+|eui\.[0-9a-f]+)\W)?.*?((vmhba\d{1,4}):C\
 _ADAPTER = re.compile(r"vm\w+")
 
 MARKS = ("\\Memory\\Memory Overcommit (", "\\Physical Cpu", "\\Physical Disk SCSI Device(", "\\Group Cpu(")
-"""What only esxtop's headers hold; that of the memory comes first."""
+"""Names that only headers of esxtop contain; that of the memory comes first."""
 
 
-def plan(names: Iterable[str], host: str, called: str | None = None) -> Plan:
-    """What columns tell. `names`: of all columns, the first of them that of the time. `host`: what the machine is
-    called where the names do not say, `called`: what it is called whatever they say."""
-    made = Plan()
-    machines = made.find(names, host, _known)
-    if called is not None and len(machines) == 1:
-        machines = {called: machines.popitem()[1]}
-    for machine, found in machines.items():
-        made.items.append(SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
-        _devices(made, machine, found.get("physical disk scsi device", {}))
-        _adapters(made, machine, found.get("physical disk adapter", {}))
-        _paths(made, machine, found.get("physical disk path", {}))
-        _virtual_disks(made, machine, found.get("virtual disk", {}))
-        _processors(made, machine, found.get("physical cpu", {}))
-    if not any(series.table is tables.LUN for series in made.series):
-        made.warnings.append(("devices-missing", "there are no disk devices: esxtop -b -a writes them"))
-    return made
+def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
+    """Return the plan for a batch.
+
+    `names`: of all columns, beginning with that of the time. `host`: name of the machine where the column names
+    contain none. `host_name`: overrides the machine's name in the batch, if the batch has only one machine.
+    """
+    result = Plan()
+    machines = result.find(names, host, _used_counter)
+    if host_name is not None and len(machines) == 1:
+        machines = {host_name: machines.popitem()[1]}
+    for machine, objects in machines.items():
+        result.items.append(SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
+        _devices(result, machine, objects.get("physical disk scsi device", {}))
+        _adapters(result, machine, objects.get("physical disk adapter", {}))
+        _paths(result, machine, objects.get("physical disk path", {}))
+        _virtual_disks(result, machine, objects.get("virtual disk", {}))
+        _processors(result, machine, objects.get("physical cpu", {}))
+    if not any(series.table is tables.LUN for series in result.series):
+        result.warnings.append(("devices-missing", "there are no disk devices: esxtop -b -a writes them"))
+    return result
 
 
-def _known(path: CounterPath) -> tuple[str, str] | None:
+def _used_counter(path: CounterPath) -> tuple[str, str] | None:
     object_name, counter = path.object.lower(), path.counter.strip().lower()
     return (object_name, counter) if counter in _OBJECTS.get(object_name, ()) else None
 
 
-def _devices(made: Plan, machine: str, instances: Instances) -> None:
+def _devices(result: Plan, machine: str, instances: Instances) -> None:
     devices = {}
     for instance, counters in instances.items():
         if _DEVICE.fullmatch(instance):
@@ -124,31 +133,31 @@ def _devices(made: Plan, machine: str, instances: Instances) -> None:
             ids = {"device": (device,)}
             if device.startswith(("naa.", "eui.")):
                 ids[device[:3]] = (device,)
-            made.items += [
+            result.items += [
                 SourceEntity("lun", entity, entity, ids),
                 SourceLink("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
             ]
-    made.add_series(tables.LUN, LUN, devices)
+    result.add_series(tables.LUN, LUN, devices)
 
 
-def _adapters(made: Plan, machine: str, instances: Instances) -> None:
+def _adapters(result: Plan, machine: str, instances: Instances) -> None:
     adapters = {f"{machine}/{name}": counters for name, counters in instances.items() if _ADAPTER.fullmatch(name)}
     for entity in adapters:
-        made.items += [
+        result.items += [
             SourceEntity("hba", entity, entity, {"name": (entity,)}),
             SourceLink("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
         ]
-    made.add_series(tables.HBA, HBA, adapters)
+    result.add_series(tables.HBA, HBA, adapters)
 
 
-def _paths(made: Plan, machine: str, instances: Instances) -> None:
+def _paths(result: Plan, machine: str, instances: Instances) -> None:
     paths: dict[str, Counters] = {}
     for instance, counters in instances.items():
         if match := _PATH.fullmatch(instance):
             entity = f"{machine}/{match[2]}"
             paths.setdefault(entity, counters)
-            made.items += _path(machine, entity, match[3], match[1])
-    made.add_series(tables.PATH, PATH, paths)
+            result.items += _path(machine, entity, match[3], match[1])
+    result.add_series(tables.PATH, PATH, paths)
 
 
 def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[SourceEntity | SourceLink]:
@@ -158,23 +167,23 @@ def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator
         yield SourceLink("member_of", ("path", path), ("lun", f"{machine}/{device.lower()}"), "esxtop path")
 
 
-def _virtual_disks(made: Plan, machine: str, instances: Instances) -> None:
-    """Disks, not the sum that a virtual machine has of its own."""
+def _virtual_disks(result: Plan, machine: str, instances: Instances) -> None:
+    """Add the disks, without the instance that is the sum of a virtual machine."""
     disks = {}
     for instance, counters in instances.items():
         if match := _VIRTUAL.fullmatch(instance):
             vm, disk = match[1], f"{match[1]}/{match[2]}"
             disks[disk] = counters
-            made.items += [
+            result.items += [
                 SourceEntity("vm", vm, vm, {"name": (vm,)}),
                 SourceLink("runs_on", ("vm", vm), ("host", machine), "esxtop"),
                 SourceEntity("vdisk", disk, disk, {"name": (disk,)}),
                 SourceLink("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
             ]
-    made.add_series(tables.VDISK, VDISK, disks)
+    result.add_series(tables.VDISK, VDISK, disks)
 
 
-def _processors(made: Plan, machine: str, instances: Instances) -> None:
+def _processors(result: Plan, machine: str, instances: Instances) -> None:
     cores = [counters[_BUSY] for name, counters in instances.items() if name.isdigit()]
     total = instances.get("_Total", {}).get(_BUSY)
-    made.add_series(tables.HOST, HOST, {machine: made.cores(cores, total)})
+    result.add_series(tables.HOST, HOST, {machine: result.cores(cores, total)})

@@ -19,10 +19,10 @@ def _table(kind: str, *metrics: str, plane: str | None = None) -> Table:
 
 MOVED = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes") for d in ("read", "write"))
 WAITED = tuple(f"latency_seconds_{d}_total" for d in ("read", "write"))
-PARTS = ("device", "kernel", "queue", "guest")
-"""DAVG, KAVG, QAVG and GAVG."""
+LATENCIES = ("device", "kernel", "queue", "guest")
+"""The latencies of a command: DAVG, KAVG, QAVG and GAVG."""
 
-_MEANS = tuple(f"{part}_seconds_mean" for part in PARTS)
+_MEANS = tuple(f"{latency}_seconds_mean" for latency in LATENCIES)
 _QUEUE = ("in_flight", "queued", "queue_depth", "aborts_total", "resets_total")
 
 LUN = _table(

@@ -1,4 +1,4 @@
-"""Dates as the culture of the machine writes them: which part is the day is found out, or said to be a guess."""
+"""Dates in the format of the machine's culture. The order of day and month is inferred, or marked as a guess."""
 
 from __future__ import annotations
 
@@ -11,79 +11,85 @@ Order = Literal["ymd", "mdy", "dmy"]
 DATE_TIME = (
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?,?[ \u00a0\u202fT]+\d{1,2}:\d{2}(?::\d{2})?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?"
 )
-_PARTS = re.compile(
+_DATE_TIME_FIELDS = re.compile(
     r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})\.?,?[\sT]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s?(?:([AaPp])\.?[Mm]\.?)?"
 )
-_IN_A_NAME = re.compile(r"_(\d{4})_(\d{1,2})_(\d{1,2})_(\d{1,2})_(\d{1,2})_(\d{1,2})(?:\D|$)", re.ASCII)
+_FILE_NAME_TIME = re.compile(r"_(\d{4})_(\d{1,2})_(\d{1,2})_(\d{1,2})_(\d{1,2})_(\d{1,2})(?:\D|$)", re.ASCII)
 
 
-def moment(text: str, order: Order) -> int | None:
-    """`5/31/2007 12:59:31 AM` → microseconds since 1970, counted in local time. None: there is no such time."""
-    match = _PARTS.fullmatch(text.strip())
+def time_us(text: str, order: Order) -> int | None:
+    """Convert `5/31/2007 12:59:31 AM` to microseconds since 1970 in local time. None: it is not a valid time."""
+    match = _DATE_TIME_FIELDS.fullmatch(text.strip())
     if match is None:
         return None
     date = dict(zip(order, (match[1], match[3], match[4]), strict=True))
     hour = int(match[5])
     if match[8]:
         hour = hour % 12 + (12 if match[8].lower() == "p" else 0)
-    return _microseconds(int(date["y"]), int(date["m"]), int(date["d"]), hour, int(match[6]), int(match[7] or 0))
+    return _us(int(date["y"]), int(date["m"]), int(date["d"]), hour, int(match[6]), int(match[7] or 0))
 
 
-def moment_in_name(name: str) -> int | None:
-    """`Performance_2015_7_17_14_9_16.html` → when the test began, as `moment` does. None: the name does not tell."""
-    match = _IN_A_NAME.search(name)
+def time_us_in_name(name: str) -> int | None:
+    """Return the begin of the test from a file name such as `Performance_2015_7_17_14_9_16.html`.
+
+    Microseconds since 1970 in local time. None: the name contains no time.
+    """
+    match = _FILE_NAME_TIME.search(name)
     if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part) for part in match.groups())
-    return _microseconds(year, month, day, hour, minute, second)
+    year, month, day, hour, minute, second = map(int, match.groups())
+    return _us(year, month, day, hour, minute, second)
 
 
-def _microseconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int | None:
+def _us(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int | None:
     try:
-        at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        time = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
-    return int(at.timestamp()) * 1_000_000 if year >= 1970 else None
+    return int(time.timestamp()) * 1_000_000 if year >= 1970 else None
 
 
 class DateOrder:
-    """Collects what tells the order of the parts: a day beyond 12, a file name, two dates that lie close together."""
+    """Infers the order of day, month and year.
+
+    Evidence is a day above 12, the time in a file name, and the distance between the first and the last date.
+    """
 
     def __init__(self) -> None:
-        self._proven: Order | None = None
-        self._first = self._last = ""
-        self._named: int | None = None
+        self._certain_order: Order | None = None
+        self._first_date = self._last_date = ""
+        self._file_name_us: int | None = None
 
-    def see(self, text: str) -> None:
-        """A date of the document; they come in the order of time."""
-        match = _PARTS.fullmatch(text.strip())
+    def add_date(self, text: str) -> None:
+        """Add a date of the document. Dates come in the order of time."""
+        match = _DATE_TIME_FIELDS.fullmatch(text.strip())
         if match is None:
             return
-        self._first, self._last = self._first or text, text
-        if self._proven is None:
+        self._first_date, self._last_date = self._first_date or text, text
+        if self._certain_order is None:
             if len(match[1]) == 4:
-                self._proven = "ymd"
+                self._certain_order = "ymd"
             elif match[2] == "." or int(match[1]) > 12:
-                self._proven = "dmy"
+                self._certain_order = "dmy"
             elif int(match[3]) > 12:
-                self._proven = "mdy"
+                self._certain_order = "mdy"
 
-    def see_name(self, name: str) -> None:
-        """The name of a file of the test, whose parts are always year, month, day."""
-        if self._named is None:
-            self._named = moment_in_name(name)
+    def add_file_name(self, name: str) -> None:
+        """Add the name of a file of the test. Its time is always in the order year, month, day."""
+        if self._file_name_us is None:
+            self._file_name_us = time_us_in_name(name)
 
     def decide(self) -> tuple[Order, bool]:
-        """The order, and whether it is certain; where nothing tells, that of the United States."""
-        if self._proven is not None:
-            return self._proven, True
-        american, european = self._misfit("mdy"), self._misfit("dmy")
-        same = moment(self._first, "mdy") == moment(self._first, "dmy")
-        return "dmy" if european < american else "mdy", same or european != american
+        """Return the order, and whether it is certain. Without evidence it is that of the United States."""
+        if self._certain_order is not None:
+            return self._certain_order, True
+        american, european = self._distance_us("mdy"), self._distance_us("dmy")
+        is_unambiguous = time_us(self._first_date, "mdy") == time_us(self._first_date, "dmy")
+        return "dmy" if european < american else "mdy", is_unambiguous or european != american
 
-    def _misfit(self, order: Order) -> int:
-        """How far the dates are from where they should be: at the time in the file name, or at each other."""
-        first, last = moment(self._first, order), moment(self._last, order)
-        if first is None or last is None:
+    def _distance_us(self, order: Order) -> int:
+        """Return the distance of the first date from the time in the file name, or else from the last date."""
+        first_us, last_us = time_us(self._first_date, order), time_us(self._last_date, order)
+        if first_us is None or last_us is None:
             return 1 << 62
-        return abs((last if self._named is None else self._named) - first)
+        return abs((last_us if self._file_name_us is None else self._file_name_us) - first_us)

@@ -1,4 +1,4 @@
-"""What a report says, whether as HTML or as XML: labelled values, rows of tables, and lines of the test's log."""
+"""The content of a report in HTML or XML: labelled values, rows of tables, and lines of the test's log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath_collectors.jetstress.dates import DateOrder
 from sanpath_collectors.jetstress.parse import folded, is_figure, measure
 from sanpath_collectors.jetstress.phases import Phases
 
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _SECTIONS = frozenset(
     (
         *("testsummary", "databasesizingandthroughput", "jetstresssystemparameters", "databaseconfiguration"),
@@ -19,13 +19,16 @@ _SECTIONS = frozenset(
         *("checksumstatisticsall", "disksubsystemperformanceofchecksum", "testlog"),
     )
 )
-"""Headings that are taken for what they are wherever they stand."""
-_BLG = re.compile(r"(?<![\w.-])[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
+"""Headings that are recognised even in text that is not marked as a heading."""
+_FILE_NAME = re.compile(r"(?<![\w.-])[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: the folded heading of its section, what it is of, and its cells by folded column name."""
+    """A row of a table.
+
+    `section`: folded heading of its section; `name`: of the instance or volume; `cells`: folded column name → text.
+    """
 
     section: str
     name: str
@@ -34,7 +37,11 @@ class Row:
 
 @dataclass(slots=True)
 class Document:
-    """`headings`: as they are written. `values`: folded label → text, the first that has it."""
+    """The content of one report.
+
+    `headings`: as written. `values`: folded label → the first text with this label. `order`: of day and month in its
+    dates. `phases`: the times in the log.
+    """
 
     headings: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
@@ -44,50 +51,50 @@ class Document:
     _section: str = ""
     _columns: Sequence[str] = ()
 
-    def heading(self, text: str) -> None:
-        """A section begins."""
+    def add_heading(self, text: str) -> None:
+        """Begin a section."""
         self._section, self._columns = folded(text), ()
-        if len(self.headings) < _MOST_ROWS:
+        if len(self.headings) < _MAX_ROWS:
             self.headings.append(text)
 
-    def cells(self, texts: Sequence[str]) -> None:
-        """A row of a table: a header, labels with a value, or figures."""
+    def add_cells(self, texts: Sequence[str]) -> None:
+        """Add a row of a table: a header, a label with a value, or figures."""
         if len(texts) == 2:
-            self.value(*texts)
+            self.add_value(*texts)
         elif len(texts) > 2 and self._is_header(texts):
             self._columns = [folded(text) for text in texts]
         elif len(texts) > 2 and len(texts) == len(self._columns):
-            self.row(Row(self._section, texts[0], dict(zip(self._columns[1:], texts[1:], strict=True))))
+            self.add_row(Row(self._section, texts[0], dict(zip(self._columns[1:], texts[1:], strict=True))))
         elif len(texts) == 1:
-            self.text(texts[0])
+            self.add_text(texts[0])
 
     def _is_header(self, texts: Sequence[str]) -> bool:
-        """A row of names; later ones of a table have to be names that are known: others are rows without figures."""
+        """Whether a row is a header: it has no figures, and is the first row of a table or names a measure."""
         if any(is_figure(text) for text in texts[1:]):
             return False
         return not self._columns or any(measure(folded(text)) for text in texts)
 
-    def value(self, label: str, text: str) -> None:
-        """A labelled value."""
+    def add_value(self, label: str, text: str) -> None:
+        """Add a labelled value."""
         name = folded(label)
-        if name and len(self.values) < _MOST_ROWS:
+        if name and len(self.values) < _MAX_ROWS:
             self.values.setdefault(name, text)
-        self.order.see(text)
-        for file in _BLG.findall(text):
-            self.order.see_name(file)
+        self.order.add_date(text)
+        for file_name in _FILE_NAME.findall(text):
+            self.order.add_file_name(file_name)
 
-    def row(self, row: Row) -> None:
-        """A row of a table."""
-        if len(self.rows) < _MOST_ROWS:
+    def add_row(self, row: Row) -> None:
+        """Add a row of figures."""
+        if len(self.rows) < _MAX_ROWS:
             self.rows.append(row)
 
-    def text(self, text: str) -> None:
-        """Text beside tables: lines of the test's log, or a heading that is not marked as one."""
+    def add_text(self, text: str) -> None:
+        """Add text outside tables: lines of the test's log, or a heading that is not marked as one."""
         for line in text.splitlines():
-            date = self.phases.line(line)
+            date = self.phases.add_line(line)
             if date is not None:
-                self.order.see(date)
-                for file in _BLG.findall(line):
-                    self.order.see_name(file)
+                self.order.add_date(date)
+                for file_name in _FILE_NAME.findall(line):
+                    self.order.add_file_name(file_name)
             elif folded(line[:80]) in _SECTIONS:
-                self.heading(line.strip())
+                self.add_heading(line.strip())

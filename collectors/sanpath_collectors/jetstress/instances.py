@@ -12,71 +12,72 @@ from sanpath_collectors.jetstress.document import Row
 from sanpath_collectors.jetstress.parse import decimal_mark, measure, number
 
 _VOLUME = re.compile(r"(Database|Log)\s*\((.+)\)", re.IGNORECASE)
-_WANTED = ("transactionalioperformance", "disksubsystemperformance")
-"""Headings of the test's own I/O: since 2010 by instance, in 2007 by volume. Of checksums, maintenance and log
-replication there are others."""
+_HEADINGS = ("transactionalioperformance", "disksubsystemperformance")
+"""Headings of the tables with the I/O of the test: by instance since 2010, by volume in 2007. The I/O of checksums,
+maintenance and log replication has tables with other headings."""
 
 
 @dataclass(slots=True)
 class Flow:
-    """One direction: operations a second, bytes of each, seconds each. None: not told."""
+    """The I/O of one direction. None: not reported."""
 
-    ops: float = 0.0
-    bytes: float | None = None
-    latency: float | None = None
+    ops_per_second: float = 0.0
+    bytes_per_op: float | None = None
+    latency_seconds: float | None = None
 
 
 @dataclass(slots=True)
-class Part:
-    """A database, or its log files: a load of its own. `name` as Jetstress calls it."""
+class Instance:
+    """A database or its log files, as a separate load. `name`: as in the report."""
 
     name: str
-    log: bool
+    is_log: bool
     flows: dict[Direction, Flow] = field(default_factory=lambda: {direction: Flow() for direction in DIRECTIONS})
 
     @property
     def local_id(self) -> str:
-        """Below its load."""
-        name = self.name.replace(",", ";")  # A comma would part it from the next load of the step.
-        return f"{name} log" if self.log else name
+        """The local id, without that of its load."""
+        name = self.name.replace(",", ";")  # A comma separates the loads of a step.
+        return f"{name} log" if self.is_log else name
 
     @property
-    def ops(self) -> float:
-        """Reads and writes a second."""
-        return sum(flow.ops for flow in self.flows.values())
+    def ops_per_second(self) -> float:
+        """Reads and writes together."""
+        return sum(flow.ops_per_second for flow in self.flows.values())
 
 
-def parts(rows: Sequence[Row]) -> tuple[list[Part], bool]:
-    """What each database and each log did, those without any I/O left out; and whether it is certain which mark is
-    the decimal one."""
-    told = [row for row in rows if any(measure(column) for column in row.cells) and "checksum" not in row.section]
-    named = [row for row in told if any(heading in row.section for heading in _WANTED)]
-    # Under headings that are not known the first table is that of the test.
-    wanted = named or [row for row in told if row.section == told[0].section]
-    mark, certain = decimal_mark(text for row in wanted for text in row.cells.values())
-    found: dict[str, Part] = {}
-    for row in wanted:
-        for part in _parts(row, mark):
-            if part.ops:
-                found.setdefault(part.local_id, part)
-    return list(found.values()), certain
+def instances(rows: Sequence[Row]) -> tuple[list[Instance], bool]:
+    """Return the databases and logs that had I/O, and whether the decimal mark is certain."""
+    measured = [row for row in rows if any(measure(column) for column in row.cells) and "checksum" not in row.section]
+    transactional = [row for row in measured if any(heading in row.section for heading in _HEADINGS)]
+    # With unknown headings the first table is that of the test.
+    selected = transactional or [row for row in measured if row.section == measured[0].section]
+    mark, is_certain = decimal_mark(text for row in selected for text in row.cells.values())
+    by_id: dict[str, Instance] = {}
+    for row in selected:
+        for instance in _instances(row, mark):
+            if instance.ops_per_second:
+                by_id.setdefault(instance.local_id, instance)
+    return list(by_id.values()), is_certain
 
 
-def _parts(row: Row, mark: Literal[".", ","]) -> Iterator[Part]:
+def _instances(row: Row, mark: Literal[".", ","]) -> Iterator[Instance]:
     volume = _VOLUME.fullmatch(row.name.strip())
     name = volume[2] if volume else row.name.strip()
-    both = {log: Part(name, log) for log in (False, True)}
+    database_and_log = {is_log: Instance(name, is_log) for is_log in (False, True)}
     for column, text in row.cells.items():
-        told, value = measure(column), number(text, mark)
-        if told is None or value is None:
+        column_measure, value = measure(column), number(text, mark)
+        if column_measure is None or value is None:
             continue
-        log = told.log if told.log is not None else bool(volume and volume[1].lower() == "log")
-        flow = both[log].flows[told.direction]
-        match told.what:
+        is_log = column_measure.is_log
+        if is_log is None:
+            is_log = bool(volume and volume[1].lower() == "log")
+        flow = database_and_log[is_log].flows[column_measure.direction]
+        match column_measure.quantity:
             case "ops":
-                flow.ops = value
+                flow.ops_per_second = value
             case "bytes":
-                flow.bytes = value
+                flow.bytes_per_op = value
             case "latency":
-                flow.latency = value * told.scale
-    yield from both.values()
+                flow.latency_seconds = value * column_measure.scale
+    yield from database_and_log.values()

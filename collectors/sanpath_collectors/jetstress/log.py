@@ -1,4 +1,4 @@
-"""The log of a test, from the console of JetstressCmd.exe or a file: only its times, no figures."""
+"""Reads the log of a test, from the console of JetstressCmd.exe or a file. It has times, but no figures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.jetstress.dates import moment
+from sanpath_collectors.jetstress.dates import time_us
 from sanpath_collectors.jetstress.document import Document
 from sanpath_collectors.jetstress.phases import LINE
 
-_OWN = re.compile(
+_TYPICAL_MESSAGE = re.compile(
     r"-- .*(?:jetstress|database read latency thresholds|starting transaction dispatch|preparing for testing"
     r"|\(average: [\d.,]+ (?:msec|seconds)/read)",
     re.IGNORECASE,
@@ -29,52 +29,53 @@ _LONGEST_LINE = 1 << 20
 
 
 class LogReader(ResultReader):
-    """Reads one log: the limits of the test, so that counters of the host may be laid beside it."""
+    """Reads begin and end of a test from its log, so that counters of the host can be assigned to it."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._decoder, self._document = Decoder(), Document()
-        self._rest = ""
+        self._unfinished_line = ""
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
-        """By its first line and what only Jetstress logs."""
+        """Recognise it by its first line and by messages that only Jetstress writes."""
         text = text_of(head)[0].lstrip("\ufeff\r\n ")
-        return "<" not in text[:1] and LINE.match(text) is not None and _OWN.search(text) is not None
+        return "<" not in text[:1] and LINE.match(text) is not None and _TYPICAL_MESSAGE.search(text) is not None
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Collects."""
+        """Collect the lines. All items come from `finish`."""
         self._add(self._decoder.feed(added))
         return ()
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: it has no line of a log."""
+        """Yield the load and its step. Raises CollectorError(UNREADABLE) when there is no line with a date."""
         self._add(self._decoder.feed(b"", last=True) + "\n")
-        phases, (order, certain) = self._document.phases, self._document.order.decide()
-        first = moment(phases.first, order)
-        if first is None:
+        phases, (order, is_certain) = self._document.phases, self._document.order.decide()
+        first_us = time_us(phases.first, order)
+        if first_us is None:
             raise CollectorError(Failure.UNREADABLE, "has no line of a log of Jetstress with a date")
         self.clock = "local"
         yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, {"engine": "Jetstress"})
-        if not certain:
+        if not is_certain:
             text = f"the date {phases.first} may be read in two ways: it is taken for month/day/year"
-            yield warning(first, "date-order-assumed", text)
-        for date, text in phases.troubles:
-            yield warning(moment(date, order) or first, "told-by-jetstress", text)
-        begun, measured, ended = (moment(text, order) for text in (phases.begun, phases.measured, phases.ended))
-        if begun is None or ended is None:
-            text = "the log does not tell when the load began and ended: import the .html report of the test"
-            yield warning(first, "no-limits", text)
-        if begun is not None:
+            yield warning(first_us, "date-order-assumed", text)
+        for date, text in phases.errors:
+            yield warning(time_us(date, order) or first_us, "told-by-jetstress", text)
+        limits = (phases.begin, phases.measurement_begin, phases.end)
+        begin_us, measurement_us, end_us = (time_us(text, order) for text in limits)
+        if begin_us is None or end_us is None:
+            text = "the log does not contain both begin and end of the load: import the .html report of the test"
+            yield warning(first_us, "no-limits", text)
+        if begin_us is not None:
             step = LoadStep(name="Jetstress", loads=(self.load,), offered=None)
-            yield step.event("step-begin", begun)
-            yield step.event("ramp-end", max(begun, measured or begun))
-            if ended is not None:
-                yield step.event("step-end", max(begun, ended))
+            yield step.event("step-begin", begin_us)
+            yield step.event("ramp-end", max(begin_us, measurement_us or begin_us))
+            if end_us is not None:
+                yield step.event("step-end", max(begin_us, end_us))
 
     def _add(self, text: str) -> None:
-        *lines, self._rest = re.split(r"\r?\n", self._rest + text)
+        *lines, self._unfinished_line = re.split(r"\r?\n", self._unfinished_line + text)
         for line in lines:
-            self._document.text(line)
-        if len(self._rest) > _LONGEST_LINE:
-            self._rest = ""
+            self._document.add_text(line)
+        if len(self._unfinished_line) > _LONGEST_LINE:
+            self._unfinished_line = ""

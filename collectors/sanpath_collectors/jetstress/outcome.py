@@ -1,4 +1,4 @@
-"""A report → the loads of a test, the step that it is, and what a person should know of it."""
+"""Converts a report to the loads of a test, its one step, and warnings."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from sanpath.plugin import (
     Totals,
     warning,
 )
-from sanpath_collectors.jetstress.dates import moment, moment_in_name
+from sanpath_collectors.jetstress.dates import time_us, time_us_in_name
 from sanpath_collectors.jetstress.document import Document
-from sanpath_collectors.jetstress.instances import Part, parts
+from sanpath_collectors.jetstress.instances import Instance, instances
 from sanpath_collectors.jetstress.parse import decimal_mark, folded, number
 from sanpath_collectors.jetstress.tables import LOAD
 
-_UNTOLD_US = 60_000_000
-"""How long the step of a report is that does not tell how long it ran."""
+_ASSUMED_DURATION_US = 60_000_000
+"""Length of the step of a report without a duration."""
 _LONGEST_SECONDS = 1e7
-"""No test is longer; what is comes from a damaged file."""
+"""Limit of a test's length; a larger value comes from a damaged file."""
 _LARGEST_COUNTER = 2**63
-"""More does not fit into a recording; it comes from a damaged file."""
-_AGREES = 0.02
-"""Sums of figures with three decimals differ by rounding, not by more than this share."""
+"""Limit of a recording's integers; a larger value comes from a damaged file."""
+_ROUNDING_RATIO = 0.02
+"""Limit of the relative difference that rounding to three decimals causes in a sum."""
 _TYPE = re.compile(r"\b(Performance|Stress|Database ?Backup|Streaming ?Backup|Soft[- ]?Recovery)\b", re.IGNORECASE)
 _ACHIEVED = ("achievedtransactionaliopersecond", "achievediopersecond")
 _TARGET = ("targettransactionaliopersecond", "targetiopersecond")
@@ -39,77 +39,85 @@ _TARGET = ("targettransactionaliopersecond", "targetiopersecond")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the load began, its measurement began, and both ended, on `clock`. `told`: how long it ran is known."""
+    """Times of the load in microseconds on `clock`: its begin, the begin of its measurement, and the end of both.
+
+    `has_duration`: the report gives the duration; otherwise it is assumed.
+    """
 
     clock: ResultClock
-    begun: int
-    measured: int
-    ended: int
-    told: bool
+    begin_us: int
+    measurement_us: int
+    end_us: int
+    has_duration: bool
+
+    @property
+    def measured_seconds(self) -> float:
+        """Length of the measurement."""
+        return (self.end_us - self.measurement_us) / 1e6
 
 
 class Outcome:
-    """Items of one report. `name`: what the file is called, "" where that is not known."""
+    """The items of one report. `name`: of the file, "" where it is not known."""
 
     def __init__(self, load: str, document: Document, name: str) -> None:
         self._load, self._document, self._name = load, document, name
-        document.order.see_name(name)
+        document.order.add_file_name(name)
         self._order, self._order_is_certain = document.order.decide()
-        self._parts, self._mark_is_certain = parts(document.rows)
+        self._instances, self._mark_is_certain = instances(document.rows)
         self._values = document.values
         self.times = self._times()
 
     @property
     def clock(self) -> ResultClock:
-        """Of all items."""
+        """The clock of the times of all items."""
         return self.times.clock
 
     @property
     def has_result(self) -> bool:
-        """Whether it has figures, or a result."""
-        return bool(self._parts or self._passed is not None or self._checksummed)
+        """Whether the report has figures or a result."""
+        return bool(self._instances or self._passed is not None or self._checksummed)
 
     def items(self) -> Iterator[Item]:
-        """All there is to say."""
-        yield from self._things()
+        """Yield the entities and links, the warnings, and the step with its samples."""
+        yield from self._entities()
         yield from self._warnings()
-        if self._parts:
+        if self._instances:
             yield from self._samples()
 
-    def _things(self) -> Iterator[Item]:
+    def _entities(self) -> Iterator[Item]:
         yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, self._attributes())
         machine = self._values.get("machinename", "").strip()
         if machine:
             yield SourceEntity("host", machine, machine, {"name": (machine,)})
             yield SourceLink("runs_on", ("load", self._load), ("host", machine), "Machine Name of the report")
-        for part in self._parts:
-            local_id = f"{self._load}/{part.local_id}"
+        for instance in self._instances:
+            local_id = f"{self._load}/{instance.local_id}"
             yield SourceEntity("load", local_id, local_id, {"name": (local_id,)}, {"engine": "Jetstress"})
             yield SourceLink("member_of", ("load", local_id), ("load", self._load), "row of the report")
 
     def _attributes(self) -> dict[str, str | int | float | bool | None]:
-        values, seconds = self._values, (self.times.ended - self.times.measured) / 1e6
+        values = self._values
         threads = number(values.get("threadcount", "").partition("(")[0])
-        each = "per" in folded(values.get("threadcount", "").partition("(")[2])
-        databases = len({part.name for part in self._parts if not part.log})
+        is_per_database = "per" in folded(values.get("threadcount", "").partition("(")[2])
+        databases = len({instance.name for instance in self._instances if not instance.is_log})
         files = self._first_number("databasefilescount", "databasefiles")
         profile = LoadProfile(
             engine="Jetstress",
             engine_version=values.get("jetstressversion"),
-            threads=None if threads is None else round(threads) * (max(databases, 1) if each else 1),
+            threads=None if threads is None else round(threads) * (max(databases, 1) if is_per_database else 1),
             files=None if files is None else round(files),
             working_set_bytes=self._first_number("initialdatabasesizebytes", "initialdatabasesize"),
-            seconds=seconds if self.times.told and self._parts else None,
+            seconds=self.times.measured_seconds if self.times.has_duration and self._instances else None,
         )
-        beside = {
+        details = {
             "passed": self._passed,
             "achieved_ops_per_second": self._figure(*_ACHIEVED),
             "target_ops_per_second": self._figure(*_TARGET),
             "description": " ".join(values.get("testdescription", "").split()) or None,
         }
-        told = {**profile.attributes, **{name: value for name, value in beside.items() if value is not None}}
-        del told["rate_limited"]  # The report does not say whether the test was tuned to stay below a rate.
-        return told
+        attributes = {**profile.attributes, **{name: value for name, value in details.items() if value is not None}}
+        del attributes["rate_limited"]  # The report does not contain whether a rate limit was set for the test.
+        return attributes
 
     @property
     def _passed(self) -> bool | None:
@@ -124,65 +132,65 @@ class Outcome:
         return next((number(self._values[label]) for label in labels if label in self._values), None)
 
     def _warnings(self) -> Iterator[Item]:
-        seen = self.times.begun
+        begin_us = self.times.begin_us
         if self._passed is False:
-            yield warning(seen, "test-failed", "Jetstress says that the test has failed; its log says why")
+            yield warning(begin_us, "test-failed", "Jetstress says that the test has failed; its log says why")
         for database, pages in self._checksums():
-            yield warning(seen, "bad-pages", f"{database}: {pages}: the storage returned what was not written")
-        for date, text in self._document.phases.troubles:
-            yield warning(self._at(date) or seen, "told-by-jetstress", text)
+            yield warning(begin_us, "bad-pages", f"{database}: {pages}: the storage returned what was not written")
+        for date, text in self._document.phases.errors:
+            yield warning(self._time_us(date) or begin_us, "told-by-jetstress", text)
         if self.clock != "elapsed" and not self._order_is_certain:
             text = f"the date {self._dates()[0]} may be read in two ways: it is taken for month/day/year"
-            yield warning(seen, "date-order-assumed", text)
+            yield warning(begin_us, "date-order-assumed", text)
         if not self._mark_is_certain:
-            yield warning(seen, "decimal-comma-assumed", "its figures have commas only: taken for decimal commas")
-        if not self._parts and not self._checksummed:
-            yield warning(seen, "no-figures", "the report has no figures of database instances")
-        elif self._parts and not self.times.told:
-            text = "how long it ran is not told: its figures, which are means, are laid over one minute"
-            yield warning(seen, "no-duration", text)
+            yield warning(begin_us, "decimal-comma-assumed", "its figures have commas only: taken for decimal commas")
+        if not self._instances and not self._checksummed:
+            yield warning(begin_us, "no-figures", "the report has no figures of database instances")
+        elif self._instances and not self.times.has_duration:
+            text = "the report gives no duration: its figures, which are means, are assigned to a step of one minute"
+            yield warning(begin_us, "no-duration", text)
         achieved = self._figure(*_ACHIEVED)
-        summed = sum(part.ops for part in self._parts if not part.log)
-        if achieved and summed and abs(summed - achieved) > _AGREES * achieved:
-            text = f"its databases have {summed:.1f} I/Os a second together, achieved are {achieved:.1f}"
-            yield warning(seen, "sum-disagrees", text)
+        total = sum(instance.ops_per_second for instance in self._instances if not instance.is_log)
+        if achieved and total and abs(total - achieved) > _ROUNDING_RATIO * achieved:
+            text = f"its databases have {total:.1f} I/Os a second together, achieved are {achieved:.1f}"
+            yield warning(begin_us, "sum-disagrees", text)
 
     @property
     def _checksummed(self) -> bool:
         return any("badpages" in row.cells for row in self._document.rows)
 
     def _checksums(self) -> list[tuple[str, str]]:
-        """Databases with pages that a checksum found to be wrong."""
-        found = []
+        """Return the databases with bad pages by checksum, and their numbers as text."""
+        remarks = []
         for row in self._document.rows:
             kinds = {"badpages": "bad", "correctablepages": "correctable", "wrongpagenumberpages": "misplaced"}
             counts = {kind: number(row.cells.get(column, "")) for column, kind in kinds.items()}
-            said = [f"{count:.0f} {kind} pages" for kind, count in counts.items() if count]
-            if said and "sum" not in folded(row.name):
-                found.append((row.name, ", ".join(said)))
-        return found
+            texts = [f"{count:.0f} {kind} pages" for kind, count in counts.items() if count]
+            if texts and "sum" not in folded(row.name):
+                remarks.append((row.name, ", ".join(texts)))
+        return remarks
 
     def _samples(self) -> Iterator[Item]:
         times = self.times
         step = LoadStep(
             name=self._type(),
-            loads=tuple(f"{self._load}/{part.local_id}" for part in self._parts),
+            loads=tuple(f"{self._load}/{instance.local_id}" for instance in self._instances),
             offered=None,
             summary=True,
         )
-        yield step.event("step-begin", times.begun)
-        yield step.event("ramp-end", times.measured)
-        yield self._rows(times.measured, 0.0)
-        yield self._rows(times.ended, (times.ended - times.measured) / 1e6)
-        yield step.event("step-end", times.ended)
+        yield step.event("step-begin", times.begin_us)
+        yield step.event("ramp-end", times.measurement_us)
+        yield self._rows(times.measurement_us, 0.0)
+        yield self._rows(times.end_us, times.measured_seconds)
+        yield step.event("step-end", times.end_us)
 
-    def _rows(self, seen: int, seconds: float) -> Rows:
-        """The counters of all parts, so many seconds after they began."""
-        rows = [_counters(part, seconds) for part in self._parts]
+    def _rows(self, time_us: int, seconds: float) -> Rows:
+        """Return the counters of all instances after this time of the measurement."""
+        rows = [_counters(instance, seconds) for instance in self._instances]
         return Rows(
             LOAD,
-            [f"{self._load}/{part.local_id}" for part in self._parts],
-            [seen] * len(rows),
+            [f"{self._load}/{instance.local_id}" for instance in self._instances],
+            [time_us] * len(rows),
             {column.metric: [row[column.metric] for row in rows] for column in LOAD.columns},
         )
 
@@ -194,41 +202,48 @@ class Outcome:
 
     def _dates(self) -> list[str]:
         phases, values = self._document.phases, self._values
-        texts = (values.get("teststarttime"), phases.begun, phases.first)
+        texts = (values.get("teststarttime"), phases.begin, phases.first)
         return [text for text in texts if text]
 
-    def _at(self, text: str | None) -> int | None:
-        return moment(text, self._order) if text else None
+    def _time_us(self, text: str | None) -> int | None:
+        return time_us(text, self._order) if text else None
 
     def _first(self, *texts: str | None) -> int | None:
-        return next((at for text in texts if (at := self._at(text)) is not None), None)
+        return next((us for text in texts if (us := self._time_us(text)) is not None), None)
 
     def _times(self) -> Times:
         values, phases = self._values, self._document.phases
-        begun = self._first(*self._dates())
-        if begun is None:
-            begun = moment_in_name(self._name)
-        measured = self._first(values.get("collectionstarttime"), phases.measured)
-        ended = self._first(values.get("collectionendtime"), phases.ended, values.get("testendtime"), phases.last)
-        clock: ResultClock = "elapsed" if begun is None else "local"
-        begun = begun or 0
-        measured = max(begun, measured or begun)
-        elapsed = max(
+        begin_us = self._first(*self._dates())
+        if begin_us is None:
+            begin_us = time_us_in_name(self._name)
+        measurement_us = self._first(values.get("collectionstarttime"), phases.measurement_begin)
+        end_us = self._first(values.get("collectionendtime"), phases.end, values.get("testendtime"), phases.last)
+        clock: ResultClock = "elapsed" if begin_us is None else "local"
+        begin_us = begin_us or 0
+        measurement_us = max(begin_us, measurement_us or begin_us)
+        elapsed_seconds = max(
             (number(row.cells.get("elapsedseconds", "")) or 0.0 for row in self._document.rows), default=0.0
         )
-        if ended is None and elapsed:
-            return Times(clock, begun, begun, begun + round(min(elapsed, _LONGEST_SECONDS) * 1e6), told=True)
-        if clock == "elapsed" or ended is None or ended <= measured:
-            return Times(clock, begun, begun, begun + _UNTOLD_US, told=False)
-        return Times(clock, begun, measured, ended, told=True)
+        if end_us is None and elapsed_seconds:
+            end_us = begin_us + round(min(elapsed_seconds, _LONGEST_SECONDS) * 1e6)
+            return Times(clock, begin_us, begin_us, end_us, has_duration=True)
+        if clock == "elapsed" or end_us is None or end_us <= measurement_us:
+            return Times(clock, begin_us, begin_us, begin_us + _ASSUMED_DURATION_US, has_duration=False)
+        return Times(clock, begin_us, measurement_us, end_us, has_duration=True)
 
 
-def _counters(part: Part, seconds: float) -> dict[str, int | float | None]:
+def _counters(instance: Instance, seconds: float) -> dict[str, int | float | None]:
     totals = Totals()
     for direction in DIRECTIONS:
-        flow = part.flows[direction]
-        ops = flow.ops * seconds
-        totals.add(direction, ops, ops * (flow.bytes or 0.0), flow.latency)
-    untold = {f"bytes_{d}_total" for d in DIRECTIONS if part.flows[d].ops and part.flows[d].bytes is None}
-    values = totals.values.items()
-    return {n: None if n in untold or (v is not None and v >= _LARGEST_COUNTER) else v for n, v in values}
+        flow = instance.flows[direction]
+        ops = flow.ops_per_second * seconds
+        totals.add(direction, ops, ops * (flow.bytes_per_op or 0.0), flow.latency_seconds)
+    unknown = {
+        f"bytes_{direction}_total"
+        for direction, flow in instance.flows.items()
+        if flow.ops_per_second and flow.bytes_per_op is None
+    }
+    return {
+        metric: None if metric in unknown or (value is not None and value >= _LARGEST_COUNTER) else value
+        for metric, value in totals.values.items()
+    }

@@ -1,11 +1,11 @@
-"""Names and figures of Jetstress' reports. Pure: text in, values out.
+"""Parsing of names and figures in Jetstress' reports. No I/O.
 
-A report names what it tells in words, which differ a little from version to version:
+The names in a report differ a little between versions:
 
     2007         LogicalDisk | Avg. Disk sec/Read | ... | Disk Reads/sec | Disk Writes/sec | Avg. Disk Bytes/Write
     2010, 2013   MSExchange Database ==> Instances | I/O Database Reads Average Latency (msec) | ...
 
-so that everything is found by its name, in lower case and without what is no letter and no digit.
+Therefore names are compared folded: in lower case, and without characters other than letters and digits.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Literal
 from sanpath.model import Direction
 
 _LARGEST = 1e15
-"""No figure of a report is larger; what is comes from a damaged file."""
+"""Limit of a report's figures; a larger one comes from a damaged file."""
 _DATABASE = re.compile(r"(?:io)?(database|db|log)(reads|writes)(?:attached)?(averagelatency|persec|sec|averagebytes)")
 _DISK = re.compile(r"(avgdisksec|disk|avgdiskbytes)(read|write)s?(sec)?")
-_WHAT: dict[str, Literal["latency", "ops", "bytes"]] = {
+_QUANTITIES: dict[str, Literal["latency", "ops", "bytes"]] = {
     **{"averagelatency": "latency", "sec": "ops", "persec": "ops", "averagebytes": "bytes"},
     **{"avgdisksec": "latency", "disk": "ops", "avgdiskbytes": "bytes"},
 }
@@ -29,77 +29,83 @@ _WHAT: dict[str, Literal["latency", "ops", "bytes"]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a column tells. `scale` makes seconds of a latency. `log`: it is of the log files; None: its row says of
-    what."""
+    """The quantity in a column.
 
-    what: Literal["latency", "ops", "bytes"]
+    `scale`: factor that converts a latency to seconds. `is_log`: whether it is of the log files; None: the name of
+    the row contains that.
+    """
+
+    quantity: Literal["latency", "ops", "bytes"]
     direction: Direction
-    log: bool | None
+    is_log: bool | None
     scale: float = 1.0
 
 
 def folded(text: str) -> str:
-    """A name without what versions write differently."""
+    """Fold a name: remove what differs between versions."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def measure(column: str) -> Measure | None:
-    """What a column tells, by its folded name. None: something else.
+    """Return the measure in a column with this folded name. None: the column has another content.
 
     Database latencies are milliseconds; those of 2007, of logical disks, are seconds.
     """
     if match := _DATABASE.match(column):
-        what = _WHAT[match[3]]
+        quantity = _QUANTITIES[match[3]]
         direction: Direction = "read" if match[2] == "reads" else "write"
-        return Measure(what, direction, match[1] == "log", 1e-3 if what == "latency" else 1.0)
+        return Measure(quantity, direction, match[1] == "log", 1e-3 if quantity == "latency" else 1.0)
     match = _DISK.fullmatch(column)
     if match is None or (match[1] == "disk") != (match[3] == "sec"):
         return None
-    return Measure(_WHAT[match[1]], "read" if match[2] == "read" else "write", None)
+    return Measure(_QUANTITIES[match[1]], "read" if match[2] == "read" else "write", None)
 
 
 def decimal_mark(texts: Iterable[str]) -> tuple[Literal[".", ","], bool]:
-    """The decimal mark of figures of one report, and whether it is certain: the machine's culture chose it.
+    """Return the decimal mark in the figures of one report, and whether it is certain.
 
-    A mark that comes twice in a figure, or before the other one, groups thousands; so does one that is always before
-    three digits, where the other is not.
+    It depends on the culture of the machine. A mark that occurs twice in a figure, or before the other mark, groups
+    thousands. So does a mark that always stands before three digits when the other does not.
     """
-    found = [text for text in (re.sub(r"\s", "", text) for text in texts) if re.fullmatch(r"-?[\d.,]+", text)]
-    for text in found:
+    figures = [text for text in (re.sub(r"\s", "", text) for text in texts) if re.fullmatch(r"-?[\d.,]+", text)]
+    for text in figures:
         if "." in text and "," in text:
             return (".", True) if text.rindex(".") > text.rindex(",") else (",", True)
         if text.count(",") > 1 or text.count(".") > 1:
             return (".", True) if "," in text else (",", True)
-    commas, points = ([text for text in found if mark in text] for mark in ",.")
+    commas, points = ([text for text in figures if mark in text] for mark in ",.")
     if not commas:
         return ".", True
     grouping = all(re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", text) for text in commas)
     if points:
         return (".", True) if grouping else (",", True)
-    # A report prints decimals everywhere: without a point in it the comma is the mark, if nothing proves it either.
+    # A report has decimals everywhere: without any point the comma is the decimal mark, although that is not proven.
     return ",", not grouping
 
 
 def number(text: str, mark: Literal[".", ","] = ".") -> float | None:
-    """A figure. None: it is none."""
-    plain = re.sub(r"\s", "", text).replace("," if mark == "." else ".", "").replace(",", ".")
-    if not re.fullmatch(r"\d{1,20}(?:\.\d{1,20})?", plain, re.ASCII):
+    """Convert a figure. None: the text is not a figure, or it is too large."""
+    normalised = re.sub(r"\s", "", text).replace("," if mark == "." else ".", "").replace(",", ".")
+    if not re.fullmatch(r"\d{1,20}(?:\.\d{1,20})?", normalised, re.ASCII):
         return None
-    value = float(plain)
+    value = float(normalised)
     return value if value <= _LARGEST else None
 
 
 def is_figure(text: str) -> bool:
-    """Whether it looks like one, whatever the culture."""
+    """Whether a text is a figure in any culture."""
     return re.fullmatch(r"-?\d[\d.,\s]*", text.strip()) is not None
 
 
 def duration_seconds(text: str) -> float | None:
-    """`P0Y0M0DT2H0M0S` → 7200.0; years and months have no fixed length. None: no duration."""
+    """Convert a duration such as `P0Y0M0DT2H0M0S` (7200.0) to seconds.
+
+    None: it is not a duration, or it has years or months, which have no fixed length.
+    """
     match = re.fullmatch(
         r"P(?:0Y)?(?:0M)?(?:(\d{1,4})D)?T?(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,7})S)?", text.strip()
     )
     if match is None or text.strip() == "P":
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    days, hours, minutes, seconds = (int(text or 0) for text in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

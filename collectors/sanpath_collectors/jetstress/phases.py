@@ -1,4 +1,4 @@
-"""The test's log, line by line: when the load began, when its measurement did, when both ended.
+"""Begin of the load, begin of its measurement, and end of both, from the lines of the test's log.
 
 5/31/2007 12:59:31 AM -- Starting transaction dispatch ..
 5/31/2007 12:59:32 AM -- Performance logging started (interval: 15000 ms).
@@ -15,48 +15,51 @@ from dataclasses import dataclass, field
 from sanpath_collectors.jetstress.dates import DATE_TIME
 
 LINE = re.compile(rf"\s*({DATE_TIME})\s+--\s?(.*)")
-_BEGUN = re.compile(r"starting transaction dispatch", re.IGNORECASE)
-_LOGGING = re.compile(r"performance logging (?:has )?(?:started|begun|began|begins)", re.IGNORECASE)
+_BEGIN = re.compile(r"starting transaction dispatch", re.IGNORECASE)
+_LOGGING_BEGIN = re.compile(r"performance logging (?:has )?(?:started|begun|began|begins)", re.IGNORECASE)
 _ATTAINED = re.compile(r"\\.+, Last: ", re.IGNORECASE)
-_ENDED = re.compile(r"performance logging (?:has )?ended|dispatching transactions ends", re.IGNORECASE)
-_TROUBLE = re.compile(r"\b(?:error|failed|failure|exception)\b", re.IGNORECASE)
-_NO_TROUBLE = re.compile(r"\b(?:0|no) errors?\b", re.IGNORECASE)
-_MOST_TROUBLES = 20
+_END = re.compile(r"performance logging (?:has )?ended|dispatching transactions ends", re.IGNORECASE)
+_ERROR = re.compile(r"\b(?:error|failed|failure|exception)\b", re.IGNORECASE)
+_NO_ERROR = re.compile(r"\b(?:0|no) errors?\b", re.IGNORECASE)
+_MAX_ERRORS = 20
 
 
 @dataclass(slots=True)
 class Phases:
-    """Times as they are written, "" where the log does not tell. `measured`: from then on figures count: the
-    database cache is filled. `troubles`: the first lines that speak of errors, with their times."""
+    """Times as written in the log, "" where it has none.
+
+    `first`, `last`: of its lines. `begin`, `end`: of the load. `logging_begin`: of the performance log.
+    `prerequisites_attained`: the database cache is filled. `errors`: time and text of the first lines about errors.
+    """
 
     first: str = ""
     last: str = ""
-    begun: str = ""
-    logging: str = ""
-    attained: str = ""
-    ended: str = ""
-    troubles: list[tuple[str, str]] = field(default_factory=list)
+    begin: str = ""
+    logging_begin: str = ""
+    prerequisites_attained: str = ""
+    end: str = ""
+    errors: list[tuple[str, str]] = field(default_factory=list)
 
-    def line(self, text: str) -> str | None:
-        """The next line. Returns its date as it is written; None: it is none of a log."""
+    def add_line(self, text: str) -> str | None:
+        """Add the next line. Returns its date as written; None: it is not a line of a log."""
         match = LINE.match(text)
         if match is None:
             return None
         date, message = match[1], match[2]
         self.first, self.last = self.first or date, date
-        if not self.begun and _BEGUN.match(message):
-            self.begun = date
-        elif not self.logging and _LOGGING.match(message):
-            self.logging = date
-        elif not self.attained and _ATTAINED.match(message):
-            self.attained = date
-        elif not self.ended and _ENDED.match(message):
-            self.ended = date
-        elif _TROUBLE.search(message) and not _NO_TROUBLE.search(message) and len(self.troubles) < _MOST_TROUBLES:
-            self.troubles.append((date, message.strip()))
+        if not self.begin and _BEGIN.match(message):
+            self.begin = date
+        elif not self.logging_begin and _LOGGING_BEGIN.match(message):
+            self.logging_begin = date
+        elif not self.prerequisites_attained and _ATTAINED.match(message):
+            self.prerequisites_attained = date
+        elif not self.end and _END.match(message):
+            self.end = date
+        elif _ERROR.search(message) and not _NO_ERROR.search(message) and len(self.errors) < _MAX_ERRORS:
+            self.errors.append((date, message.strip()))
         return date
 
     @property
-    def measured(self) -> str:
-        """From when on figures count."""
-        return self.attained or self.logging
+    def measurement_begin(self) -> str:
+        """The time from which the figures of the report are taken."""
+        return self.prerequisites_attained or self.logging_begin

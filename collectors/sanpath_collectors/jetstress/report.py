@@ -1,4 +1,4 @@
-"""The report of a test, as HTML and as XML: nothing is said before its end."""
+"""Reads the report of a test in HTML or XML. All items come at its end."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CONTENT = re.compile(
 
 
 def is_report(text: str) -> bool:
-    """Whether it names Jetstress and a part that only its reports have."""
+    """Whether a text contains the name Jetstress and a heading that only its reports have."""
     return "jetstress" in text.lower() and _CONTENT.search(text) is not None
 
 
 class Report(ResultReader):
-    """Reads one report. `file_name`: has the time of the start in it, "" where it is not known."""
+    """Reads one report. `file_name`: can contain the begin of the test; "" where it is not known."""
 
     file_name = ""
     form: ClassVar[type[HtmlForm] | type[XmlForm]]
@@ -36,22 +36,24 @@ class Report(ResultReader):
         self._form = self.form()
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Collects."""
+        """Collect the report. All items come from `finish`."""
         self._form.feed(added)
         return ()
 
     def finish(self) -> Iterable[Item]:
-        """Raises CollectorError: it has no result."""
+        """Yield the items. Raises CollectorError(UNREADABLE) when the report has no result."""
         self._form.finish()
         outcome = Outcome(self.load, self._form.document, self.file_name)
         if not outcome.has_result:
-            what = "is cut or damaged" if self._form.cut else "has no result of Jetstress"
-            hint = "import the .html report that lies beside the .blg of the test"
-            raise CollectorError(Failure.UNREADABLE, f"{what}: {hint}")
+            problem = "is cut or damaged" if self._form.cut else "has no result of Jetstress"
+            hint = "import the .html report, which is in the same folder as the .blg of the test"
+            raise CollectorError(Failure.UNREADABLE, f"{problem}: {hint}")
         self.clock = outcome.clock
         yield from outcome.items()
         if self._form.cut:
-            yield warning(outcome.times.begun, "cut", "it ends too early, or is damaged: what could be read is used")
+            yield warning(
+                outcome.times.begin_us, "cut", "it ends too early, or is damaged: what could be read is used"
+            )
 
 
 class HtmlReport(Report):
@@ -61,18 +63,18 @@ class HtmlReport(Report):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
-        """By what it says of itself."""
+        """Recognise it by its markup and its headings."""
         text = text_of(head)[0]
         return _HTML.search(text) is not None and is_report(text)
 
 
 class XmlReport(Report):
-    """Reads one XML report: the same as in HTML, in elements."""
+    """Reads one XML report: the content of the HTML report in elements."""
 
     form = XmlForm
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
-        """By what it says of itself."""
+        """Recognise it by its markup and its headings."""
         text = text_of(head)[0]
         return _XML.match(text) is not None and _HTML.search(text) is None and is_report(text)

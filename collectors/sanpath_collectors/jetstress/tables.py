@@ -1,4 +1,4 @@
-"""What Jetstress tells of a database instance, and of its log files."""
+"""The table of a database instance, and of its log files."""
 
 from __future__ import annotations
 

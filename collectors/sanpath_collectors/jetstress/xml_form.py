@@ -1,4 +1,4 @@
-"""XML of Jetstress: a report → a document, a configuration → its values. No DTD, no entities."""
+"""Converts an XML report or configuration to a document. DTDs and entities are refused."""
 
 from __future__ import annotations
 
@@ -21,31 +21,38 @@ _DEEPEST = 200
 
 @dataclass(slots=True)
 class _Element:
-    """An element that has begun. `values`: what its attributes and the elements without elements in it say."""
+    """An open element.
+
+    `section`: tags and titles of the elements around it, and its own. `values`: name and text of its attributes and
+    leaf elements. `size`: length of its text. `has_children`: it contains elements.
+    """
 
     tag: str
     section: str
     text: list[str] = field(default_factory=list)
     size: int = 0
     values: list[tuple[str, str]] = field(default_factory=list)
-    inner: bool = False
+    has_children: bool = False
 
 
 class XmlForm:
-    """Reads one XML file, part by part, and keeps no more of it than the document. `cut`: it ends too early."""
+    """Reads one XML file in chunks and retains only its document.
+
+    `elements`: folded tag → number of its elements. `cut`: the file ends too early or is damaged.
+    """
 
     def __init__(self) -> None:
         self.document = Document()
         self.elements: dict[str, int] = {}
         self.cut = False
         self._open: list[_Element] = []
-        self._bytes = 0
+        self._total_bytes = 0
         self._parser = DefusedXMLParser(target=self, forbid_dtd=True)
 
     def feed(self, added: bytes) -> None:
-        """Raises CollectorError: it is larger than any report, or has a DTD."""
-        self._bytes += len(added)
-        if self._bytes > _LARGEST:
+        """Add a chunk. Raises CollectorError(UNREADABLE) when the file is larger than any report, or has a DTD."""
+        self._total_bytes += len(added)
+        if self._total_bytes > _LARGEST:
             raise CollectorError(
                 Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
             )
@@ -61,7 +68,7 @@ class XmlForm:
             self.cut = True
 
     def finish(self) -> None:
-        """The file has ended, maybe inside an element."""
+        """End the document; the file may end inside an element."""
         if not self.cut:
             try:
                 self._parser.close()
@@ -69,51 +76,56 @@ class XmlForm:
                 self.cut = True
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins (target of the parser)."""
+        """Begin an element. The parser calls this."""
         if self.cut:
             return
         name = folded(tag.rpartition("}")[2])
         self.elements[name] = self.elements.get(name, 0) + 1
         values = [(folded(key.rpartition("}")[2]), value) for key, value in attributes.items()]
         if self._open:
-            self._open[-1].inner = True
+            self._open[-1].has_children = True
         if len(self._open) < _DEEPEST:
-            titled = next((folded(value) for key, value in values if key in ("name", "title", "heading")), "")
+            title = next((folded(value) for key, value in values if key in ("name", "title", "heading")), "")
             outer = self._open[-1].section if self._open else ""
-            # A section is an element that contains elements; its own tag or title says which it is.
-            self._open.append(_Element(name, f"{outer} {name} {titled}".strip(), values=values))
+            # A section is an element that contains elements; its tag or title identifies it.
+            self._open.append(_Element(name, f"{outer} {name} {title}".strip(), values=values))
         else:
             self.cut = True
 
     def data(self, text: str) -> None:
-        """Text comes in pieces (target of the parser)."""
+        """Add a piece of text to the open element. The parser calls this."""
         if not self.cut and self._open and self._open[-1].size < _LONGEST_TEXT:
             self._open[-1].text.append(text)
             self._open[-1].size += len(text)
 
-    def end(self, tag: str) -> None:  # noqa: ARG002 - target of the parser
-        """An element ends (target of the parser)."""
+    def end(self, tag: str) -> None:  # noqa: ARG002 - the parser passes it
+        """End an element. The parser calls this."""
         if self.cut or not self._open:
             return
         element = self._open.pop()
         text = "".join(element.text).strip()
-        if not element.inner:
-            for name, value in self._told(element, text):
+        if not element.has_children:
+            for name, value in _named_value(element, text):
                 if self._open:
                     self._open[-1].values.append((name, value))
-            self.document.text(text)
+            self.document.add_text(text)
         if any(measure(name) or name.endswith("pages") for name, _ in element.values):
-            known = dict(element.values)
-            label = next((known[name] for name in _NAMES if name in known), "")
-            self.document.row(Row(element.section, label or element.tag, known))
+            cells = dict(element.values)
+            label = next((cells[name] for name in _NAMES if name in cells), "")
+            self.document.add_row(Row(element.section, label or element.tag, cells))
         for name, value in element.values:
-            self.document.value(name, value)
+            self.document.add_value(name, value)
 
     def close(self) -> None:
-        """The document has ended (target of the parser)."""
+        """End the document. The parser calls this."""
 
-    def _told(self, element: _Element, text: str) -> Iterator[tuple[str, str]]:
-        """`<DatabaseReadsPerSec>38.1</...>`, or `<Value Name="DatabaseReadsPerSec">38.1</Value>`."""
-        if text:
-            own = dict(element.values)
-            yield next((folded(own[name]) for name in ("name", "label", "counter") if name in own), element.tag), text
+
+def _named_value(element: _Element, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the value of a leaf element, if it has one.
+
+    `<DatabaseReadsPerSec>38.1</DatabaseReadsPerSec>`, or `<Value Name="DatabaseReadsPerSec">38.1</Value>`.
+    """
+    if text:
+        attributes = dict(element.values)
+        names = (folded(attributes[key]) for key in ("name", "label", "counter") if key in attributes)
+        yield next(names, element.tag), text

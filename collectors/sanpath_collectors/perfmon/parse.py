@@ -1,12 +1,12 @@
-r"""A log of counters as columns and rows, in either of its forms. Pure: lines in, numbers out.
+r"""Parsing of a log of counters in its two formats to columns and rows. No I/O.
 
-Wide, of typeperf, logman and relog (see pdh.py):
+The wide format is written by typeperf, logman and relog (see pdh.py):
 
     "(PDH-CSV 4.0) (UTC)(0)","\\SQL1\PhysicalDisk(1 E:)\Disk Reads/sec"
     "11/20/2026 08:00:01.123","6250.0013"
 
-Long, of Get-Counter piped to Export-Csv, one value a line; dates, decimals and separator as in the country of the
-machine:
+The long format is written by Get-Counter piped to Export-Csv, one value a line. Dates, decimals and separator
+depend on the country of the machine:
 
     "Timestamp","Path","CookedValue"
     "20.11.2026 08:00:01","\\sql1\physicaldisk(1 e:)\disk reads/sec","6250,0013"
@@ -27,7 +27,11 @@ from sanpath_collectors.perfmon.names import decoded
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the rows that follow hold. `names`: of the columns, the first of them that of the time."""
+    """The columns of the rows that follow.
+
+    `names`: of the columns, beginning with that of the time. `zone_minutes`: added to local time to get UTC; None:
+    the header has no zone.
+    """
 
     names: Iterable[str]
     zone_minutes: int | None
@@ -35,48 +39,48 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Values of one moment. `time_us`: in the zone of the columns."""
+    """The values of one time. `time_us`: microseconds since the epoch in the zone of the columns."""
 
     time_us: int
     cells: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
-    """What a person should know of the file."""
+class Remark:
+    """A remark about the file for its user. `code`: stable name of the remark."""
 
     code: str
     text: str
 
 
-Part = Columns | Row | Oddity
+LogItem = Columns | Row | Remark
 
-_MOST_CELLS = 100
-"""Of a line of the long form: Get-Counter writes a dozen."""
-_MOST_COUNTERS = 100_000
+_MAX_CELLS = 100
+"""Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
+_MAX_COUNTERS = 100_000
 
 
-class Form(ABC):
-    """A form that a log is written in."""
+class Format(ABC):
+    """A format of a log."""
 
     @abstractmethod
-    def lines(self, lines: Iterable[bytes]) -> Iterator[Part]:
-        """What complete lines bring."""
+    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+        """Yield the items of complete lines."""
 
-    def finish(self) -> Iterator[Part]:
-        """What is still open at the end."""
+    def finish(self) -> Iterator[LogItem]:
+        """Yield the items that are pending at the end of the log."""
         return iter(())
 
 
-class Wide(Form):
-    """A header, and a row a moment. A second header begins a second log."""
+class Wide(Format):
+    """The wide format: a header, and one row for each time. A second header begins a second log."""
 
     def __init__(self) -> None:
         self._columns = 0
         self._separator = ","
 
-    def lines(self, lines: Iterable[bytes]) -> Iterator[Part]:
-        """Headers and rows; what typeperf says beside them is left out."""
+    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+        """Yield headers and rows. Other text of typeperf is skipped."""
         for line in lines:
             if pdh.is_row(line):
                 if self._columns:
@@ -87,87 +91,87 @@ class Wide(Form):
                 self._columns = len(names)
                 yield Columns(names, pdh.zone_minutes(next(iter(names))))
 
-    def _row(self, line: bytes) -> Iterator[Part]:
+    def _row(self, line: bytes) -> Iterator[LogItem]:
         cells = pdh.cells_of(line, self._separator, self._columns)
-        moment = pdh.time_us(cells[0]) if cells else None
-        if moment is None:
-            yield Oddity("no-time", "a row without a time that can be read is left out")
+        time_us = pdh.time_us(cells[0]) if cells else None
+        if time_us is None:
+            yield Remark("no-time", "a row without a time that can be read is left out")
         elif len(cells) < self._columns:
-            yield Oddity("short-row", "a row with fewer values than there are counters is left out: it was cut")
+            yield Remark("short-row", "a row with fewer values than there are counters is left out: it was cut")
         else:
             if len(cells) > self._columns:
-                yield Oddity("values-without-names", "rows hold values beyond the last name: those are left out")
-            yield Row(moment, cells)
+                yield Remark("values-without-names", "rows hold values beyond the last name: those are left out")
+            yield Row(time_us, cells)
 
 
-class Long(Form):
-    """A line a value. The values of one moment end where a counter comes again."""
+class Long(Format):
+    """The long format: one line for each value. A row ends where a counter occurs again."""
 
     def __init__(self) -> None:
-        self._separator, self._between = ",", b'","'
-        self._places: tuple[int, int, int] | None = None
+        self._separator, self._cell_separator = ",", b'","'
+        self._positions: tuple[int, int, int] | None = None
         self._dates = LocalDates()
         self._columns: dict[bytes, int] = {}
         self._names: dict[str, int] = {}
-        self._told = 0
+        self._reported_columns = 0
         self._values: list[bytes | None] = []
-        self._time = b""
-        self._moment: int | None = None
-        self._begun: int | None = None
+        self._time_text = b""
+        self._time_us: int | None = None
+        self._row_time_us: int | None = None
 
-    def lines(self, lines: Iterable[bytes]) -> Iterator[Part]:
-        """Headers and values."""
+    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+        """Yield headers and rows."""
         for line in lines:
-            cells = line.strip(b'\r" ').split(self._between)
-            if self._places is None or len(cells) <= max(self._places):
+            cells = line.strip(b'\r" ').split(self._cell_separator)
+            if self._positions is None or len(cells) <= max(self._positions):
                 cells = pdh.cells_of(line, self._separator, 0)
-                if self._places is None or len(cells) <= max(self._places):
+                if self._positions is None or len(cells) <= max(self._positions):
                     yield from self._header(line)
                     continue
-            time, path, value = (cells[place] for place in self._places)
-            if time != self._time:
-                self._time = time
+            time, path, value = (cells[position] for position in self._positions)
+            if time != self._time_text:
+                self._time_text = time
                 yield from self._new_time(line)
-            if self._moment is None:
+            if self._time_us is None:
                 continue
             column = self._columns.get(path)
             if column is None:
                 column = self._new_column(path)
             elif self._values[column] is not None:
                 yield from self.finish()
-            if self._begun is None:
-                self._begun = self._moment
+            if self._row_time_us is None:
+                self._row_time_us = self._time_us
             self._values[column] = value
 
-    def finish(self) -> Iterator[Part]:
-        """The values of the last moment."""
-        if self._begun is not None:
-            if self._told < len(self._names):
-                self._told = len(self._names)
+    def finish(self) -> Iterator[LogItem]:
+        """Yield the row of the last time."""
+        if self._row_time_us is not None:
+            if self._reported_columns < len(self._names):
+                self._reported_columns = len(self._names)
                 yield Columns(["", *self._names], None)
             cells = [(value or b"").replace(b",", b".") for value in self._values]
-            yield Row(self._begun, [b"", *cells])
-            self._values, self._begun = [None] * len(self._names), None
+            yield Row(self._row_time_us, [b"", *cells])
+            self._values, self._row_time_us = [None] * len(self._names), None
 
-    def _header(self, line: bytes) -> Iterator[Part]:
+    def _header(self, line: bytes) -> Iterator[LogItem]:
         if (header := long_header(line)) is not None:
             yield from self.finish()
-            self._separator, self._places = header
-            self._between = b'"%b"' % self._separator.encode()
-        elif line.strip() and self._places is not None:
-            yield Oddity("no-time", "a value without a time that can be read is left out")
+            self._separator, self._positions = header
+            self._cell_separator = b'"%b"' % self._separator.encode()
+        elif line.strip() and self._positions is not None:
+            yield Remark("no-time", "a value without a time that can be read is left out")
 
-    def _new_time(self, line: bytes) -> Iterator[Part]:
-        shown = self._time.decode("latin-1")
-        self._moment = self._dates.time_us(shown)
-        if self._moment is None:
+    def _new_time(self, line: bytes) -> Iterator[LogItem]:
+        text = self._time_text.decode("latin-1")
+        self._time_us = self._dates.time_us(text)
+        if self._time_us is None:
             yield from self._header(line)
         if self._dates.ambiguous:
             self._dates.ambiguous = False
-            yield Oddity("ambiguous-date", f"{shown}: which is the day, and which the month?")
+            yield Remark("ambiguous-date", f"{text}: which is the day, and which the month?")
 
     def _new_column(self, path: bytes) -> int:
-        if len(self._columns) >= _MOST_COUNTERS:
+        if len(self._columns) >= _MAX_COUNTERS:
             raise CollectorError(Failure.UNREADABLE, "more counters than a machine has: this is no log of them")
         column = self._names.setdefault(decoded(path).strip(), len(self._names))
         if column == len(self._values):
@@ -177,7 +181,9 @@ class Long(Form):
 
 
 def long_header(line: bytes) -> tuple[str, tuple[int, int, int]] | None:
-    """Separator, and places of time, path and value, in a header of the long form; None for any other line.
+    """Return the separator, and the positions of time, path and value, of a header of the long format.
+
+    None: the line is not such a header.
 
     >>> long_header(b'"Path";"InstanceName";"CookedValue";"Timestamp"')
     (';', (3, 0, 2))
@@ -185,7 +191,7 @@ def long_header(line: bytes) -> tuple[str, tuple[int, int, int]] | None:
     if b"timestamp" not in line.lower():
         return None
     for separator in (",", ";", "\t"):
-        cells = [name.strip().lower() for name in islice(pdh.Names(line.decode("latin-1"), separator), _MOST_CELLS)]
+        cells = [name.strip().lower() for name in islice(pdh.Names(line.decode("latin-1"), separator), _MAX_CELLS)]
         value = next((name for name in ("cookedvalue", "value") if name in cells), None)
         if value is not None and {"timestamp", "path"} <= set(cells):
             return separator, (cells.index("timestamp"), cells.index("path"), cells.index(value))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.perfmon import columns, pdh
-from sanpath_collectors.perfmon.parse import Columns, Form, Long, Oddity, Part, Row, Wide, long_header
+from sanpath_collectors.perfmon.parse import Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
@@ -26,7 +26,7 @@ class CounterLog(ResultReader):
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._lines = pdh.Lines()
-        self._format: Form | None = None
+        self._format: Format | None = None
         self._plan: Plan | None = None
         self._shift_us = 0
         self._last_row_us: int | None = None
@@ -69,14 +69,14 @@ class CounterLog(ResultReader):
         if self._format is not None:
             yield from self._convert(self._format.lines(lines))
 
-    def _convert(self, log_items: Iterator[Part]) -> Iterator[Item]:
+    def _convert(self, log_items: Iterator[LogItem]) -> Iterator[Item]:
         for log_item in log_items:
             match log_item:
                 case Row():
                     yield from self._row(log_item)
                 case Columns():
                     yield from self._columns(log_item)
-                case Oddity():
+                case Remark():
                     self._warn(log_item.code, log_item.text)
 
     def _columns(self, header: Columns) -> Iterator[Item]:
@@ -94,7 +94,7 @@ class CounterLog(ResultReader):
                 yield item
 
     def _row(self, row: Row) -> Iterator[Item]:
-        assert self._plan is not None, "a form gives its columns before its rows"  # noqa: S101 - for the type checker
+        assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
         time_us, previous_us = row.time_us + self._shift_us, self._last_row_us
         if previous_us is not None and time_us <= previous_us:
             self._warn("clock-went-back", "times go back, as where summer time ends: an interval there is left out")

@@ -1,4 +1,4 @@
-"""Rates of intervals, summed up: what a counter in the device itself would read."""
+"""Integrates the rates of intervals to counters, as the device itself would count."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from sanpath.plugin import Rows, Table
 
 Values = Sequence[float | None]
 
-_MOST = 2.0**62
+_MAX_TOTAL = 2.0**62
 _GAP_US = 86_400_000_000
-"""Rows that lie further apart do not belong to one series."""
+"""Rows with a larger distance do not belong to one series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """How a metric is told for each entity of a series.
+    """The conversion of values to a metric, for all entities of a series.
 
-    `first`: which value of a row it is, entity by entity. `summed`: it is a rate, of which the metric is the counter.
-    `second`: of a rate, the mean that it is multiplied with; of a mean, the rate of what it is the mean of. None:
-    nothing of the kind. `factor`: from the value's unit to the metric's.
+    `first`: position of the value in a row, by entity. `summed`: the value is a rate that is integrated to a counter.
+    `second`: position of a second value, by entity. For a rate it is the mean by which the rate is multiplied; for a
+    mean it is the rate of the events that the mean is over. None: there is no second value. `factor`: converts the
+    value's unit to the metric's.
     """
 
     metric: str
@@ -33,94 +34,103 @@ class Term:
 
 
 class Series:
-    """Samples of entities of which the same is told.
+    """Samples of entities that have the same metrics.
 
-    The counters of an entity begin at zero one row before the first that tells of it, and again after every row that
-    tells nothing of it: what happened meanwhile is not known.
+    The counters of an entity begin at zero one row before its first values. They begin again at zero after each row
+    without a value of it, because the activity in that interval is not known.
     """
 
     def __init__(self, table: Table, entities: Sequence[str], terms: Sequence[Term]) -> None:
         self.table, self.entities, self.terms = table, list(entities), terms
-        self._told = [_of(term) for term in terms]
+        self._term_values = [_value_reader(term) for term in terms]
         self._sums = [[0.0] * len(self.entities) for _ in terms]
         self._running = [False] * len(self.entities)
 
-    def row(self, seen: int, before: int | None, values: Values) -> Iterator[Rows]:
-        """One row of the file. `before`: when its interval began, microseconds like `seen`; None: not known."""
-        told = [of(values) for of in self._told]
+    def row(self, time_us: int, previous_us: int | None, values: Values) -> Iterator[Rows]:
+        """Yield the samples of one row of the file.
+
+        `time_us`: time of the row. `previous_us`: begin of its interval; None: not known. Both are microseconds.
+        """
+        values_by_term = [read(values) for read in self._term_values]
         seconds = 0.0
-        if before is not None and 0 < seen - before <= _GAP_US:
-            seconds = (seen - before) / 1e6
-            yield from self._begin(before, told)
+        if previous_us is not None and 0 < time_us - previous_us <= _GAP_US:
+            seconds = (time_us - previous_us) / 1e6
+            yield from self._begin(previous_us, values_by_term)
         else:
             self._running = [False] * len(self.entities)
         columns: dict[str, Sequence[int | float | None]] = {}
-        for term, sums, of in zip(self.terms, self._sums, told, strict=True):
+        for term, sums, term_values in zip(self.terms, self._sums, values_by_term, strict=True):
             if term.summed and seconds:
-                columns[term.metric] = self._counter(sums, of, term.factor * seconds)
+                columns[term.metric] = self._counter(sums, term_values, term.factor * seconds)
             elif not term.summed and (seconds or self.table.rollup == "instant"):
-                columns[term.metric] = [None if value is None else value * term.factor for value in of]
+                columns[term.metric] = [None if value is None else value * term.factor for value in term_values]
             else:
-                columns[term.metric] = [None] * len(of)
-        yield from self._rows(seen, self.entities, columns, seconds)
+                columns[term.metric] = [None] * len(term_values)
+        yield from self._rows(time_us, self.entities, columns, seconds)
 
-    def _begin(self, before: int, told: Sequence[Values]) -> Iterator[Rows]:
-        rates = [of for term, of in zip(self.terms, told, strict=True) if term.summed]
-        if not rates or (all(self._running) and not any(None in of for of in rates)):
+    def _begin(self, previous_us: int, values_by_term: Sequence[Values]) -> Iterator[Rows]:
+        """Yield zeros at the begin of the interval for entities whose counters begin with it."""
+        rates = [values for term, values in zip(self.terms, values_by_term, strict=True) if term.summed]
+        if not rates or (all(self._running) and not any(None in values for values in rates)):
             return
-        running = [any(rate is not None for rate in of) for of in zip(*rates, strict=True)]
-        fresh = [number for number, runs in enumerate(running) if runs and not self._running[number]]
+        running = [any(rate is not None for rate in values) for values in zip(*rates, strict=True)]
+        starting = [number for number, runs in enumerate(running) if runs and not self._running[number]]
         self._running = running
-        if fresh:
+        if starting:
             for sums in self._sums:
-                for number in fresh:
+                for number in starting:
                     sums[number] = 0.0
             zeros: dict[str, Sequence[int | float | None]] = {
-                term.metric: [0 if term.summed else None] * len(fresh) for term in self.terms
+                term.metric: [0 if term.summed else None] * len(starting) for term in self.terms
             }
-            yield from self._rows(before, [self.entities[number] for number in fresh], zeros, 0.0)
+            yield from self._rows(previous_us, [self.entities[number] for number in starting], zeros, 0.0)
 
     def _counter(self, sums: list[float], rates: Values, factor: float) -> list[int | None]:
         sums[:] = [total + (rate or 0.0) * factor for total, rate in zip(sums, rates, strict=True)]
-        if max(sums) > _MOST:  # only damage gets there
-            sums[:] = [total if total <= _MOST else 0.0 for total in sums]
+        if max(sums) > _MAX_TOTAL:  # only damaged values get so large
+            sums[:] = [total if total <= _MAX_TOTAL else 0.0 for total in sums]
         if None in rates:
             return [None if rate is None else round(total) for total, rate in zip(sums, rates, strict=True)]
         return list(map(round, sums))
 
     def _rows(
-        self, seen: int, entities: Sequence[str], columns: Mapping[str, Sequence[int | float | None]], seconds: float
+        self,
+        time_us: int,
+        entities: Sequence[str],
+        columns: Mapping[str, Sequence[int | float | None]],
+        seconds: float,
     ) -> Iterator[Rows]:
-        """Those of the entities that anything is told of."""
-        if any(None in of for of in columns.values()):
-            told = [any(value is not None for value in of) for of in zip(*columns.values(), strict=True)]
-            entities = list(compress(entities, told))
-            columns = {metric: list(compress(of, told)) for metric, of in columns.items()}
+        """Yield the rows of the entities that have a value."""
+        if any(None in values for values in columns.values()):
+            has_value = [any(value is not None for value in row) for row in zip(*columns.values(), strict=True)]
+            entities = list(compress(entities, has_value))
+            columns = {metric: list(compress(values, has_value)) for metric, values in columns.items()}
         if entities:
             covers = [seconds] * len(entities) if self.table.rollup == "average" else None
-            yield Rows(self.table, list(entities), [seen] * len(entities), dict(columns), covers_seconds=covers)
+            yield Rows(self.table, list(entities), [time_us] * len(entities), dict(columns), covers_seconds=covers)
 
 
-def _of(term: Term) -> Callable[[Values], Values]:
+def _value_reader(term: Term) -> Callable[[Values], Values]:
+    """Return the function that reads the values of a term, by entity, from a row."""
     first = _picker(term.first)
     if term.second is None:
         return first
     second = _picker(term.second)
 
-    # Where nothing was done (0), its mean says nothing, blank or not.
+    # Where the rate is 0, the mean is not valid, whether it is blank or not.
     def product(values: Values) -> Values:
         pairs = zip(first(values), second(values), strict=True)
-        return [x and (None if y is None else x * y) for x, y in pairs]
+        return [rate and (None if mean is None else rate * mean) for rate, mean in pairs]
 
-    def mean(values: Values) -> Values:
-        return [x if y else None for x, y in zip(first(values), second(values), strict=True)]
+    def valid_mean(values: Values) -> Values:
+        return [mean if rate else None for mean, rate in zip(first(values), second(values), strict=True)]
 
-    return product if term.summed else mean
+    return product if term.summed else valid_mean
 
 
-def _picker(numbers: tuple[int, ...]) -> Callable[[Values], Values]:
-    if len(numbers) == 1:
-        only = numbers[0]
-        return lambda values: (values[only],)
-    picked: Callable[[Values], Values] = itemgetter(*numbers)
-    return picked
+def _picker(positions: tuple[int, ...]) -> Callable[[Values], Values]:
+    if len(positions) == 1:
+        position = positions[0]
+        return lambda values: (values[position],)
+    pick: Callable[[Values], Values] = itemgetter(*positions)
+    return pick

@@ -22,7 +22,7 @@ COLLECTOR = Spec(
         Right(
             "What the host wants for esxcli over the API; Read-only is not enough",
             "I/Os after which Round Robin takes turns, queue limits of devices, parameters of adapter drivers",
-            "these settings are unknown, and the reason is told",
+            "these settings are unknown, and the reason is reported",
         ),
     ),
 )

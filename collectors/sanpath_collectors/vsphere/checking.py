@@ -1,4 +1,4 @@
-"""What a vCenter or an ESXi host says of itself before a run, and what this account cannot read."""
+"""The check of a vCenter or an ESXi host before a run, with the facts that this account cannot read."""
 
 from __future__ import annotations
 
@@ -15,91 +15,109 @@ from sanpath_collectors.vsphere.soap import FaultError
 from sanpath_collectors.vsphere.tables import CONSEQUENCES
 
 _PRIVILEGES = {
-    "System.View": "counters cannot be read: what hosts, LUNs and paths do is unknown",
-    "System.Read": "properties cannot be read: what there is, and how it hangs together, is unknown",
+    "System.View": "counters cannot be read: the I/O of hosts, LUNs and paths is unknown",
+    "System.Read": "properties cannot be read: the inventory and its links are unknown",
 }
-"""What the role Read-only has, and what stays unknown without."""
+"""Privilege of the role Read-only → consequence of its absence."""
 
-_NAMED = 8
-"""How many hosts a message names."""
+_MAX_NAMED = 8
+"""Limit of the hosts in a message."""
 
 
 async def check(
-    session: Session, performance: Performance, found: Inventory, plan: Plan, config: VsphereConfig
+    session: Session, performance: Performance, inventory: Inventory, plan: Plan, config: VsphereConfig
 ) -> Check:
-    """Product, version and clock, after a look at the inventory. Raises CollectorError."""
+    """Return product, version and clock, the size of the inventory, and unreadable facts. Raises CollectorError."""
     about = session.content.about
-    luns = sum(len(host.devices) for host in found.hosts.values())
-    ways = sum(len(host.paths) for host in found.hosts.values())
-    numbers = {"host": len(found.hosts), "LUN": luns, "path": ways, "running virtual machine": len(found.machines)}
-    counts = ", ".join(f"{number} {what}{'s' * (number != 1)}" for what, number in numbers.items())
+    luns = sum(len(host.devices) for host in inventory.hosts.values())
+    paths = sum(len(host.paths) for host in inventory.hosts.values())
+    numbers = {
+        "host": len(inventory.hosts),
+        "LUN": luns,
+        "path": paths,
+        "running virtual machine": len(inventory.machines),
+    }
+    counts = ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in numbers.items())
     unreadable = await _privileges(session)
-    unreadable += _hosts(found, config)
+    unreadable += _hosts(inventory, config)
     unreadable += plan.unknown()
-    unreadable += await _samples(performance, found, plan)
-    unreadable += await _second_tier(session, found, config)
+    unreadable += await _samples(performance, inventory, plan)
+    unreadable += await _esxcli(session, inventory, config)
     return Check(f"{about.fullName}: {counts}", await session.now_us(), tuple(unreadable))
 
 
 async def _privileges(session: Session) -> list[str]:
-    """The privileges of the role Read-only that the account lacks at the root."""
-    own = session.manager("sessionManager")
-    said = await session.properties_of(type(own)._wsdlName, [own._moId], ["currentSession"])
-    current = said[0].values.get("currentSession") if said else None
+    """Return the privileges of the role Read-only that the account lacks at the root."""
+    sessions = session.manager("sessionManager")
+    objects = await session.properties_of(type(sessions)._wsdlName, [sessions._moId], ["currentSession"])
+    current = objects[0].values.get("currentSession") if objects else None
     if not isinstance(current, dict):
         return ["currentSession: the account's privileges are unknown"]
     manager, root = session.manager("authorizationManager"), session.content.rootFolder
     try:
-        told = await session.call(manager, "HasPrivilegeOnEntities", [root], current.get("key"), list(_PRIVILEGES))
+        entities = await session.call(
+            manager, "HasPrivilegeOnEntities", [root], current.get("key"), list(_PRIVILEGES)
+        )
     except FaultError as fault:
         return [f"the account's privileges: {fault}"]
-    granted = {one.privId: one.isGranted for entity in told or () for one in entity.privAvailability or ()}
+    granted = {
+        privilege.privId: privilege.isGranted
+        for entity in entities or ()
+        for privilege in entity.privAvailability or ()
+    }
     return [
-        f"privilege {name} at the root: {without}" for name, without in _PRIVILEGES.items() if not granted.get(name)
+        f"privilege {name} at the root: {consequence}"
+        for name, consequence in _PRIVILEGES.items()
+        if not granted.get(name)
     ]
 
 
-def _hosts(found: Inventory, config: VsphereConfig) -> Iterator[str]:
-    known = {host.name for host in found.hosts.values()}
-    if not known:
+def _hosts(inventory: Inventory, config: VsphereConfig) -> Iterator[str]:
+    names = {host.name for host in inventory.hosts.values()}
+    if not names:
         yield NO_HOST
     for name in config.hosts or ():
-        if name not in known and name.partition(".")[0] not in known:
+        if name not in names and name.partition(".")[0] not in names:
             yield f"host {name}: there is none of this name, or this account does not see it"
-    machines = {machine.name for machine in found.machines.values()}
+    machines = {machine.name for machine in inventory.machines.values()}
     for name in config.machines or ():
         if name not in machines:
             yield f"virtual machine {name}: it does not run on these hosts, or this account does not see it"
-    away = [f"{host.name} ({host.state})" for host in found.hosts.values() if host.state != "connected"]
-    if away:
-        yield f"{_some(away)}: what they do, and who works on them, is unknown"
-    for host in found.hosts.values():
-        for name, why in host.missing.items():
-            yield f"{name} of {host.name}: {why}"
+    unreadable = [f"{host.name} ({host.state})" for host in inventory.hosts.values() if host.state != "connected"]
+    if unreadable:
+        yield f"{_shortened(unreadable)}: their I/O and their virtual machines are unknown"
+    for host in inventory.hosts.values():
+        for name, reason in host.missing.items():
+            yield f"{name} of {host.name}: {reason}"
 
 
-async def _samples(performance: Performance, found: Inventory, plan: Plan) -> list[str]:
-    """Groups of counters of which a host has no samples, although the server knows them."""
-    hosts = [moid for moid in found.connected() if found.hosts[moid].state == "connected"]
+async def _samples(performance: Performance, inventory: Inventory, plan: Plan) -> list[str]:
+    """Return the counter groups of which a host has no samples, although the server has the counters."""
+    hosts = [moid for moid in inventory.connected() if inventory.hosts[moid].state == "connected"]
     if not hosts:
         return []
-    name = found.hosts[hosts[0]].name
+    name = inventory.hosts[hosts[0]].name
     try:
-        there = await performance.available("HostSystem", hosts[0])
+        available = await performance.available("HostSystem", hosts[0])
     except CollectorError as error:
         return [f"samples of {name}: {error}: whether it has any is unknown"]
-    asked = {counter for counter, _ in plan.asked.get("HostSystem", ())}
-    groups = {plan.groups[counter] for counter in asked} - {plan.groups[counter] for counter in asked & there}
+    requested = {counter for counter, _ in plan.requested.get("HostSystem", ())}
+    groups = {plan.groups[counter] for counter in requested} - {
+        plan.groups[counter] for counter in requested & available
+    }
     return [f"samples of {group} on {name}: {CONSEQUENCES[group]}" for group in sorted(groups)]
 
 
-async def _second_tier(session: Session, found: Inventory, config: VsphereConfig) -> list[str]:
-    hosts = found.connected()
+async def _esxcli(session: Session, inventory: Inventory, config: VsphereConfig) -> list[str]:
+    hosts = inventory.connected()
     if not config.esxcli or not hosts:
         return []
-    told = await details.ask(session, found.hosts[hosts[0]], True, config.budget_seconds / 2)
-    return [f"esxcli on {found.hosts[hosts[0]].name}: {told.refused}: {details.CONSEQUENCE}"] if told.refused else []
+    host = inventory.hosts[hosts[0]]
+    host_details = await details.ask(session, host, True, config.budget_seconds / 2)
+    if not host_details.refused:
+        return []
+    return [f"esxcli on {host.name}: {host_details.refused}: {details.CONSEQUENCE}"]
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
+def _shortened(names: list[str]) -> str:
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED} more" if names[_MAX_NAMED:] else "")

@@ -66,7 +66,7 @@ class Vsphere(Collector[VsphereConfig]):
         try:
             await self._session.open()
             self._performance = Performance(self._session)
-            self._samples = self._samples.under(plan(await self._performance.catalogue()))
+            self._samples = self._samples.with_plan(plan(await self._performance.catalogue()))
             self._vsan = VsanSource(self._session, config.budget_seconds / 4) if config.vsan else None
         except BaseException:
             await self.close()
@@ -149,7 +149,7 @@ class Vsphere(Collector[VsphereConfig]):
     async def _samples_of(
         self, kind: str, objects: Mapping[str, EsxHost] | Mapping[str, Machine], ctx: Context
     ) -> AsyncIterator[Rows | Event]:
-        counters = self._samples.plan.asked.get(kind)
+        counters = self._samples.plan.requested.get(kind)
         if not counters or not objects:
             return
         answered: set[str] = set()

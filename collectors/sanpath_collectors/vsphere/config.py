@@ -1,4 +1,4 @@
-"""What the user says about a vCenter or an ESXi host."""
+"""The configuration of a vCenter or an ESXi host."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class VsphereConfig(SourceConfig):
     every_seconds: float = Field(default=20.0, gt=0, description="seconds between polls; a host samples every 20")
 
     @model_validator(mode="after")
-    def _one_way_to_trust(self) -> VsphereConfig:
+    def _one_source_of_trust(self) -> VsphereConfig:
         if self.pinned_certificate is not None and (self.ca_file is not None or not self.verify_tls):
             raise PydanticCustomError("trust", "pinned_certificate needs neither ca_file nor verify_tls: false")
         return self

@@ -1,6 +1,7 @@
-"""esxcli over the same session: what only a host's command line knows of its path policies and queues.
+"""esxcli over the same session: details of path policies and queues that only a host's command line reports.
 
-The API has no methods for it; vCenter passes calls on to the host's method executer, of which pyVmomi has no types.
+The API has no methods for it. vCenter forwards calls to the method executer of the host, for which pyVmomi has no
+types.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from sanpath_collectors.vsphere.soap import FaultError, excerpt
 
 _SINCE = "vim.version.version5"
 _VERSION = "urn:vim25/5.0"
-"""What the executer wants to be called with, whatever the release."""
+"""The version in all calls of the executer, independent of the release."""
 
 _PREFIX = "ReflectManagedMethodExecuterSoap"
 
 Fields = Mapping[str, str]
-"""A row of an answer: "DeviceMaxQueueDepth" → "64"; a list is its entries with commas between."""
+"""A row of a reply: "DeviceMaxQueueDepth" → "64"; the entries of a list are joined with commas."""
 
 
 class Esxcli:
-    """The command line of one host. `open` first."""
+    """The command line of one host. Call `open` first."""
 
     def __init__(self, session: Session, host: str) -> None:
         self._session, self._host = session, host
         self._executer: Any = None
 
     async def open(self) -> None:
-        """Find the executer. Raises CollectorError: NotAllowedError, or FaultError where there is none."""
+        """Find the executer. Raises CollectorError: NotAllowedError, or FaultError when there is none."""
         _register()
         host = self._session.endpoint.reference("HostSystem", self._host)
         self._executer = await self._session.call(host, "RetrieveManagedMethodExecuter")
@@ -45,24 +46,24 @@ class Esxcli:
             raise CollectorError(Failure.UNREADABLE, "esxcli: the host has no method executer")
 
     async def run(self, command: str, **options: str) -> list[Fields]:
-        """Rows of a command that only reads, as "storage nmp device list". Raises CollectorError."""
-        space, _, verb = command.rpartition(" ")
-        moid = f"ha-cli-handler-{space.replace(' ', '-')}"
-        method = f"vim.EsxCLI.{space.replace(' ', '.')}.{verb}"
+        """Return the rows of a read-only command, such as "storage nmp device list". Raises CollectorError."""
+        namespace, _, verb = command.rpartition(" ")
+        moid = f"ha-cli-handler-{namespace.replace(' ', '-')}"
+        method = f"vim.EsxCLI.{namespace.replace(' ', '.')}.{verb}"
         arguments = [_argument(name, value) for name, value in options.items()]
-        told = await self._session.call(self._executer, "ExecuteSoap", moid, _VERSION, method, arguments)
-        if told is None:
+        reply = await self._session.call(self._executer, "ExecuteSoap", moid, _VERSION, method, arguments)
+        if reply is None:
             return []
-        if told.fault is not None:
-            raise FaultError(f"esxcli {command}", "esxcli", str(told.fault.faultMsg or ""))
-        return rows(str(told.response or ""), command)
+        if reply.fault is not None:
+            raise FaultError(f"esxcli {command}", "esxcli", str(reply.fault.faultMsg or ""))
+        return rows(str(reply.response or ""), command)
 
 
 def rows(text: str, command: str = "") -> list[Fields]:
-    """The rows of an answer: an array of structures, or one structure. Raises CollectorError.
+    """Return the rows of a reply: an array of structures, or one structure. Raises CollectorError(UNREADABLE).
 
-    >>> rows('<obj xmlns="urn:vim25"><DataObject><Device>naa.1</Device><Way>a</Way><Way>b</Way></DataObject></obj>')
-    [{'Device': 'naa.1', 'Way': 'a, b'}]
+    >>> rows('<obj xmlns="urn:vim25"><DataObject><LUN>naa.1</LUN><Path>a</Path><Path>b</Path></DataObject></obj>')
+    [{'LUN': 'naa.1', 'Path': 'a, b'}]
     """
     if not text.strip():
         return []
@@ -72,14 +73,14 @@ def rows(text: str, command: str = "") -> list[Fields]:
         raise CollectorError(Failure.UNREADABLE, f"esxcli {command}: no XML", excerpt(text.encode())) from error
     entries = [child for child in root if len(child)]
     structures = entries if entries and len(entries) == len(root) else [root] if len(root) else []
-    return [_fields(one) for one in structures]
+    return [_fields(structure) for structure in structures]
 
 
 def _fields(structure: Element) -> Fields:
-    found: dict[str, list[str]] = {}
+    values_by_name: dict[str, list[str]] = {}
     for child in structure:
-        found.setdefault(child.tag.rpartition("}")[2], []).append("".join(child.itertext()).strip())
-    return {name: ", ".join(values) for name, values in found.items()}
+        values_by_name.setdefault(child.tag.rpartition("}")[2], []).append("".join(child.itertext()).strip())
+    return {name: ", ".join(values) for name, values in values_by_name.items()}
 
 
 def _argument(name: str, value: str) -> Any:
@@ -90,7 +91,7 @@ def _argument(name: str, value: str) -> Any:
 
 @cache
 def _register() -> None:
-    """Tell pyVmomi of the executer. vCenter calls its type otherwise than the simulator of govmomi does."""
+    """Add the types of the executer to pyVmomi. vCenter and the simulator of govmomi call its type differently."""
     from pyVmomi import VmomiSupport
 
     def fields(*names: str, kind: str = "string", optional: bool = False) -> list[tuple[str, str, str, int]]:
@@ -104,7 +105,7 @@ def _register() -> None:
     result = fields("response", optional=True) + fields("fault", kind="vim.reflect.SoapFault", optional=True)
     create("vim.reflect.SoapResult", f"{prefix}Result", base, _SINCE, result)
     optional: int = VmomiSupport.F_OPTIONAL
-    executer, answer = "vim.reflect.ReflectManagedMethodExecuter", "vim.reflect.SoapResult"
+    executer, soap_result = "vim.reflect.ReflectManagedMethodExecuter", "vim.reflect.SoapResult"
     parameters = (
         *((name, "string", _SINCE, 0, None) for name in ("moid", "version", "method")),
         ("argument", "vim.reflect.SoapArgument[]", _SINCE, optional, None),
@@ -118,7 +119,15 @@ def _register() -> None:
         "System.Read",
         None,
     )
-    execute = ("executeSoap", "ExecuteSoap", _SINCE, parameters, (optional, answer, answer), "System.Read", None)
+    execute = (
+        "executeSoap",
+        "ExecuteSoap",
+        _SINCE,
+        parameters,
+        (optional, soap_result, soap_result),
+        "System.Read",
+        None,
+    )
     managed: Any = VmomiSupport.CreateManagedType
     for name, methods in (("ManagedMethodExecuter", []), ("ReflectManagedMethodExecuter", [retrieve, execute])):
         managed(f"vim.reflect.{name}", name, "vmodl.ManagedObject", _SINCE, None, methods)

@@ -12,10 +12,10 @@ from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import adapters, machines, paths
 from sanpath_collectors.vsphere.adapters import without_empty
-from sanpath_collectors.vsphere.machines import Below, Datastore
+from sanpath_collectors.vsphere.machines import Datastore, HostStorage
 from sanpath_collectors.vsphere.paths import HostPath
 from sanpath_collectors.vsphere.plain import Record
-from sanpath_collectors.vsphere.session import Found
+from sanpath_collectors.vsphere.session import ManagedObject
 
 EVERYTHING: Mapping[str, Sequence[str]] = {
     "HostSystem": ("name", "runtime.connectionState", "runtime.inMaintenanceMode"),
@@ -76,8 +76,8 @@ class EsxHost:
     def set_counter_names(self, datastores: Iterable[Datastore]) -> None:
         """Store the names of LUNs and paths in counters. A datastore on several LUNs stands for none of them."""
         self._aliases = {alias: path.name for path in self.paths for alias in path.aliases}
-        self._datastores = {one: ds.devices[0] for ds in datastores if len(ds.devices) == 1 for one in ds.ids}
-        names = [str(one["device"]) for one in self.adapters.values()]
+        self._datastores = {name: ds.devices[0] for ds in datastores if len(ds.devices) == 1 for name in ds.ids}
+        names = [str(adapter["device"]) for adapter in self.adapters.values()]
         self._local_ids = {("storageAdapter", name): f"{self.name}/{name}" for name in names}
         self._local_ids |= {("disk", device): f"{self.name}/{device}" for device in self.devices}
 
@@ -94,26 +94,26 @@ class EsxHost:
     @property
     def wwns(self) -> Mapping[str, tuple[str, ...]]:
         """The port names of the host, by which fabric and arrays identify it."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for one in self.adapters.values():
-            for key, values in adapters.join_keys(one).items():
-                found[key] += values
+        names: dict[str, list[str]] = defaultdict(list)
+        for adapter in self.adapters.values():
+            for key, values in adapters.join_keys(adapter).items():
+                names[key] += values
         if self.nqn is not None:
-            found["nqn"] = [self.nqn]
-        return {key: tuple(values) for key, values in found.items()}
+            names["nqn"] = [self.nqn]
+        return {key: tuple(values) for key, values in names.items()}
 
     def _find(self, group: str, instance: str) -> str | None:
         match group:
             case "cpu":
                 return self.name if not instance else None
             case "storagePath":
-                found = paths.find(instance, self._aliases)
+                name = paths.find(instance, self._aliases)
             case "datastore":
-                found = self._datastores.get(instance)
-                found = found if found in self.devices else None
+                device = self._datastores.get(instance)
+                name = device if device in self.devices else None
             case _:
-                found = None
-        return None if found is None else f"{self.name}/{found}"
+                name = None
+        return None if name is None else f"{self.name}/{name}"
 
 
 @dataclass(slots=True)
@@ -155,25 +155,25 @@ class Inventory:
         """Return the ids of the hosts that a vCenter can read."""
         return [moid for moid, host in self.hosts.items() if host.state in ("connected", "maintenance")]
 
-    def add_storage(self, found: Iterable[Found]) -> None:
+    def add_storage(self, hosts: Iterable[ManagedObject]) -> None:
         """Add the storage properties of hosts (`STORAGE`)."""
-        for one in found:
-            if one.moid in self.hosts:
-                _fill(self.hosts[one.moid], one)
-                self.hosts[one.moid].set_counter_names(self.datastores.values())
+        for properties in hosts:
+            if (host := self.hosts.get(properties.moid)) is not None:
+                _fill(host, properties)
+                host.set_counter_names(self.datastores.values())
 
-    def add_devices(self, found: Iterable[Found]) -> None:
+    def add_devices(self, vms: Iterable[ManagedObject]) -> None:
         """Add the hardware of virtual machines (`DEVICES`)."""
-        for one in found:
-            if one.moid in self.machines:
-                self.machines[one.moid].devices = one.records(DEVICES)
+        for vm in vms:
+            if (machine := self.machines.get(vm.moid)) is not None:
+                machine.devices = vm.records(DEVICES)
 
-    def below(self, host: EsxHost) -> Below:
+    def storage_of(self, host: EsxHost) -> HostStorage:
         """Return the storage on which the disks of its virtual machines can be."""
         by_uuid = {
             str(lun["uuid"]): device for lun in host.luns if lun.get("uuid") and (device := paths.canonical(lun))
         }
-        return Below(host.name, self.datastores, host.devices, by_uuid)
+        return HostStorage(host.name, self.datastores, host.devices, by_uuid)
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
         """Yield all entities and links."""
@@ -184,8 +184,8 @@ class Inventory:
 
     def of_machine(self, machine: Machine) -> Iterator[SourceEntity | SourceLink]:
         """Yield a virtual machine, its disks and the storage below them."""
-        if (owner := self.hosts.get(machine.host)) is not None:
-            yield from machines.items(machine.name, machine.devices, self.below(owner))
+        if (host := self.hosts.get(machine.host)) is not None:
+            yield from machines.items(machine.name, machine.devices, self.storage_of(host))
 
     def of_host(self, host: EsxHost) -> Iterator[SourceEntity | SourceLink]:
         """Yield a host, its adapters, its LUNs and the paths to them."""
@@ -193,8 +193,8 @@ class Inventory:
         yield SourceEntity(
             "host", host.name, host.name, ids, without_empty({"connection_state": host.state, **host.settings})
         )
-        for one in host.adapters.values():
-            entity = adapters.adapter(host.name, one, host.nqn, host.nvme.get(str(one.get("key")), {}))
+        for record in host.adapters.values():
+            entity = adapters.adapter(host.name, record, host.nqn, host.nvme.get(str(record.get("key")), {}))
             yield entity
             yield SourceLink("attached_to", ("hba", entity.local_id), ("host", host.name), "hostBusAdapter")
         for lun in host.luns:
@@ -218,36 +218,36 @@ class Inventory:
 
 
 def select_inventory(
-    found: Sequence[Found], hosts: Collection[str] | None, vms: Collection[str] | None, default_name: str
+    objects: Sequence[ManagedObject], hosts: Collection[str] | None, vms: Collection[str] | None, default_name: str
 ) -> Inventory:
     """Select the hosts and running virtual machines to read from all objects (`EVERYTHING`).
 
     `hosts`, `vms`: names, short or in full; None: all. `default_name`: name of a host that is called "localhost".
     """
-    objects_by_kind: dict[str, list[Found]] = defaultdict(list)
-    for one in found:
-        objects_by_kind[one.kind].append(one)
+    objects_by_kind: dict[str, list[ManagedObject]] = defaultdict(list)
+    for item in objects:
+        objects_by_kind[item.kind].append(item)
     names = short_names([host.text("name") for host in objects_by_kind["HostSystem"]])
     names = {name: default_name if short == "localhost" else short for name, short in names.items()}
     esx_hosts = {
-        one.moid: EsxHost(one.moid, names[one.text("name")], host_state(one.values))
-        for one in objects_by_kind["HostSystem"]
-        if hosts is None or {one.text("name"), names[one.text("name")]} & set(hosts)
+        host.moid: EsxHost(host.moid, names[host.text("name")], host_state(host.values))
+        for host in objects_by_kind["HostSystem"]
+        if hosts is None or {host.text("name"), names[host.text("name")]} & set(hosts)
     }
     running = [
-        one
-        for one in objects_by_kind["VirtualMachine"]
-        if _runs(one, esx_hosts) and (vms is None or one.text("name") in vms)
+        vm
+        for vm in objects_by_kind["VirtualMachine"]
+        if _runs(vm, esx_hosts) and (vms is None or vm.text("name") in vms)
     ]
-    name_counts = Counter(one.text("name") for one in running)
+    name_counts = Counter(vm.text("name") for vm in running)
     labels = {
-        one.moid: one.text("name") if name_counts[one.text("name")] == 1 else f"{one.text('name')} ({one.moid})"
-        for one in running
+        vm.moid: vm.text("name") if name_counts[vm.text("name")] == 1 else f"{vm.text('name')} ({vm.moid})"
+        for vm in running
     }
     return Inventory(
         esx_hosts,
-        {one.moid: Machine(one.moid, labels[one.moid], one.text("runtime.host")) for one in running},
-        {one.moid: machines.datastore(one.moid, one.values) for one in objects_by_kind["Datastore"]},
+        {vm.moid: Machine(vm.moid, labels[vm.moid], vm.text("runtime.host")) for vm in running},
+        {store.moid: machines.datastore(store.moid, store.values) for store in objects_by_kind["Datastore"]},
     )
 
 
@@ -269,7 +269,7 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     """
     short = {name: name if _is_address(name) else name.partition(".")[0] for name in names}
     name_counts = Counter(short.values())
-    return {name: default_name if name_counts[default_name] == 1 else name for name, default_name in short.items()}
+    return {name: label if name_counts[label] == 1 else name for name, label in short.items()}
 
 
 def _is_address(name: str) -> bool:
@@ -280,7 +280,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _runs(vm: Found, hosts: Collection[str]) -> bool:
+def _runs(vm: ManagedObject, hosts: Collection[str]) -> bool:
     return (
         vm.text("runtime.powerState") == "poweredOn"
         and vm.text("runtime.host") in hosts
@@ -288,7 +288,7 @@ def _runs(vm: Found, hosts: Collection[str]) -> bool:
     )
 
 
-def _fill(host: EsxHost, properties: Found) -> None:
+def _fill(host: EsxHost, properties: ManagedObject) -> None:
     multipath = properties.values.get(f"{_STORAGE}multipathInfo")
     multipath = multipath if isinstance(multipath, dict) else {}
     host.adapters = adapters.by_key(properties.records(f"{_STORAGE}hostBusAdapter"))
@@ -312,6 +312,6 @@ def _fill(host: EsxHost, properties: Found) -> None:
     }
 
 
-def _record(properties: Found, name: str) -> Record:
+def _record(properties: ManagedObject, name: str) -> Record:
     value = properties.values.get(name)
     return value if isinstance(value, dict) else {}

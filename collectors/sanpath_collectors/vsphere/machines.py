@@ -1,4 +1,4 @@
-"""Virtual machines and their disks, down to the LUNs that hold them. Pure: plain data in, things out."""
+"""Virtual machines, their disks, and the LUNs below them. Pure: plain data in, entities and links out."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CONTROLLERS: Mapping[str, tuple[str, str]] = {
     "VirtualAHCIController": ("ahci", "sata"),
     "VirtualIDEController": ("ide", "ide"),
 }
-"""Type of a virtual controller → what it emulates, and how counters call its disks."""
+"""Type of a virtual controller → the emulated controller, and the prefix of its disks in counters."""
 
 _RDM = {"physicalMode": "physical", "virtualMode": "virtual"}
 
 
 @dataclass(frozen=True, slots=True)
 class Datastore:
-    """Where disks of virtual machines lie. `devices`: the LUNs below, of a VMFS; `kind`: VMFS, NFS, vsan, VVOL…
+    """A datastore, which contains disks of virtual machines. None: not reported.
 
-    `ids`: what counters may call it. `sioc`, `threshold_seconds`: whether Storage I/O Control is on, and the latency
-    from which it throttles. None: not told.
+    `kind`: VMFS, NFS, vsan, VVOL and so on. `devices`: the LUNs below a VMFS. `ids`: possible names in counters.
+    `sioc`: whether Storage I/O Control is on. `threshold_seconds`: latency above which it throttles.
     """
 
     name: str
@@ -41,9 +41,12 @@ class Datastore:
 
 
 @dataclass(frozen=True, slots=True)
-class Below:
-    """What disks of the virtual machines on one host can lie on. `datastores`: by managed object id; `devices`: all
-    LUNs of the host; `by_uuid`: SCSI unique id → LUN, for raw device mappings."""
+class HostStorage:
+    """The storage on which the disks of the virtual machines on one host can be.
+
+    `datastores`: by managed object id; `devices`: all LUNs of the host; `by_uuid`: SCSI unique id → LUN, for raw
+    device mappings.
+    """
 
     host: str
     datastores: Mapping[str, Datastore]
@@ -52,7 +55,7 @@ class Below:
 
 
 def datastore(moid: str, values: Mapping[str, object]) -> Datastore:
-    """A datastore of the properties `name`, `info`, `summary.type` and `iormConfiguration`."""
+    """Return a datastore from the properties `name`, `info`, `summary.type` and `iormConfiguration`."""
     info, control = values.get("info"), values.get("iormConfiguration")
     vmfs = info.get("vmfs") if isinstance(info, dict) else None
     vmfs = vmfs if isinstance(vmfs, dict) else {}
@@ -65,28 +68,28 @@ def datastore(moid: str, values: Mapping[str, object]) -> Datastore:
         str(values.get("name") or moid),
         str(values.get("summary.type") or vmfs.get("type") or ""),
         tuple(str(device) for device in devices if device),
-        tuple(str(one) for one in ids if one),
+        tuple(str(value) for value in ids if value),
         control.get("enabled"),
         threshold / 1000 if isinstance(threshold, int) else None,
     )
 
 
-def items(vm: str, devices: list[Record], below: Below) -> Iterator[SourceEntity | SourceLink]:
-    """A virtual machine, its disks and what they lie on."""
+def items(vm: str, devices: list[Record], storage: HostStorage) -> Iterator[SourceEntity | SourceLink]:
+    """Yield a virtual machine, its disks and the storage below them."""
     controllers = {device.get("key"): device for device in devices if device.get(TYPE) in CONTROLLERS}
-    emulated = ", ".join(" ".join(_called(controller)) for controller in controllers.values())
+    emulated = ", ".join(" ".join(_name_and_type(controller)) for controller in controllers.values())
     yield SourceEntity("vm", vm, vm, {"name": (vm,)}, without_empty({"controllers": emulated}))
-    yield SourceLink("runs_on", ("vm", vm), ("host", below.host), "runtime.host")
+    yield SourceLink("runs_on", ("vm", vm), ("host", storage.host), "runtime.host")
     for device in devices:
         if device.get(TYPE) == "VirtualDisk":
-            yield from _disk(vm, device, controllers.get(device.get("controllerKey"), {}), below)
+            yield from _disk(vm, device, controllers.get(device.get("controllerKey"), {}), storage)
 
 
-def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[SourceEntity | SourceLink]:
-    bus, emulated = _called(controller) if controller else (None, None)
+def _disk(vm: str, disk: Record, controller: Record, storage: HostStorage) -> Iterator[SourceEntity | SourceLink]:
+    bus, emulated = _name_and_type(controller) if controller else (None, None)
     entity = f"{vm}/{bus}:{disk.get('unitNumber')}" if bus else f"{vm}/disk{disk.get('key')}"
     backing = disk.get("backing") or {}
-    store = below.datastores.get(str(backing.get("datastore")))
+    store = storage.datastores.get(str(backing.get("datastore")))
     allocation = disk.get("storageIOAllocation") or {}
     limit = allocation.get("limit")
     attributes: dict[str, Scalar] = {
@@ -102,22 +105,23 @@ def _disk(vm: str, disk: Record, controller: Record, below: Below) -> Iterator[S
     }
     yield SourceEntity("vdisk", entity, entity, {"name": (entity,)}, without_empty(attributes))
     yield SourceLink("attached_to", ("vdisk", entity), ("vm", vm), "virtual hardware")
-    for device, evidence in _devices(backing, store, below):
-        yield SourceLink("backed_by", ("vdisk", entity), ("lun", f"{below.host}/{device}"), evidence)
+    for device, evidence in _luns(backing, store, storage):
+        yield SourceLink("backed_by", ("vdisk", entity), ("lun", f"{storage.host}/{device}"), evidence)
 
 
-def _called(controller: Record) -> tuple[str, str]:
-    """What a controller is called, and what it emulates: scsi1, pvscsi."""
+def _name_and_type(controller: Record) -> tuple[str, str]:
+    """Return the name of a controller, and the emulated type: scsi1, pvscsi."""
     emulated, prefix = CONTROLLERS[str(controller[TYPE])]
     return f"{prefix}{controller.get('busNumber')}", emulated
 
 
-def _devices(backing: Record, store: Datastore | None, below: Below) -> Iterator[tuple[str, str]]:
+def _luns(backing: Record, store: Datastore | None, storage: HostStorage) -> Iterator[tuple[str, str]]:
+    """Yield the LUNs below a disk, each with the evidence."""
     if uuid := backing.get("lunUuid"):
-        if device := below.by_uuid.get(str(uuid)):
+        if device := storage.by_uuid.get(str(uuid)):
             yield device, "raw device mapping"
     elif store is not None:
         for number, device in enumerate(store.devices, start=1):
-            if device in below.devices:
+            if device in storage.devices:
                 extent = f", extent {number} of {len(store.devices)}" if len(store.devices) > 1 else ""
                 yield device, f"VMFS {store.name}{extent}"

@@ -1,11 +1,11 @@
-"""Replies to QueryPerf in csv form → samples. Pure: bytes in, `Rows` and `Event` out.
+"""Conversion of replies to QueryPerf, in CSV format, to samples. Pure: bytes in, `Rows` and `Event` out.
 
     <returnval><entity type="HostSystem">host-1</entity>
       <sampleInfoCSV>20,2026-11-20T08:00:20Z,20,2026-11-20T08:00:40Z</sampleInfoCSV>
       <value><id><counterId>455</counterId><instance>naa.624a93706c1b16ce1c034d1c000aab1a</instance></id>
         <value>4,5</value></value></returnval>
 
-A value may be blank or -1: nothing is known of that interval. The order of the samples is not promised.
+A value may be blank or -1: it is unknown for that interval. The order of the samples is not guaranteed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _SAMPLE_US = SAMPLE_SECONDS * 1_000_000
 _TABLES = {group.table.kind: group.table for group in GROUPS.values()}
 
 Value = int | float | None
-Told = Mapping[int, Sequence[Value]]
-"""Counter id → its values of the new samples, of one entity."""
-Name = Callable[[str, str], str | None]
-"""(counter group, instance) → local id of the thing that it is; None: of nothing that is read."""
+CounterValues = Mapping[int, Sequence[Value]]
+"""Counter id → values of one entity in the new samples."""
+LocalId = Callable[[str, str], str | None]
+"""(counter group, instance) → local id of the entity; None: it is not an entity that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What QueryPerf says of one managed object. `series`: (counter id, instance, values in the order of `times`)."""
+    """The samples of one managed object. `series`: (counter id, instance, values in the order of `times`)."""
 
     moid: str
     times: str
@@ -43,114 +43,129 @@ class Answer:
 
 
 def answers(body: bytes) -> list[Answer]:
-    """What a reply to QueryPerf holds. A document type is not looked for. Raises ParseError for what is no XML,
-    LookupError for an encoding that nobody knows, ValueError for a counter whose id is no number."""
+    """Parse a reply to QueryPerf, in which the caller has excluded a document type.
+
+    Raises ParseError when it is not XML, LookupError for an unknown encoding, and ValueError for a counter id that is
+    not a number.
+    """
     root = ElementTree.fromstring(body)  # noqa: S314 - a reply with a document type is refused before
-    return [_answer(one) for one in root.iter(f"{_NS}returnval")]
+    return [_answer(element) for element in root.iter(f"{_NS}returnval")]
 
 
-def _answer(said: ElementTree.Element) -> Answer:
+def _answer(result: ElementTree.Element) -> Answer:
     series = []
-    for value in said.iterfind(f"{_NS}value"):
-        if (called := value.find(f"{_NS}id")) is not None:
-            counter, instance = called.findtext(f"{_NS}counterId", ""), called.findtext(f"{_NS}instance", "")
+    for value in result.iterfind(f"{_NS}value"):
+        if (metric_id := value.find(f"{_NS}id")) is not None:
+            counter, instance = metric_id.findtext(f"{_NS}counterId", ""), metric_id.findtext(f"{_NS}instance", "")
             series.append((int(counter), instance, value.findtext(f"{_NS}value", "")))
-    return Answer(said.findtext(f"{_NS}entity", ""), said.findtext(f"{_NS}sampleInfoCSV", ""), series)
+    return Answer(result.findtext(f"{_NS}entity", ""), result.findtext(f"{_NS}sampleInfoCSV", ""), series)
 
 
 @dataclass(slots=True)
 class Samples:
-    """Every sample once; what happened in the intervals is added up to counters.
+    """Yields each sample once, and integrates the values of the intervals to counters.
 
-    A counter of an entity begins at zero with the first interval that tells it, and again after an interval of which
-    nothing is known: what happened in that is not known either.
+    A counter of an entity begins at zero with the first interval that has a value. It begins again at zero after an
+    interval without a value, because the activity in that interval is not known.
     """
 
     plan: Plan
     _newest: dict[str, int] = field(default_factory=dict)
     _sums: dict[str, dict[tuple[str, str], dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
-    _odd: set[str] = field(default_factory=set)
+    _mismatched: set[str] = field(default_factory=set)
 
-    def under(self, plan: Plan) -> Samples:
-        """The same with another plan: after a new login the ids of the counters may be others."""
+    def with_plan(self, plan: Plan) -> Samples:
+        """Return these samples with another plan: after a new login the ids of the counters may differ."""
         return replace(self, plan=plan)
 
     @property
     def newest(self) -> int | None:
-        """Time of the last sample of all, on the server's clock; None: there was none."""
+        """Time of the latest sample of all entities, on the server's clock; None: there was no sample."""
         return max(self._newest.values(), default=None)
 
-    def rows(self, answer: Answer, called: str, name: Name, seen: int) -> Iterator[Rows | Event]:
-        """What is new in an answer. `called`: what people call the managed object."""
+    def rows(self, answer: Answer, object_name: str, local_id: LocalId, seen_us: int) -> Iterator[Rows | Event]:
+        """Yield the new samples. `object_name`: display name of the managed object."""
         times = sample_times(answer.times)
-        before = self._newest.get(answer.moid)
-        fresh = sorted((time, place) for place, time in enumerate(times) if before is None or time > before)
-        if not fresh:
+        previous_us = self._newest.get(answer.moid)
+        new = sorted((time, index) for index, time in enumerate(times) if previous_us is None or time > previous_us)
+        if not new:
             return
-        if before is None:
-            fresh = fresh[-1:]  # what was before the run is of no interest
-        elif (lost := (fresh[0][0] - before - _SAMPLE_US) / _SAMPLE_US) > 0.5:
+        if previous_us is None:
+            new = new[-1:]  # earlier samples are from before the run
+        elif (missing := (new[0][0] - previous_us - _SAMPLE_US) / _SAMPLE_US) > 0.5:
             self._sums.pop(answer.moid, None)
             detail: dict[str, Scalar] = {
-                "entity": called,
-                "from_us": before,
-                "to_us": fresh[0][0],
-                "samples": round(lost),
+                "entity": object_name,
+                "from_us": previous_us,
+                "to_us": new[0][0],
+                "samples": round(missing),
             }
-            yield Event(seen, "samples-missing", detail)
-        self._newest[answer.moid] = fresh[-1][0]
-        kinds, odd = self._by_kind(answer.series, len(times), [place for _, place in fresh], name)
-        if odd and called not in self._odd:
-            self._odd.add(called)
-            yield Event(seen, "values-missing", {"entity": called, "series": odd, "why": "not one value a sample"})
+            yield Event(seen_us, "samples-missing", detail)
+        self._newest[answer.moid] = new[-1][0]
+        kinds, mismatched = self._by_kind(answer.series, len(times), [index for _, index in new], local_id)
+        if mismatched and object_name not in self._mismatched:
+            self._mismatched.add(object_name)
+            yield Event(
+                seen_us,
+                "values-missing",
+                {"entity": object_name, "series": mismatched, "why": "not one value a sample"},
+            )
         for kind, entities in kinds.items():
-            yield self._rows_of(answer.moid, kind, entities, [time for time, _ in fresh], seen)
+            yield self._rows_of(answer.moid, kind, entities, [time for time, _ in new], seen_us)
 
     def _by_kind(
-        self, series: Sequence[tuple[int, str, str]], samples: int, places: Sequence[int], name: Name
-    ) -> tuple[Mapping[str, Mapping[str, Told]], int]:
-        """Entity kind → entity → what is told of it; and how many series could not be read."""
-        found: dict[str, dict[str, dict[int, list[Value]]]] = defaultdict(lambda: defaultdict(dict))
-        groups, odd = self.plan.groups, 0
+        self, series: Sequence[tuple[int, str, str]], samples: int, indexes: Sequence[int], local_id: LocalId
+    ) -> tuple[Mapping[str, Mapping[str, CounterValues]], int]:
+        """Return entity kind → entity → values, and the number of series that do not have one value a sample."""
+        kinds: dict[str, dict[str, dict[int, list[Value]]]] = defaultdict(lambda: defaultdict(dict))
+        groups, mismatched = self.plan.groups, 0
         for counter, instance, values in series:
             group = groups.get(counter)
-            if group is None or (entity := name(group, instance)) is None:
+            if group is None or (entity := local_id(group, instance)) is None:
                 continue
             cells = values.split(",")
             if len(cells) == samples:
-                found[GROUPS[group].table.kind][entity][counter] = [_number(cells[place]) for place in places]
+                values_by_counter = kinds[GROUPS[group].table.kind][entity]
+                values_by_counter[counter] = [_number(cells[index]) for index in indexes]
             elif values:
-                odd += 1
-        return found, odd
+                mismatched += 1
+        return kinds, mismatched
 
-    def _rows_of(self, moid: str, kind: str, entities: Mapping[str, Told], moments: Sequence[int], seen: int) -> Rows:
+    def _rows_of(
+        self, moid: str, kind: str, entities: Mapping[str, CounterValues], times_us: Sequence[int], seen_us: int
+    ) -> Rows:
         terms = self.plan.terms[kind]
         running = self._sums[moid]
         rows: list[tuple[str, int, float, list[Value]]] = []
-        for entity, told in entities.items():
+        for entity, values in entities.items():
             sums = running.setdefault((kind, entity), {})
-            for number, moment in enumerate(moments):
-                begun, row = _row(terms, told, number, sums)
-                if any(value is not None for value in begun):
-                    rows.append((entity, moment - _SAMPLE_US, 0.0, begun))
-                rows.append((entity, moment, float(SAMPLE_SECONDS), row))
+            for index, time_us in enumerate(times_us):
+                starts, row = _row(terms, values, index, sums)
+                if any(value is not None for value in starts):
+                    rows.append((entity, time_us - _SAMPLE_US, 0.0, starts))
+                rows.append((entity, time_us, float(SAMPLE_SECONDS), row))
         columns = zip(*(row for *_, row in rows), strict=True)
         return Rows(
             _TABLES[kind],
             [entity for entity, *_ in rows],
-            [seen] * len(rows),
+            [seen_us] * len(rows),
             {term.metric: column for term, column in zip(terms, columns, strict=True)},
-            [moment for _, moment, *_ in rows],
+            [time_us for _, time_us, *_ in rows],
             [seconds for _, _, seconds, _ in rows],
         )
 
 
-def _row(terms: Sequence[Term], told: Told, number: int, sums: dict[str, float]) -> tuple[list[Value], list[Value]]:
-    """What counters began with at the begin of the interval, None: they had begun before; and what all are now."""
-    begun: list[Value] = []
+def _row(
+    terms: Sequence[Term], values: CounterValues, index: int, sums: dict[str, float]
+) -> tuple[list[Value], list[Value]]:
+    """Return the values at the begin and at the end of an interval.
+
+    At the begin only counters that start there have a value, zero; all others have None. Updates `sums`.
+    """
+    starts: list[Value] = []
     row: list[Value] = []
     for term in terms:
-        value = _value(term, told, number)
+        value = _value(term, values, index)
         start = None
         if term.summed:
             if value is None:
@@ -160,19 +175,19 @@ def _row(terms: Sequence[Term], told: Told, number: int, sums: dict[str, float])
                 value += sums.get(term.metric, 0.0)
                 sums[term.metric] = value
                 value = round(value)
-        begun.append(start)
+        starts.append(start)
         row.append(value)
-    return begun, row
+    return starts, row
 
 
-def _value(term: Term, told: Told, number: int) -> Value:
-    values = told.get(term.counter)
-    value = values[number] if values is not None else None
+def _value(term: Term, values: CounterValues, index: int) -> Value:
+    counter_values = values.get(term.counter)
+    value = counter_values[index] if counter_values is not None else None
     if value is None:
         return None
     if term.times is not None:
-        weights = told.get(term.times)
-        weight = weights[number] if weights is not None else None
+        weights = values.get(term.times)
+        weight = weights[index] if weights is not None else None
         if weight is None:
             return None
         value *= weight
@@ -180,7 +195,7 @@ def _value(term: Term, told: Told, number: int) -> Value:
 
 
 def _number(cell: str) -> Value:
-    """A value; None where nothing is known.
+    """Convert a value; None: it is unknown.
 
     >>> _number("4"), _number(""), _number("-1"), _number("0.5")
     (4, None, None, 0.5)
@@ -197,13 +212,13 @@ def _number(cell: str) -> Value:
 
 @lru_cache(maxsize=256)
 def sample_times(text: str) -> tuple[int, ...]:
-    """Times of the samples, microseconds since the epoch. Raises CollectorError for nonsense.
+    """Return the times of the samples in microseconds since the epoch. Raises CollectorError(UNREADABLE).
 
     >>> sample_times("20,1970-01-01T00:00:20Z,20,1970-01-01T00:00:40Z")
     (20000000, 40000000)
     """
-    parts = text.split(",")[1::2]
+    times = text.split(",")[1::2]
     try:
-        return tuple(round(datetime.fromisoformat(part).timestamp() * 1e6) for part in parts)
+        return tuple(round(datetime.fromisoformat(time).timestamp() * 1e6) for time in times)
     except ValueError as error:
         raise CollectorError(Failure.UNREADABLE, "QueryPerf: the times of the samples make no sense", text) from error

@@ -1,4 +1,4 @@
-"""Asks for performance counters: a few managed objects a call, fewer where the server allows no more."""
+"""Queries performance counters, of several managed objects in each call, or of fewer if the server limits that."""
 
 from __future__ import annotations
 
@@ -12,64 +12,64 @@ from sanpath_collectors.vsphere.soap import FaultError
 from sanpath_collectors.vsphere.tables import SAMPLE_SECONDS
 
 _LAST_SAMPLES = 6
-"""Samples arrive late and several at once: the last one alone leaves gaps."""
-_TOGETHER = 16
-"""Managed objects asked for in one call: some megabytes of answer from hosts with many paths."""
+"""Samples arrive late and several at once: a query for only the last one would leave gaps."""
+_OBJECTS_PER_CALL = 16
+"""Limit of the managed objects in one call: a reply of hosts with many paths has some megabytes."""
 
 
 class Performance:
-    """QueryPerf of one session. `failed`: managed object → why it was not answered, since the last call."""
+    """QueryPerf of one session. `failed`: managed object id → reason why the last query had no reply for it."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._together = _TOGETHER
+        self._objects_per_call = _OBJECTS_PER_CALL
         self.failed: dict[str, str] = {}
 
     async def catalogue(self) -> list[Record]:
-        """The counters that the server has."""
+        """Return the counters that the server has."""
         manager = self._session.manager("perfManager")
-        found = await self._session.properties_of(type(manager)._wsdlName, [manager._moId], ["perfCounter"])
-        return found[0].records("perfCounter") if found else []
+        objects = await self._session.properties_of(type(manager)._wsdlName, [manager._moId], ["perfCounter"])
+        return objects[0].records("perfCounter") if objects else []
 
     async def available(self, kind: str, moid: str) -> set[int]:
-        """Ids of the counters that a managed object has samples of now."""
-        this = self._session.endpoint.reference(kind, moid)
+        """Return the ids of the counters of which a managed object has samples now."""
+        reference = self._session.endpoint.reference(kind, moid)
         manager = self._session.manager("perfManager")
-        told = await self._session.call(manager, "QueryAvailablePerfMetric", this, None, None, SAMPLE_SECONDS)
-        return {one.counterId for one in told or ()}
+        metrics = await self._session.call(manager, "QueryAvailablePerfMetric", reference, None, None, SAMPLE_SECONDS)
+        return {metric.counterId for metric in metrics or ()}
 
     async def query(
         self, kind: str, moids: Sequence[str], counters: Sequence[tuple[int, str]]
     ) -> AsyncIterator[list[Answer]]:
-        """The last samples of managed objects, some of them at a time. `counters`: (id, instances)."""
+        """Yield the last samples of managed objects, call by call. `counters`: (id, instances)."""
         self.failed = {}
-        left = list(moids)
-        while left:
-            here, left = left[: self._together], left[self._together :]
+        pending = list(moids)
+        while pending:
+            batch, pending = pending[: self._objects_per_call], pending[self._objects_per_call :]
             try:
-                yield await self._ask(kind, here, counters)
+                yield await self._query(kind, batch, counters)
             except FaultError as fault:
-                if len(here) == 1:
-                    self.failed[here[0]] = str(fault)
+                if len(batch) == 1:
+                    self.failed[batch[0]] = str(fault)
                     continue
-                # One of them may have gone, or the administrator has set a limit (config.vpxd.stats.maxQueryMetrics).
+                # An object no longer exists, or an administrator has set a limit (config.vpxd.stats.maxQueryMetrics).
                 if "restricted by the administrator" in fault.text:
-                    self._together = max(1, len(here) // 2)
-                    left = here + left
+                    self._objects_per_call = max(1, len(batch) // 2)
+                    pending = batch + pending
                 else:
-                    async for one in self._one_by_one(kind, here, counters):
-                        yield one
+                    async for results in self._query_each(kind, batch, counters):
+                        yield results
 
-    async def _one_by_one(
+    async def _query_each(
         self, kind: str, moids: Sequence[str], counters: Sequence[tuple[int, str]]
     ) -> AsyncIterator[list[Answer]]:
         for moid in moids:
             try:
-                yield await self._ask(kind, [moid], counters)
+                yield await self._query(kind, [moid], counters)
             except FaultError as fault:
                 self.failed[moid] = str(fault)
 
-    async def _ask(self, kind: str, moids: Sequence[str], counters: Sequence[tuple[int, str]]) -> list[Answer]:
+    async def _query(self, kind: str, moids: Sequence[str], counters: Sequence[tuple[int, str]]) -> list[Answer]:
         metrics = [vmomi.make("PerfMetricId", counterId=key, instance=instances) for key, instances in counters]
         specs = [
             vmomi.make(
@@ -83,5 +83,5 @@ class Performance:
             for moid in moids
         ]
         manager = self._session.manager("perfManager")
-        found: list[Answer] = await self._session.call(manager, "QueryPerf", specs, read=answers)
-        return found
+        results: list[Answer] = await self._session.call(manager, "QueryPerf", specs, read=answers)
+        return results

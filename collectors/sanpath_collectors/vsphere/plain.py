@@ -1,4 +1,4 @@
-"""pyVmomi's data objects as plain dictionaries, so that what reads them needs neither pyVmomi nor a server."""
+"""Converts pyVmomi's data objects to plain dictionaries, which can be read without pyVmomi and without a server."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ from typing import Any
 
 from sanpath.plugin import CollectorError, Failure
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 Plain = dict[str, Any] | list[Any] | str | int | float | bool | None
 Record = dict[str, Any]
 
 TYPE = "type name"
-"""The key with an object's type, as the API calls it: {"type name": "HostFibreChannelHba", "device": "vmhba2"}."""
+"""The key of an object's type, by its name in the API: {"type name": "HostFibreChannelHba", "device": "vmhba2"}."""
 
 
 def plain(value: Any, depth: int = 0) -> Plain:
-    """A value: data objects as dictionaries, references as the ids of what they refer to, times in microseconds.
-    Properties without a value are left out. Raises CollectorError: it is nested deeper than any property is."""
-    if depth > _DEEPEST:
-        raise CollectorError(Failure.UNREADABLE, f"a property is nested more than {_DEEPEST} deep")
+    """Convert a value.
+
+    Data objects become dictionaries without the properties that have no value; references become managed object ids;
+    times become microseconds since the epoch. Raises CollectorError(UNREADABLE) when the value is nested too deeply.
+    """
+    if depth > _MAX_DEPTH:
+        raise CollectorError(Failure.UNREADABLE, f"a property is nested more than {_MAX_DEPTH} deep")
     if isinstance(value, list):
         return [plain(entry, depth + 1) for entry in value]
     if value is None or type(value) in (str, int, bool, float):
-        return value  # type: ignore[no-any-return] # just told
+        return value  # type: ignore[no-any-return] # checked in the line above
     if isinstance(value, datetime):
         return round(value.timestamp() * 1e6)
     if (moid := getattr(value, "_moId", None)) is not None:
         return str(moid)
     if hasattr(value, "_GetPropertyList"):
-        found = {
-            info.name: plain(told, depth + 1)
+        properties = {
+            info.name: plain(field, depth + 1)
             for info in value._GetPropertyList()
-            if not _empty(told := getattr(value, info.name))
+            if not _empty(field := getattr(value, info.name))
         }
-        return {TYPE: type(value)._wsdlName, **found}
-    if isinstance(value, str):  # Enumerations and links are kinds of strings.
+        return {TYPE: type(value)._wsdlName, **properties}
+    if isinstance(value, str):  # Enumerations and links are subclasses of str.
         return str(value)
     return int(value) if isinstance(value, int) else str(value)
 

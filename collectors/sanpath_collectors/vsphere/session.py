@@ -21,12 +21,15 @@ from sanpath_collectors.vsphere.soap import Endpoint, FaultError, Read, excerpt,
 _OLDEST = "vim.version.version5"  # vSphere 4.0, the first release with path policies in its API
 _LOGOUT_SECONDS = 1.0
 _PAGE = 50
-"""Objects in one answer of the property collector."""
+"""Limit of the objects in one reply of the property collector."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A managed object as the property collector tells of it. `missing`: property → why it was not told."""
+class ManagedObject:
+    """A managed object with the properties that were read of it.
+
+    `kind`: name of its type; `values`: property path → value; `missing`: property path → reason why it is unreadable.
+    """
 
     kind: str
     moid: str
@@ -34,18 +37,18 @@ class Found:
     missing: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """A property that is a string, else ""."""
+        """Return a property that is a string; "" if it is not one."""
         value = self.values.get(name)
         return value if isinstance(value, str) else ""
 
     def records(self, name: str) -> list[dict[str, Any]]:
-        """A property that is a list of data objects; empty when it was not told."""
+        """Return a property that is a list of data objects; empty if it was not reported."""
         value = self.values.get(name)
         return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 class Session:
-    """One login. Calls are made one after the other: a second one would only make the server slower."""
+    """One login. Calls are sequential: concurrent ones would only slow the server down."""
 
     def __init__(self, http: Http, user: str, password: SecretStr) -> None:
         self._http, self._user, self._password = http, user, password
@@ -53,7 +56,7 @@ class Session:
         self.content: Any = None
 
     async def open(self) -> None:
-        """Agree on a version and log in. Raises CollectorError: MISCONFIGURED when it is no vSphere."""
+        """Select a version and log in. Raises CollectorError: MISCONFIGURED when the server is not vSphere."""
         version = await self._version("/sdk/vimServiceVersions.xml", "vim25") or _OLDEST
         self._endpoint = Endpoint(self._http, "/sdk", version)
         instance = self._endpoint.reference("ServiceInstance", "ServiceInstance")
@@ -81,19 +84,19 @@ class Session:
         return self._endpoint
 
     def manager(self, name: str) -> Any:
-        """One of the server's managers, as perfManager. Raises CollectorError when it told none."""
-        found = getattr(self.content, name)
-        if found is None:
+        """Return a manager of the server, such as perfManager. Raises CollectorError when the server has none."""
+        manager = getattr(self.content, name)
+        if manager is None:
             raise CollectorError(Failure.UNREADABLE, f"RetrieveServiceContent: the server has no {name}")
-        return found
+        return manager
 
-    async def beside(self, path: str, versions: str, namespace: str) -> Endpoint | None:
-        """Another service of the server, with this session; None: the server has no version that is known here."""
+    async def service(self, path: str, versions: str, namespace: str) -> Endpoint | None:
+        """Return another service of the server with this session; None: no version of it is supported here."""
         version = await self._version(versions, namespace)
         return None if version is None else Endpoint(self._http, path, version, self.endpoint.cookie)
 
     async def call(self, this: Any, method: str, *arguments: Any, read: Read | None = None) -> Any:
-        """What a method returns. Logs in again, once, when the session has expired. Raises CollectorError."""
+        """Return the result of a method. Logs in again, once, when the session has expired. Raises CollectorError."""
         try:
             return await self.endpoint.call(this, method, *arguments, read=read)
         except FaultError as fault:
@@ -103,13 +106,13 @@ class Session:
         return await self.endpoint.call(this, method, *arguments, read=read)
 
     async def now_us(self) -> int:
-        """The server's clock, microseconds since the epoch."""
+        """Return the time of the server's clock in microseconds since the epoch."""
         instance = self.endpoint.reference("ServiceInstance", "ServiceInstance")
-        told: datetime = await self.call(instance, "CurrentTime")
-        return round(told.timestamp() * 1e6)
+        now: datetime = await self.call(instance, "CurrentTime")
+        return round(now.timestamp() * 1e6)
 
-    async def all_of(self, properties: Mapping[str, Sequence[str]]) -> list[Found]:
-        """Every managed object of some kinds, with these of its properties. `properties`: kind → property paths."""
+    async def all_of(self, properties: Mapping[str, Sequence[str]]) -> list[ManagedObject]:
+        """Read properties of all managed objects of some kinds. `properties`: kind → property paths."""
         kinds = [vmomi.kind(kind) for kind in properties]
         root = self.content.rootFolder
         view = await self.call(self.manager("viewManager"), "CreateContainerView", root, kinds, True)
@@ -121,28 +124,30 @@ class Session:
             with suppress(CollectorError):
                 await self.call(view, "DestroyView")
 
-    async def properties_of(self, kind: str, moids: Sequence[str], paths: Sequence[str]) -> list[Found]:
-        """These properties of managed objects that are known, each once. One that has gone is left out, and so is one
-        that was not asked for."""
-        found: list[Found] = []
+    async def properties_of(self, kind: str, moids: Sequence[str], paths: Sequence[str]) -> list[ManagedObject]:
+        """Read properties (`paths`) of the managed objects with these ids, each object once.
+
+        An object that no longer exists is left out, and so is an object in the reply that was not requested.
+        """
+        objects: list[ManagedObject] = []
         for start in range(0, len(moids), _PAGE):
-            here = moids[start : start + _PAGE]
-            objects = [self.endpoint.reference(kind, moid) for moid in here]
+            page = moids[start : start + _PAGE]
+            references = [self.endpoint.reference(kind, moid) for moid in page]
             try:
-                specs = [vmomi.make("ObjectSpec", obj=one) for one in objects]
-                found += await self._retrieve(specs, {kind: paths})
+                specs = [vmomi.make("ObjectSpec", obj=reference) for reference in references]
+                objects += await self._retrieve(specs, {kind: paths})
             except FaultError as fault:
                 if fault.name != "ManagedObjectNotFound":
                     raise
-                if len(here) > 1:  # one of them fails the whole call
-                    for moid in here:
-                        found += await self.properties_of(kind, [moid], paths)
-        asked = frozenset(moids)
-        return list({one.moid: one for one in found if one.moid in asked}.values())
+                if len(page) > 1:  # one missing object fails the call for all
+                    for moid in page:
+                        objects += await self.properties_of(kind, [moid], paths)
+        requested = frozenset(moids)
+        return list({item.moid: item for item in objects if item.moid in requested}.values())
 
-    async def _retrieve(self, start: Sequence[Any], properties: Mapping[str, Sequence[str]]) -> list[Found]:
+    async def _retrieve(self, start: Sequence[Any], properties: Mapping[str, Sequence[str]]) -> list[ManagedObject]:
         version = self.endpoint.version
-        wanted = [
+        property_specs = [
             vmomi.make(
                 "PropertySpec",
                 type=vmomi.kind(kind),
@@ -150,19 +155,19 @@ class Session:
             )
             for kind, paths in properties.items()
         ]
-        asked = vmomi.make(
-            "PropertyFilterSpec", objectSet=list(start), propSet=wanted, reportMissingObjectsInResults=True
+        filter_spec = vmomi.make(
+            "PropertyFilterSpec", objectSet=list(start), propSet=property_specs, reportMissingObjectsInResults=True
         )
-        here = self.content.propertyCollector
+        collector = self.content.propertyCollector
         options = vmomi.make("RetrieveOptions", maxObjects=_PAGE)
-        answer = await self.call(here, "RetrievePropertiesEx", [asked], options)
-        found: list[Found] = []
+        answer = await self.call(collector, "RetrievePropertiesEx", [filter_spec], options)
+        objects: list[ManagedObject] = []
         while answer is not None:
-            found += map(_found, answer.objects or ())
+            objects += map(_managed_object, answer.objects or ())
             if not answer.token:
                 break
-            answer = await self.call(here, "ContinueRetrievePropertiesEx", answer.token)
-        return found
+            answer = await self.call(collector, "ContinueRetrievePropertiesEx", answer.token)
+        return objects
 
     async def _login(self) -> None:
         manager, password = self.manager("sessionManager"), self._password.get_secret_value()
@@ -171,8 +176,8 @@ class Session:
         except FaultError as fault:
             if fault.failure is not Failure.REFUSED:
                 raise
-            said = "user and password are not accepted" if fault.name == "InvalidLogin" else str(fault)
-            raise CollectorError(Failure.REFUSED, f"login as {self._user}: {said}") from fault
+            reason = "user and password are not accepted" if fault.name == "InvalidLogin" else str(fault)
+            raise CollectorError(Failure.REFUSED, f"login as {self._user}: {reason}") from fault
 
     async def _version(self, path: str, namespace: str) -> str | None:
         reply = await self._http.request("GET", path)
@@ -183,7 +188,7 @@ class Session:
         except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
             message = f"{path} is not what vSphere answers: is this a vCenter or an ESXi host?"
             raise CollectorError(Failure.MISCONFIGURED, message, excerpt(reply.body)) from error
-        return vmomi.known_version(namespace, list(_offered(root, f"urn:{namespace}")))
+        return vmomi.supported_version(namespace, list(_offered(root, f"urn:{namespace}")))
 
 
 def _offered(root: Any, namespace: str) -> Iterator[str]:
@@ -192,7 +197,8 @@ def _offered(root: Any, namespace: str) -> Iterator[str]:
             yield from (version.text or "" for version in entry.iter("version"))
 
 
-def _found(said: Any) -> Found:
-    missing = {entry.path: name_of(entry.fault) for entry in said.missingSet or ()}
-    values = {entry.name: plain(entry.val) for entry in said.propSet or ()}
-    return Found(said.obj._wsdlName, said.obj._moId, values, missing)
+def _managed_object(content: Any) -> ManagedObject:
+    """Convert an ObjectContent of the property collector."""
+    missing = {entry.path: name_of(entry.fault) for entry in content.missingSet or ()}
+    values = {entry.name: plain(entry.val) for entry in content.propSet or ()}
+    return ManagedObject(content.obj._wsdlName, content.obj._moId, values, missing)

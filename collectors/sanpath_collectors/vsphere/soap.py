@@ -1,7 +1,7 @@
-"""vSphere's SOAP calls: pyVmomi writes the requests and reads the replies, `ctx.http` carries them.
+"""SOAP calls of vSphere: pyVmomi writes the requests and reads the replies, `ctx.http` transports them.
 
-pyVmomi's own connection is not used: it does not verify the certificate of 127.0.0.1 and localhost, its pin lets
-other certificates through, and its time-out is for a read of the socket, not for a call.
+The connection of pyVmomi is not used. It does not verify the certificate of 127.0.0.1 and localhost, its pin accepts
+other certificates, and its time-out is for a read of the socket, not for a call.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from sanpath.plugin import CollectorError, Failure, Http
 from sanpath_collectors.vsphere import vmomi
 
 _COOKIE = "vmware_soap_session"
-_ANSWERED = frozenset({200, 500})  # a fault comes as 500 (SOAP 1.1, section 6.2)
-_BUSY = frozenset({429, 502, 503, 504})
-_EXCERPT = 300
-_NONSENSE = (ExpatError, ParseError, LookupError, TypeError, AttributeError, ValueError)
-"""What comes of an answer that cannot be read."""
+_REPLY_STATUS = frozenset({200, 500})  # a fault comes as 500 (SOAP 1.1, section 6.2)
+_BUSY_STATUS = frozenset({429, 502, 503, 504})
+_EXCERPT_BYTES = 300
+_READ_ERRORS = (ExpatError, ParseError, LookupError, TypeError, AttributeError, ValueError)
+"""Errors of a reply that cannot be read."""
 
 Read = Callable[[bytes], Any]
-"""Makes something of a reply without pyVmomi, which takes four times as long."""
+"""Reads a reply without pyVmomi, which takes four times as long."""
 
 
 class FaultError(CollectorError):
-    """The server answered with a fault. `name`: as the API calls it, NotSupported; `text`: what it says."""
+    """The server replied with a fault. `name`: of the fault in the API, such as NotSupported; `text`: its message."""
 
-    def __init__(self, called: str, name: str, text: str, failure: Failure = Failure.UNREADABLE) -> None:
-        super().__init__(failure, f"{called}: {name}{f': {text}' if text else ''}")
+    def __init__(self, call: str, name: str, text: str, failure: Failure = Failure.UNREADABLE) -> None:
+        super().__init__(failure, f"{call}: {name}{f': {text}' if text else ''}")
         self.name, self.text = name, text
 
 
 class NotAllowedError(FaultError):
-    """The account lacks `privilege` for it."""
+    """The account lacks `privilege` for a call."""
 
-    def __init__(self, called: str, privilege: str) -> None:
-        super().__init__(called, "NoPermission", f"it needs the privilege {privilege}", Failure.REFUSED)
+    def __init__(self, call: str, privilege: str) -> None:
+        super().__init__(call, "NoPermission", f"it needs the privilege {privilege}", Failure.REFUSED)
         self.privilege = privilege
 
 
 class Endpoint:
-    """One SOAP service of a server. `cookie`: of the session, "" while there is none; services can share it."""
+    """A SOAP service of a server. `cookie`: of the session, "" without one; services can share it."""
 
     def __init__(self, http: Http, path: str, version: str, cookie: str = "") -> None:
         self._http, self._path = http, path
         self.version, self.cookie = version, cookie
 
     def reference(self, kind: str, moid: str) -> Any:
-        """A managed object by the name of its type and its id."""
+        """Return a reference to a managed object by the name of its type and its id."""
         return vmomi.kind(kind)(moid, vmomi.stub(self.version))
 
     async def call(self, this: Any, method: str, *arguments: Any, read: Read | None = None) -> Any:
-        """What a method returns: pyVmomi's data objects, or what `read` makes of the reply. Raises CollectorError."""
+        """Return the result of a method: data objects of pyVmomi, or the result of `read`. Raises CollectorError."""
         info = vmomi.method(method)
         try:
             body: bytes = vmomi.stub(self.version).SerializeRequest(this, info, arguments)
@@ -75,18 +75,18 @@ class Endpoint:
         reply = await self._http.request("POST", self._path, None, headers, body)
         if set_cookie := reply.headers.get("set-cookie"):
             self.cookie = _session_cookie(set_cookie) or self.cookie
-        if reply.status in _BUSY:
+        if reply.status in _BUSY_STATUS:
             raise CollectorError(Failure.UNREACHABLE, f"{method}: HTTP {reply.status}")
-        if reply.status not in _ANSWERED:
+        if reply.status not in _REPLY_STATUS:
             raise CollectorError(Failure.UNREADABLE, f"{method}: HTTP {reply.status}", excerpt(reply.body))
         return reply.status, reply.body
 
 
 def read_reply(version: str, method: str, body: bytes, read: Read | None = None) -> Any:
-    """What a reply to a method says: pyVmomi's data objects, its fault, or what `read` makes of it.
+    """Read the reply to a method: data objects of pyVmomi, a fault, or the result of `read`.
 
-    Raises CollectorError for what makes no sense, and for a document type, which no SOAP message has (SOAP 1.1,
-    section 3); in UTF-16, which nobody sends, none would be seen.
+    Raises CollectorError for a reply that cannot be read, and for one with a document type, which a SOAP message does
+    not have (SOAP 1.1, section 3). UTF-16 is refused as well: a document type would not be detected in it.
     """
     try:
         if b"<!DOCTYPE" in body or b"\0" in body:
@@ -94,18 +94,18 @@ def read_reply(version: str, method: str, body: bytes, read: Read | None = None)
         return read(body) if read is not None else vmomi.read(version, vmomi.method(method), body)
     except vmomi.WrongTypeError as error:
         raise CollectorError(Failure.UNREADABLE, f"{method}: the answer is wrong: {error}", excerpt(body)) from error
-    except _NONSENSE as error:
+    except _READ_ERRORS as error:
         message = f"{method}: the answer makes no sense"
         raise CollectorError(Failure.UNREADABLE, message, excerpt(body)) from error
 
 
 def excerpt(body: bytes) -> str:
-    """The begin of an answer that cannot be read, without a session's key."""
-    return re.sub(r"<key>[^<]*</key>", "<key/>", body[:_EXCERPT].decode("utf-8", "replace"))
+    """Return the beginning of a reply that cannot be read, without the key of a session."""
+    return re.sub(r"<key>[^<]*</key>", "<key/>", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
 
 
 def name_of(fault: object) -> str:
-    """A fault's type as the API documents it.
+    """Return the type of a fault by its name in the API.
 
     >>> name_of(vmomi.make("InvalidLogin"))
     'InvalidLogin'

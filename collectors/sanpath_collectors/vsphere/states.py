@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sanpath.plugin import Event, Rows, SourceEntity, SourceLink
 from sanpath_collectors.vsphere import paths
 from sanpath_collectors.vsphere.inventory import EsxHost, Inventory, host_state
-from sanpath_collectors.vsphere.session import Found
+from sanpath_collectors.vsphere.session import ManagedObject
 from sanpath_collectors.vsphere.tables import PATH_STATE
 
 _MULTIPATH = "config.storageDevice.multipathInfo"
@@ -36,7 +36,7 @@ class States:
                 self._paths.setdefault((host.name, path.name), path.state)
 
     def changes(
-        self, inventory: Inventory, hosts: Sequence[Found], seen_us: int, device_time_us: int
+        self, inventory: Inventory, hosts: Sequence[ManagedObject], seen_us: int, device_time_us: int
     ) -> Iterator[SourceEntity | SourceLink | Event | Rows]:
         """Yield the changes, and the state of every path. Updates `inventory`."""
         entities: list[str] = []
@@ -78,7 +78,7 @@ def host_event(seen_us: int, name: str, previous: str | None, state: str) -> Eve
     return Event(seen_us, "host-state", {"host": name, "from": previous, "to": state, "consequence": consequence})
 
 
-def _host_change(host: EsxHost, answer: Found, seen_us: int) -> Iterator[Event]:
+def _host_change(host: EsxHost, answer: ManagedObject, seen_us: int) -> Iterator[Event]:
     state = host_state(answer.values)
     if state != host.state:
         yield host_event(seen_us, host.name, host.state, state)
@@ -86,14 +86,14 @@ def _host_change(host: EsxHost, answer: Found, seen_us: int) -> Iterator[Event]:
 
 
 def machine_changes(
-    inventory: Inventory, machines: Sequence[Found], seen_us: int
+    inventory: Inventory, machines: Sequence[ManagedObject], seen_us: int
 ) -> Iterator[SourceEntity | SourceLink | Event]:
     """Yield the changes of virtual machines that have moved or stopped. Updates `inventory`."""
     for answer in machines:
         yield from _move(inventory, answer, seen_us)
 
 
-def _move(inventory: Inventory, answer: Found, seen_us: int) -> Iterator[SourceEntity | SourceLink | Event]:
+def _move(inventory: Inventory, answer: ManagedObject, seen_us: int) -> Iterator[SourceEntity | SourceLink | Event]:
     machine = inventory.machines[answer.moid]
     if answer.text("runtime.powerState") not in ("poweredOn", ""):
         yield Event(seen_us, "vm-stopped", {"vm": machine.name, "state": answer.text("runtime.powerState")})

@@ -1,4 +1,4 @@
-"""What a poll yields, and which of vSphere's performance counters each column is."""
+"""The tables of a poll, and the performance counters of vSphere for their columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from sanpath.plugin import Column, Table
 
 SAMPLE_SECONDS = 20
-"""An ESXi host samples itself every 20 s, and keeps an hour of it (vSphere Monitoring, Data Collection Intervals)."""
+"""An ESXi host samples every 20 s and retains one hour (vSphere Monitoring, Data Collection Intervals)."""
 
 UNITS: Mapping[str, float] = {
     "number": 1.0,
@@ -20,41 +20,44 @@ UNITS: Mapping[str, float] = {
     "microsecond": 1e-6,
     "percent": 1e-4,
 }
-"""A counter's unit by its key (PerformanceManagerUnit) in base units; a percent counter has hundredths of them."""
+"""Key of a counter's unit (PerformanceManagerUnit) → factor to base units; percent counters are in 0.01 %."""
 
 _MS, _NS = 1e-3, 1e-9
 
-How = Literal["count", "rate", "gauge"]
+ValueType = Literal["count", "rate", "gauge"]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A metric and the counter that tells it: group.name.rollup.
+    """The source of a metric: a counter of vSphere by its name, group.name.rollup.
 
-    `how`: "count" of what happened in the interval and "rate" a second of it are summed up to a counter. `times`: a
-    mean that is multiplied by the rate of what it is the mean of.
+    `value_type`: a "count" of events in the interval, or their "rate" per second; both are integrated to a counter
+    metric. `times`: the counter by which the value is multiplied: for a mean, the rate of the events that it is over.
     """
 
     metric: str
     counter: str
-    how: How = "gauge"
+    value_type: ValueType = "gauge"
     times: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What is asked of one kind of managed object about one kind of thing. `instances`: "*" all, "" the sum."""
+    """A counter group: its table, the managed objects that have it, and its metrics.
+
+    `instances`: of the managed object's devices: "*" all, "" their sum.
+    """
 
     table: Table
-    of: Literal["HostSystem", "VirtualMachine"]
+    object_kind: Literal["HostSystem", "VirtualMachine"]
     uses: tuple[Use, ...]
     instances: Literal["*", ""] = "*"
 
 
-def _moved(group: str, operations: tuple[str, str], how: How) -> tuple[Use, ...]:
+def _throughput(group: str, operations: tuple[str, str], value_type: ValueType) -> tuple[Use, ...]:
     return (
-        Use("ops_read_total", f"{group}.{operations[0]}", how),
-        Use("ops_write_total", f"{group}.{operations[1]}", how),
+        Use("ops_read_total", f"{group}.{operations[0]}", value_type),
+        Use("ops_write_total", f"{group}.{operations[1]}", value_type),
         Use("bytes_read_total", f"{group}.read.average", "rate"),
         Use("bytes_write_total", f"{group}.write.average", "rate"),
     )
@@ -63,8 +66,8 @@ def _moved(group: str, operations: tuple[str, str], how: How) -> tuple[Use, ...]
 _COUNTED = ("numberRead.summation", "numberWrite.summation")
 _AVERAGED = ("numberReadAveraged.average", "numberWriteAveraged.average")
 _DIRECTIONS = (("read", "Read"), ("write", "Write"))
-_PARTS = {"device": "device", "kernel": "kernel", "queue": "queue", "guest": "total"}
-"""DAVG, KAVG, QAVG and GAVG → how a counter of it begins."""
+_COUNTER_PREFIXES = {"device": "device", "kernel": "kernel", "queue": "queue", "guest": "total"}
+"""Latency in metrics → prefix in counters: DAVG, KAVG, QAVG and GAVG of esxtop."""
 
 
 def _latencies(group: str) -> tuple[Use, ...]:
@@ -79,11 +82,11 @@ def _faults(group: str) -> tuple[Use, ...]:
 
 
 _LUN = (
-    *_moved("disk", _COUNTED, "count"),
-    *(Use(f"{part}_seconds_mean", f"disk.{name}Latency.average") for part, name in _PARTS.items()),
+    *_throughput("disk", _COUNTED, "count"),
+    *(Use(f"{latency}_seconds_mean", f"disk.{name}Latency.average") for latency, name in _COUNTER_PREFIXES.items()),
     *(
-        Use(f"{part}_seconds_mean_{d}", f"disk.{name}{direction}Latency.average")
-        for part, name in _PARTS.items()
+        Use(f"{latency}_seconds_mean_{d}", f"disk.{name}{direction}Latency.average")
+        for latency, name in _COUNTER_PREFIXES.items()
         for d, direction in _DIRECTIONS
     ),
     Use("queue_depth", "disk.maxQueueDepth.average"),
@@ -97,16 +100,16 @@ _DATASTORE = (
     Use("sioc_queue_depth", "datastore.datastoreMaxQueueDepth.latest"),
 )
 _HBA = (
-    *_moved("storageAdapter", _AVERAGED, "rate"),
+    *_throughput("storageAdapter", _AVERAGED, "rate"),
     *_latencies("storageAdapter"),
     Use("queue_seconds_mean", "storageAdapter.queueLatency.average"),
     Use("in_flight", "storageAdapter.outstandingIOs.average"),
     Use("queued", "storageAdapter.queued.average"),
     Use("queue_depth", "storageAdapter.queueDepth.average"),
 )
-_PATH = (*_moved("storagePath", _AVERAGED, "rate"), *_latencies("storagePath"), *_faults("storagePath"))
+_PATH = (*_throughput("storagePath", _AVERAGED, "rate"), *_latencies("storagePath"), *_faults("storagePath"))
 _VDISK = (
-    *_moved("virtualDisk", _AVERAGED, "rate"),
+    *_throughput("virtualDisk", _AVERAGED, "rate"),
     *(
         Use(
             f"latency_seconds_{d}_total",
@@ -126,8 +129,8 @@ _PERCENT = ("sioc_active_ratio", "cpu_busy_ratio")
 
 
 def _column(use: Use) -> Column:
-    """Means are whole milliseconds, cut off, but for those of datastores."""
-    if use.how != "gauge":
+    """Return the column of a metric. Means are truncated to milliseconds, except those of datastores."""
+    if use.value_type != "gauge":
         return Column(use.metric, 64, _NS if "_seconds_" in use.metric else 1.0)
     if use.metric in _MICROSECONDS:
         return Column(use.metric, scale=1e-6)
@@ -155,7 +158,7 @@ GROUPS: Mapping[str, Group] = {
     "cpu": Group(HOST, "HostSystem", _HOST, ""),
     "virtualDisk": Group(VDISK, "VirtualMachine", _VDISK),
 }
-"""By the name of vSphere's counter group."""
+"""Name of vSphere's counter group → group."""
 
 CONSEQUENCES: Mapping[str, str] = {
     "disk": "what a LUN does, and where its I/Os wait, is unknown",
@@ -165,10 +168,10 @@ CONSEQUENCES: Mapping[str, str] = {
     "cpu": "whether the host's processors limit is unknown",
     "virtualDisk": "what a virtual disk does is unknown",
 }
-"""What stays unknown without the counters of a group."""
+"""Name of a counter group → facts that are unknown without it."""
 
 VSAN_SECONDS = 300
-"""vSAN's performance service keeps means of five minutes."""
+"""Interval of the means of vSAN's performance service."""
 _VSAN_MEANS = ("ops_per_second", "bytes_per_second", "latency_seconds_mean")
 _VSAN = tuple(
     Column(f"{mean}_{d}", scale=1e-6 if "_seconds_" in mean else 1.0)

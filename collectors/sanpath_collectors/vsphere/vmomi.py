@@ -1,7 +1,7 @@
-"""pyVmomi without its connection: types by the names that the API gives them, requests and replies as bytes.
+"""pyVmomi without its connection: types by their names in the API, requests and replies as bytes.
 
-pyVmomi has no annotations, so that everything of it is Any here, and nowhere else is it imported. It takes a third
-of a second to load: the first call does that.
+pyVmomi has no annotations, so that all its objects are Any here; only this module and esxcli.py import it. The first
+call imports it, which takes a third of a second.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
 def kind(name: str) -> Any:
-    """A type by its name in the API, as HostSystem or PerfQuerySpec."""
+    """Return a type by its name in the API, such as HostSystem or PerfQuerySpec."""
     from pyVmomi import VmomiSupport
 
     support: Any = VmomiSupport
@@ -22,12 +22,12 @@ def kind(name: str) -> Any:
 
 
 def make(name: str, /, **fields: Any) -> Any:
-    """A data object."""
+    """Return a new data object. `name`: of its type."""
     return kind(name)(**fields)
 
 
 def method(name: str) -> Any:
-    """What pyVmomi knows of a method by its name in the API."""
+    """Return pyVmomi's description of a method by its name in the API."""
     from pyVmomi import VmomiSupport
 
     support: Any = VmomiSupport
@@ -36,18 +36,21 @@ def method(name: str) -> Any:
 
 @cache
 def stub(version: str) -> Any:
-    """What writes and reads messages of a version, without a connection of its own."""
+    """Return the object that writes and reads messages of a version, without a connection."""
     from pyVmomi import SoapAdapter
 
     adapter: Any = SoapAdapter
-    made = adapter.SoapStubAdapterBase(version)
-    made.requestContext = None
-    return made
+    result = adapter.SoapStubAdapterBase(version)
+    result.requestContext = None
+    return result
 
 
 def read(version: str, info: Any, body: bytes) -> Any:
-    """The result in a SOAP reply to a method, or the fault. Raises WrongTypeError for a result of another type than
-    the method has, and whatever pyVmomi does for nonsense."""
+    """Return the result in a SOAP reply to a method, or the fault.
+
+    Raises WrongTypeError for a result of another type than that of the method, and any error of pyVmomi for a reply
+    that cannot be read.
+    """
     from pyVmomi import SoapAdapter
 
     adapter: Any = SoapAdapter
@@ -62,16 +65,18 @@ class WrongTypeError(ValueError):
 
 
 def _require(name: str, declared: Any, flags: int, value: Any, version: str, depth: int = 0) -> None:
-    """That a value is what the API declares, and so is all in it. pyVmomi sees to that where it sets a property, but
-    not of a result, of the entries of a list, and of what is left out. What may be of any type, as the value of a
-    property of a managed object, is looked at by whoever reads it."""
+    """Raise WrongTypeError unless a value, and all values in it, have the types that the API declares.
+
+    pyVmomi checks the type of a property when it sets it. It does not check results, entries of lists and missing
+    values. A value of any type, such as that of a managed object's property, is checked where it is read.
+    """
     from pyVmomi import VmomiSupport
 
     support: Any = VmomiSupport
     if declared in (object, support.NoneType) or (value is None and flags & support.F_OPTIONAL):
         return
-    if depth > _DEEPEST:
-        raise WrongTypeError(f"{name} is nested more than {_DEEPEST} deep")
+    if depth > _MAX_DEPTH:
+        raise WrongTypeError(f"{name} is nested more than {_MAX_DEPTH} deep")
     if issubclass(declared, list) and isinstance(value, list):
         for entry in value:
             _require(f"entry of {name}", declared.Item, 0, entry, version, depth + 1)
@@ -81,25 +86,25 @@ def _require(name: str, declared: Any, flags: int, value: Any, version: str, dep
     except TypeError as error:
         raise WrongTypeError(str(error)) from error
     if isinstance(value, support.DataObject) and not isinstance(value, Exception):
-        for part in value._GetPropertyList():
-            if support.IsChildVersion(version, part.version):
-                _require(part.name, part.type, part.flags, getattr(value, part.name), version, depth + 1)
+        for info in value._GetPropertyList():
+            if support.IsChildVersion(version, info.version):
+                _require(info.name, info.type, info.flags, getattr(value, info.name), version, depth + 1)
 
 
-def known_version(namespace: str, offered: Sequence[str]) -> str | None:
-    """pyVmomi's name of the first of the versions offered that it knows; None: it knows none of them.
+def supported_version(namespace: str, offered: Sequence[str]) -> str | None:
+    """Return pyVmomi's name of the first offered version that it supports; None: it supports none of them.
 
-    >>> known_version("vim25", ["99.0", "8.0.3.0", "7.0.3.0"])
+    >>> supported_version("vim25", ["99.0", "8.0.3.0", "7.0.3.0"])
     'vim.version.v8_0_3_0'
     """
     from pyVmomi import VmomiSupport
 
-    known: dict[str, str] = VmomiSupport.versionMap
-    return next((known[key] for version in offered if (key := f"{namespace}/{version}") in known), None)
+    supported: dict[str, str] = VmomiSupport.versionMap
+    return next((supported[key] for version in offered if (key := f"{namespace}/{version}") in supported), None)
 
 
 def has(name: str, path: str, version: str) -> bool:
-    """Whether a managed object has a property in a version: an unknown one makes the server refuse the whole call.
+    """Whether a managed object has a property in a version: for an unknown one the server refuses the entire call.
 
     >>> has("HostSystem", "config.storageDevice.nvmeTopology", "vim.version.version9")
     False
@@ -108,9 +113,9 @@ def has(name: str, path: str, version: str) -> bool:
 
     support: Any = VmomiSupport
     owner = kind(name)
-    for part in path.split("."):
+    for property_name in path.split("."):
         try:
-            info = owner._GetPropertyInfo(part)
+            info = owner._GetPropertyInfo(property_name)
         except AttributeError:
             return False
         if not support.IsChildVersion(version, info.version):

@@ -1,6 +1,6 @@
-"""vSAN's own statistics: means of five minutes of clusters, hosts, disk groups and disks. Pure: data in, rows out.
+"""Statistics of vSAN: five-minute means of clusters, hosts, disk groups and disks. Pure: data in, rows out.
 
-Latencies are taken for microseconds and ratios for percents: the API does not say so, users of it do.
+Latencies are assumed to be microseconds, and ratios percents: its users document these units, the API does not.
 """
 
 from __future__ import annotations
@@ -31,20 +31,23 @@ _DEVICE: Mapping[str, str] = {
     "latency_seconds_mean_read": "latencyDevRead",
     "latency_seconds_mean_write": "latencyDevWrite",
 }
-_CONGESTIONS = tuple(f"{of}Congestion" for of in ("mem", "slab", "ssd", "iops", "log", "comp"))
+_CONGESTIONS = tuple(f"{cause}Congestion" for cause in ("mem", "slab", "ssd", "iops", "log", "comp"))
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An entity type of the service. `labels`: metric → label; `largest`: metric → labels whose largest counts."""
+    """An entity type of the service.
+
+    `labels`: metric → label. `largest`: metric → labels, of which the largest value is the metric's.
+    """
 
     table: Table
     labels: Mapping[str, str]
     largest: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def asked(self) -> list[str]:
-        """All labels."""
+    def all_labels(self) -> list[str]:
+        """The labels of all metrics."""
         return [*self.labels.values(), *(label for labels in self.largest.values() for label in labels)]
 
 
@@ -75,12 +78,12 @@ KINDS: Mapping[str, Kind] = {
     "vsan-esa-disk-layer": Kind(VSAN_MEDIA, _CLIENT),
     "vsan-esa-disk-scsifw": Kind(VSAN_MEDIA, _DEVICE),
 }
-"""Entity type → what is read of it. The first three and the last two are what the express architecture (ESA) has."""
+"""Entity type → its metrics. The express storage architecture (ESA) has the first three types and the last two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What the service says of one entity. `values`: label → values in the order of `times`, with commas between."""
+    """The statistics of one entity. `values`: label → values in the order of `times`, separated by commas."""
 
     entity: str
     times: str
@@ -88,62 +91,70 @@ class Statistics:
 
 
 def rows(
-    told: Sequence[Statistics],
+    statistics: Sequence[Statistics],
     name: str,
     cluster: str,
     nodes: Mapping[str, str],
     newest: dict[str, int],
-    seen: int,
+    seen_us: int,
 ) -> Iterator[Rows]:
-    """The samples that are new, an entity at a time. `newest`: entity → time of its last one, brought up to date."""
+    """Yield the new samples, entity by entity.
+
+    `name`: entity type. `nodes`: id of a vSAN node → host. `newest`: entity → time of its last sample; updated.
+    """
     kind = KINDS[name]
-    for one in told:
-        times = [_time(text) for text in one.times.split(",")]
-        columns = {metric: _numbers(one.values.get(label, "")) for metric, label in kind.labels.items()}
+    for entity_statistics in statistics:
+        times = [_time(text) for text in entity_statistics.times.split(",")]
+        columns = {metric: _numbers(entity_statistics.values.get(label, "")) for metric, label in kind.labels.items()}
         for metric, labels in kind.largest.items():
-            each = [_numbers(one.values.get(label, "")) for label in labels]
-            columns[metric] = [_largest([of[n] for of in each if n < len(of)]) for n in range(len(times))]
-        last = newest.get(one.entity, -1)
-        new = [(time, place) for place, time in enumerate(times) if time is not None and time > last]
+            series = [_numbers(entity_statistics.values.get(label, "")) for label in labels]
+            columns[metric] = [
+                _largest([values[index] for values in series if index < len(values)]) for index in range(len(times))
+            ]
+        last = newest.get(entity_statistics.entity, -1)
+        new = [(time, index) for index, time in enumerate(times) if time is not None and time > last]
         new = sorted(new)[-1:] if last < 0 else sorted(new)
         if not new:
             continue
-        newest[one.entity] = new[-1][0]
+        newest[entity_statistics.entity] = new[-1][0]
         yield Rows(
             kind.table,
-            [local_id(one.entity, cluster, nodes)] * len(new),
-            [seen] * len(new),
-            {m: [of[place] if place < len(of) else None for _, place in new] for m, of in columns.items()},
+            [local_id(entity_statistics.entity, cluster, nodes)] * len(new),
+            [seen_us] * len(new),
+            {
+                metric: [values[index] if index < len(values) else None for _, index in new]
+                for metric, values in columns.items()
+            },
             [time for time, _ in new],
             [float(VSAN_SECONDS)] * len(new),
         )
 
 
 def items(entities: Sequence[str], cluster: str, nodes: Mapping[str, str]) -> Iterator[SourceEntity | SourceLink]:
-    """The things that statistics were told of, by the service's ids of them."""
+    """Yield the entities of statistics, and their links, from the ids of the service."""
     for entity in entities:
         name = entity.partition(":")[0]
-        known = KINDS[name].table.kind
-        called = local_id(entity, cluster, nodes)
+        kind = KINDS[name].table.kind
+        label = local_id(entity, cluster, nodes)
         granularity = {"samples_cover_seconds": VSAN_SECONDS}
-        if known == "cluster_node":
-            yield SourceEntity("cluster_node", called, called, {"name": (called,)}, granularity)
-            yield SourceLink("runs_on", ("cluster_node", called), ("host", called), "vSAN node")
-            yield SourceLink("member_of", ("cluster_node", called), ("media", cluster), "vSAN cluster")
+        if kind == "cluster_node":
+            yield SourceEntity("cluster_node", label, label, {"name": (label,)}, granularity)
+            yield SourceLink("runs_on", ("cluster_node", label), ("host", label), "vSAN node")
+            yield SourceLink("member_of", ("cluster_node", label), ("media", cluster), "vSAN cluster")
         else:
-            yield SourceEntity("media", called, called, {"name": (called,)}, {"type": name, **granularity})
-            if called != cluster:
-                yield SourceLink("member_of", ("media", called), ("media", cluster), "vSAN cluster")
+            yield SourceEntity("media", label, label, {"name": (label,)}, {"type": name, **granularity})
+            if label != cluster:
+                yield SourceLink("member_of", ("media", label), ("media", cluster), "vSAN cluster")
 
 
 def enabled(config: object) -> bool:
-    """Whether a cluster of this configuration has vSAN."""
-    own = config.get("vsanConfigInfo") if isinstance(config, dict) else None
-    return isinstance(own, dict) and own.get("enabled") is True
+    """Whether a cluster with this configuration has vSAN."""
+    vsan_config = config.get("vsanConfigInfo") if isinstance(config, dict) else None
+    return isinstance(vsan_config, dict) and vsan_config.get("enabled") is True
 
 
 def local_id(entity: str, cluster: str, nodes: Mapping[str, str]) -> str:
-    """What people call an entity of the service: the cluster, a host, or a disk group or disk of the cluster.
+    """Return the local id of an entity of the service: a cluster, a host, or a disk group or disk of the cluster.
 
     >>> local_id("disk-group:52a1", "vsan1", {}), local_id("host-domclient:5f00", "vsan1", {"5f00": "esx7"})
     ('vsan1/disk-group 52a1', 'esx7')
@@ -157,7 +168,7 @@ def local_id(entity: str, cluster: str, nodes: Mapping[str, str]) -> str:
 
 
 def _time(text: str) -> int | None:
-    """Microseconds since the epoch of a time in UTC.
+    """Convert a time in UTC to microseconds since the epoch; None: it is not a time.
 
     >>> _time("1970-01-01 00:05:00")
     300000000

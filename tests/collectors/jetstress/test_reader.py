@@ -12,7 +12,7 @@ from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.jetstress import html_form, xml_form
-from sanpath_collectors.jetstress.dates import DateOrder, moment, moment_in_name
+from sanpath_collectors.jetstress.dates import DateOrder, time_us, time_us_in_name
 from sanpath_collectors.jetstress.parse import decimal_mark, duration_seconds, measure, number
 from sanpath_collectors.jetstress.reader import JetstressReader
 from tests.collectors.test_cases import as_data
@@ -245,11 +245,11 @@ def test_figures(text: str, mark: Any, value: float | None) -> None:
     ],
 )
 def test_the_order_of_day_and_month_is_found_out(dates: list[str], name: str, order: str, certain: bool) -> None:
-    found = DateOrder()
+    order_of_dates = DateOrder()
     for date in dates:
-        found.see(date)
-    found.see_name(name)
-    assert found.decide() == (order, certain)
+        order_of_dates.add_date(date)
+    order_of_dates.add_file_name(name)
+    assert order_of_dates.decide() == (order, certain)
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,13 @@ def test_the_order_of_day_and_month_is_found_out(dates: list[str], name: str, or
     ],
 )
 def test_moments(text: str, order: Any, expected: int | None) -> None:
-    assert moment(text, order) == (None if expected is None else FEB_3_2012 + expected)
+    assert time_us(text, order) == (None if expected is None else FEB_3_2012 + expected)
 
 
 def test_a_file_name_has_no_padding() -> None:
-    assert moment_in_name("Performance_2012_2_3_1_0_0.html") == FEB_3_2012 + HOUR
-    assert moment_in_name("Performance_2012_13_3_1_0_0.html") is None
-    assert moment_in_name("JetstressConfig.xml") is None
+    assert time_us_in_name("Performance_2012_2_3_1_0_0.html") == FEB_3_2012 + HOUR
+    assert time_us_in_name("Performance_2012_13_3_1_0_0.html") is None
+    assert time_us_in_name("JetstressConfig.xml") is None
 
 
 @pytest.mark.parametrize(
@@ -296,8 +296,8 @@ def test_durations(text: str, seconds: float | None) -> None:
 def test_columns(column: str, what: tuple[str, str, float], log: bool | None) -> None:
     found = measure(column)
     assert found is not None
-    assert (found.what, found.direction, found.scale) == what
-    assert found.log is log
+    assert (found.quantity, found.direction, found.scale) == what
+    assert found.is_log is log
 
 
 @pytest.mark.parametrize(

@@ -184,8 +184,8 @@ def test_a_file_system_on_several_luns_leads_to_each_of_them() -> None:
         "key": 1,
         "backing": {"fileName": "[DS] a.vmdk", "datastore": "datastore-1"},
     }
-    below = machines.Below("esx7", {"datastore-1": store}, frozenset((NAA, RAW)), {})
-    ties = [item for item in machines.items("vm", [disk], below) if getattr(item, "relation", "") == "backed_by"]
+    storage = machines.HostStorage("esx7", {"datastore-1": store}, frozenset((NAA, RAW)), {})
+    ties = [item for item in machines.items("vm", [disk], storage) if getattr(item, "relation", "") == "backed_by"]
     assert [(tie.to_end[1], tie.evidence) for tie in ties] == [
         (f"esx7/{NAA}", "VMFS DS, extent 1 of 2"),
         (f"esx7/{RAW}", "VMFS DS, extent 2 of 2"),

@@ -108,7 +108,7 @@ def test_a_privilege_that_is_missing_is_named_with_its_consequence(ask: Ask) -> 
     check = ask(vcenter).check
     assert check is not None
     assert [line for line in check.unreadable if "System.View" in line] == [
-        "privilege System.View at the root: counters cannot be read: what hosts, LUNs and paths do is unknown"
+        "privilege System.View at the root: counters cannot be read: the I/O of hosts, LUNs and paths is unknown"
     ]
 
 
