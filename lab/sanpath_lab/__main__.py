@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from sanpath_lab.generator import called
+from sanpath_lab.generator import draw_by_name
 from sanpath_lab.scenario import Scenario, builtin_scenarios, load_scenario
 
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_listed(list(builtin_scenarios()), arguments.json))
         return 0
     try:
-        drawn = called(arguments.scenario)
+        drawn = draw_by_name(arguments.scenario)
         scenario = load_scenario(arguments.scenario) if drawn is None else drawn.scenario
     except FileNotFoundError as missing:
         print(missing, file=sys.stderr)

@@ -10,7 +10,7 @@ from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 from sanpath_lab.fibre_channel import FRAME_PAYLOAD_BYTES, Sequence, bursts_of
 from sanpath_lab.link import Arrived, Burst, LinkDirection
-from sanpath_lab.routing import between, switch_of
+from sanpath_lab.routing import egress_ports, switch_of
 from sanpath_lab.scenario import FcPort, Scenario
 
 Way = tuple[LinkDirection, ...]
@@ -76,7 +76,7 @@ class Fabric:
 
     def _route(self, number: int, hba: FcPort, target: FcPort) -> Route:
         """The `number` spreads pairs of source and destination over parallel links, as switches do."""
-        ports = [hba.switch_port, *between(self._links, hba.switch_port, target.switch_port, number)]
+        ports = [hba.switch_port, *egress_ports(self._links, hba.switch_port, target.switch_port, number)]
         cables = [self.cables[port] for port in ports]
         last = self.cables[target.switch_port]
         to_array = (cables[0].towards_switch, *(cable.from_switch for cable in cables[1:]), last.from_switch)

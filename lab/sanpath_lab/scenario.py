@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sanpath_lab.routing import between
+from sanpath_lab.routing import egress_ports
 
 Direction = Literal["read", "write"]
 LoadDirection = Literal["read", "write", "mixed"]
@@ -30,11 +30,11 @@ DISK_QUEUE_DEPTHS: Mapping[VirtualController, int] = {"lsi_logic": 32, "pvscsi":
 SCENARIO_FOLDER = Path(__file__).with_name("scenarios")
 
 
-class _Part(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Load(_Part):
+class Load(_Model):
     """A closed loop: steps one after another, in each of them so many threads, each keeping so many I/Os outstanding.
 
     `jobs`: how many alike run at the same time in a step, each with that many threads; they take turns over the
@@ -70,14 +70,14 @@ class Load(_Part):
         return ("read", "write") if self.direction == "mixed" else (self.direction,)
 
 
-class GuestMemory(_Part):
+class GuestMemory(_Model):
     """What the guest's file cache can take; a read that it answers takes `cached_seconds` and goes no further."""
 
     capacity_bytes: int = Field(gt=0)
     cached_seconds: float = 5.0e-6
 
 
-class GuestDisk(_Part):
+class GuestDisk(_Model):
     """The disk as the guest sees it; `queue_depth` is what its adapter admits, by default that of `controller`."""
 
     name: str
@@ -90,7 +90,7 @@ class GuestDisk(_Part):
         return self.queue_depth == DISK_QUEUE_DEPTHS[self.controller]
 
 
-class FcPort(_Part):
+class FcPort(_Model):
     """A port of a host or array, cabled to a port of a switch.
 
     `credits`: frames it has buffers for; `drain_ratio`: how fast it consumes what arrives, as a share of its link.
@@ -106,7 +106,7 @@ class FcPort(_Part):
     damaged_frame_ratio: float = Field(default=0.0, ge=0, lt=1)
 
 
-class Host(_Part):
+class Host(_Model):
     """A server. `lun_queue_depth` is what the driver sends to one LUN at a time.
 
     `path_policy`: Round Robin takes turns over all active paths, Most Recently Used keeps to the first of them.
@@ -122,7 +122,7 @@ class Host(_Part):
     timeout_seconds: float = Field(default=30.0, gt=0)
 
 
-class Switch(_Part):
+class Switch(_Model):
     """A Fibre Channel switch that runs the ports of devices at `gigabit`, whatever the other end could do.
 
     `credits`: frames that a device's port has buffers for. `agent`: which vendor's tables it answers over SNMP.
@@ -150,7 +150,7 @@ class Switch(_Part):
         return {f"{self.name}/{slot}/{number - 1 + first}": number for number in range(1, self.port_count + 1)}
 
 
-class InterSwitchLink(_Part):
+class InterSwitchLink(_Model):
     """A link between two switches; `credits`: frames that the port at each end has buffers for."""
 
     ends: tuple[SwitchPort, SwitchPort]
@@ -158,14 +158,14 @@ class InterSwitchLink(_Part):
     credits: int = Field(gt=0)
 
 
-class ServiceTime(_Part):
+class ServiceTime(_Model):
     """Service time of the array's back end: never below `minimum_seconds`, an exponential tail above it."""
 
     minimum_seconds: float = Field(gt=0)
     tail_seconds: float = Field(ge=0)
 
 
-class WriteCache(_Part):
+class WriteCache(_Model):
     """What an array acknowledges writes from: they wait for room in it, and it is written to the media at a rate.
 
     Its wait is queue time to the array: no server takes an I/O that has no room.
@@ -175,7 +175,7 @@ class WriteCache(_Part):
     destage_bytes_per_second: float = Field(gt=0)
 
 
-class Array(_Part):
+class Array(_Model):
     """An array: a command processor a port in front of parallel servers that share one queue.
 
     `access`: an active/passive one serves a volume through one controller; it has no interface that anybody reads.
@@ -202,7 +202,7 @@ class Array(_Part):
     write: ServiceTime
 
 
-class Volume(_Part):
+class Volume(_Model):
     """The volume behind the guest's disk. QoS limits in bytes/s and operations/s, None: there is none."""
 
     name: str
@@ -224,7 +224,7 @@ class Volume(_Part):
         return self.bandwidth_limit is not None or self.iops_limit is not None
 
 
-class OtherDisk(_Part):
+class OtherDisk(_Model):
     """Another disk of the guest, with a volume of its own on the array under test, which the load is on as well."""
 
     disk: GuestDisk
@@ -237,7 +237,7 @@ class OtherArray(Array):
     volume: Volume
 
 
-class IoPath(_Part):
+class IoPath(_Model):
     """A way from an initiator port to a target port. `state`: on standby it leads to a controller that does not serve
     the volume; a dead one has been lost, though all of its cables are up."""
 
@@ -246,14 +246,14 @@ class IoPath(_Part):
     state: PathState = "active"
 
 
-class Vcenter(_Part):
+class Vcenter(_Model):
     """A vCenter that manages the host under test; `datastore`: what it calls the file system on the volume."""
 
     name: str = "vc1"
     datastore: str = "DS1"
 
 
-class Neighbour(_Part):
+class Neighbour(_Model):
     """Another host with I/O of its own, a closed loop that never ends and that no load generator reports.
 
     `array`: whose port `target` is, None: of the array under test. `think_seconds`: from the end of an I/O to the
@@ -272,7 +272,7 @@ class Neighbour(_Part):
     think_seconds: float = Field(default=0.0, ge=0)
 
 
-class Truth(_Part):
+class Truth(_Model):
     """What a correct diagnosis says of the scenario, in the words of the report.
 
     `also`: other kinds that are as right. `culprit`: the device that is to blame although its own I/O may be no part
@@ -303,7 +303,7 @@ class Truth(_Part):
         return f"{self.kind} in the {self.layer}, {self.direction}: {', '.join(self.bottlenecks)}{blamed}"
 
 
-class Scenario(_Part):
+class Scenario(_Model):
     """The whole lab. Loading raises pydantic.ValidationError when the data do not hold together.
 
     `burst_frames`: how many frames move together; more are cheaper to simulate. `vcenter` None: no hypervisor
@@ -343,13 +343,13 @@ class Scenario(_Part):
     @property
     def disks(self) -> tuple[tuple[GuestDisk, Volume], ...]:
         """The disks of the guest that the load is on, and their volumes."""
-        return ((self.guest_disk, self.volume), *((other.disk, other.volume) for other in self.other_disks))
+        return ((self.guest_disk, self.volume), *((extra.disk, extra.volume) for extra in self.other_disks))
 
     @property
     def volumes(self) -> dict[str, Volume]:
         """By name: those of the load and of the neighbours, who may share one of them."""
-        others = {neighbour.volume.name: neighbour.volume for neighbour in self.neighbours}
-        return others | {volume.name: volume for _, volume in self.disks}
+        neighbour_volumes = {neighbour.volume.name: neighbour.volume for neighbour in self.neighbours}
+        return neighbour_volumes | {volume.name: volume for _, volume in self.disks}
 
     @property
     def fabric_switches(self) -> tuple[Switch, ...]:
@@ -374,11 +374,11 @@ class Scenario(_Part):
 
     def array_of(self, neighbour: Neighbour) -> Array:
         """The array that a neighbour has its volume on. Raises ValueError: there is none of that name."""
-        wanted = neighbour.array or self.array.name
-        found = next((array for array in self.arrays if array.name == wanted), None)
-        if found is None:
-            raise ValueError(f"neighbour {neighbour.name}: no array {wanted}")
-        return found
+        name = neighbour.array or self.array.name
+        array = next((array for array in self.arrays if array.name == name), None)
+        if array is None:
+            raise ValueError(f"neighbour {neighbour.name}: no array {name}")
+        return array
 
     @model_validator(mode="after")
     def _paths_exist(self) -> Scenario:
@@ -388,7 +388,7 @@ class Scenario(_Part):
         for path in self.paths:
             if path.hba not in hbas or path.target not in targets:
                 raise ValueError(f"path {path.hba} -> {path.target}: no such port")
-            between(links, hbas[path.hba], targets[path.target], 0)
+            egress_ports(links, hbas[path.hba], targets[path.target], 0)
         if not self.active_paths:
             raise ValueError("no path is active")
         if self.other_disks and self.vcenter is not None:
@@ -397,16 +397,16 @@ class Scenario(_Part):
             ports = {port.name: port.switch_port for port in self.array_of(neighbour).ports}
             if neighbour.target not in ports:
                 raise ValueError(f"neighbour {neighbour.name} -> {neighbour.target}: no such port")
-            between(links, neighbour.hba.switch_port, ports[neighbour.target], 0)
+            egress_ports(links, neighbour.hba.switch_port, ports[neighbour.target], 0)
         return self
 
     @model_validator(mode="after")
     def _cables_fit(self) -> Scenario:
-        there_are = {port for switch in self.switches for port in switch.ports}
+        switch_ports = {port for switch in self.switches for port in switch.ports}
         ends = (end for link in self.inter_switch_links for end in link.ends)
         cables = Counter([*(device.switch_port for device in self.devices), *ends])
         for port, count in cables.items():
-            if port not in there_are:
+            if port not in switch_ports:
                 raise ValueError(f"no switch has a port {port}")
             if count > 1:
                 raise ValueError(f"two cables in switch port {port}")
@@ -416,13 +416,13 @@ class Scenario(_Part):
     def _buffers_hold_two_bursts(self) -> Scenario:
         # A response goes out with the last burst.
         needed = 2 * (self.burst_frames + 1)
-        least = min(
+        smallest = min(
             *(device.credits for device in self.devices),
             *(switch.credits for switch in self.switches),
             *(link.credits for link in self.inter_switch_links),
         )
-        if least < needed:
-            raise ValueError(f"{least} credits: bursts of {self.burst_frames} frames need {needed}")
+        if smallest < needed:
+            raise ValueError(f"{smallest} credits: bursts of {self.burst_frames} frames need {needed}")
         return self
 
 
@@ -431,8 +431,8 @@ def load_scenario(name_or_file: str) -> Scenario:
     builtin = SCENARIO_FOLDER / f"{name_or_file}.yaml"
     file = builtin if builtin.is_file() else Path(name_or_file)
     if file.is_dir() or not file.exists():
-        there_are = ", ".join(sorted(path.stem for path in SCENARIO_FOLDER.glob("*.yaml")))
-        raise FileNotFoundError(f"no scenario {name_or_file}, and no file of that name; there are: {there_are}")
+        names = ", ".join(sorted(path.stem for path in SCENARIO_FOLDER.glob("*.yaml")))
+        raise FileNotFoundError(f"no scenario {name_or_file}, and no file of that name; there are: {names}")
     return Scenario.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
