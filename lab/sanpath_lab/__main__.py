@@ -51,8 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _listed(scenarios: Sequence[Scenario], as_json: bool) -> str:
     if as_json:
-        told = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
-        return json.dumps(told, indent=2)
+        documents = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
+        return json.dumps(documents, indent=2)
     return "\n".join(f"{s.name}: {s.title}\n    truth: {s.truth}" for s in scenarios)
 
 

@@ -27,7 +27,7 @@ NEWEST: Version = (2, 27)
 """Of Purity 6.6.x."""
 
 PAGE_ITEMS = 1000
-ONE_SECOND_MS = "1000"
+SECOND_MS = "1000"
 
 RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
     "arrays": inventory.arrays,
@@ -135,7 +135,7 @@ class FlashArrayServer:
 
     async def _arrays_performance(self, request: web.Request) -> web.Response:
         query = request.query
-        if query.get("resolution", ONE_SECOND_MS) != ONE_SECOND_MS:
+        if query.get("resolution", SECOND_MS) != SECOND_MS:
             return _error(400, "Only a resolution of 1000 is kept here.", "resolution")
         try:
             since, until = (int(query[k]) if k in query else None for k in ("start_time", "end_time"))

@@ -58,6 +58,6 @@ def as_of(version: Version, item: Item) -> Item:
 
 def total_holds_queue(release: str) -> bool:
     """Whether usec_per_*_op of a Purity release includes the time in the queue."""
-    number = tuple(int(part) for part in release.split("."))
+    number = tuple(int(component) for component in release.split("."))
     first, second = _TOTAL_HOLDS_QUEUE
     return number >= second or first <= number < (first[0], first[1] + 1)

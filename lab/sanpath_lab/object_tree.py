@@ -25,12 +25,12 @@ class ObjectTree:
         """(index, getter) of every instance below `entry`, in order."""
         first = bisect_right(self._order, entry)
         length = len(entry)
-        found = []
+        instances = []
         for oid in self._order[first:]:
             if oid[:length] != entry:
                 break
-            found.append((oid[length:], self._getters[oid]))
-        return found
+            instances.append((oid[length:], self._getters[oid]))
+        return instances
 
     def next(self, oid: Oid) -> tuple[Oid, object] | None:
         """The first instance behind `oid`, None at the end."""

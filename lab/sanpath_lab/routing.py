@@ -1,4 +1,4 @@
-"""Which links between switches frames take: the fewest, as FSPF does where all links are as fast (FC-SW-6)."""
+"""Chooses links between switches: the fewest hops, as FSPF does if all links have the same speed (FC-SW-6)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def switch_of(switch_port: str) -> str:
 
 
 def egress_ports(links: Sequence[Ends], first: str, last: str, number: int) -> list[str]:
-    """The switch ports by which frames leave switch after switch, the fewest possible, from port to port.
+    """Return the egress ports of the switches on a shortest path from port `first` to port `last`, in order.
 
-    `number` picks one of parallel links. Raises ValueError when no link leads there.
+    `number` selects one of parallel links. Raises ValueError: the switches are not connected.
     """
     start, goal = switch_of(first), switch_of(last)
     came_from: dict[str, str] = {start: start}
@@ -44,7 +44,7 @@ def egress_ports(links: Sequence[Ends], first: str, last: str, number: int) -> l
 
 
 def _port_pairs(links: Sequence[Ends], switch: str) -> Iterator[tuple[str, str]]:
-    """(own port, port at the other end) of a switch's links to other switches."""
+    """Yield (local port, port at the far end) of a switch's links to other switches."""
     for link in links:
         for near_port, far_port in (link, link[::-1]):
             if switch_of(near_port) == switch:

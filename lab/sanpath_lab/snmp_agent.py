@@ -28,8 +28,8 @@ class _TreeReader(AbstractMibInstrumController):  # type: ignore[misc]  # pysnmp
 
     def read_variables(self, *var_binds: VarBind, **_context: object) -> list[VarBind]:
         self._catch_up()
-        found = ((name, self._objects.get(tuple(name))) for name, _ in var_binds)
-        return [(name, NO_SUCH_INSTANCE if value is None else value) for name, value in found]
+        values = ((name, self._objects.get(tuple(name))) for name, _ in var_binds)
+        return [(name, NO_SUCH_INSTANCE if value is None else value) for name, value in values]
 
     def read_next_variables(self, *var_binds: VarBind, **_context: object) -> list[VarBind]:
         self._catch_up()

@@ -109,12 +109,18 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
     scenario, cables = simulation.scenario, simulation.fabric.cables
     devices = {device.switch_port: device for device in scenario.devices}
     links = dict(ends for link in scenario.inter_switch_links for ends in (link.ends, link.ends[::-1]))
-    found = []
+    ports = []
     for name, number in switch.ports.items():
-        device, far, cable = devices.get(name), links.get(name), cables.get(name)
-        behind = [device] if device else _behind(scenario, far)
-        alias = f"{_owner(scenario, device)} {device.name} {device.wwpn}" if device else f"to {far}" if far else ""
-        found.append(
+        device, far_port, cable = devices.get(name), links.get(name), cables.get(name)
+        devices_behind = [device] if device else _behind(scenario, far_port)
+        alias = (
+            f"{_owner(scenario, device)} {device.name} {device.wwpn}"
+            if device
+            else f"to {far_port}"
+            if far_port
+            else ""
+        )
+        ports.append(
             SwitchPort(
                 number,
                 name.partition("/")[2],
@@ -122,11 +128,11 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
                 alias,
                 cable.gigabit if cable else switch.gigabit,
                 cable,
-                tuple(_login(scenario, switch, number, place, login) for place, login in enumerate(behind)),
-                _peer(scenario, far) if far and not behind else None,
+                tuple(_login(scenario, switch, number, place, login) for place, login in enumerate(devices_behind)),
+                _peer(scenario, far_port) if far_port and not devices_behind else None,
             )
         )
-    return found
+    return ports
 
 
 def _array(scenario: Scenario, device: FcPort) -> Array:
@@ -137,9 +143,9 @@ def _owner(scenario: Scenario, device: FcPort) -> str:
     return scenario.initiators.get(device.wwpn) or _array(scenario, device).name
 
 
-def _behind(scenario: Scenario, far: str | None) -> list[FcPort]:
+def _behind(scenario: Scenario, far_port: str | None) -> list[FcPort]:
     """What has logged in through the switch at the other end, where it is an N_Port virtualizer."""
-    edge = next((switch for switch in scenario.switches if far and switch.name == switch_of(far)), None)
+    edge = next((switch for switch in scenario.switches if far_port and switch.name == switch_of(far_port)), None)
     if edge is None or not edge.virtualizes_ports:
         return []
     return [device for device in scenario.devices if switch_of(device.switch_port) == edge.name]
@@ -152,7 +158,7 @@ def _login(scenario: Scenario, switch: Switch, number: int, place: int, device: 
     return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, place)), role, name)
 
 
-def _peer(scenario: Scenario, far: str) -> Peer:
-    switch = next(switch for switch in scenario.switches if switch.name == switch_of(far))
-    number = switch.ports[far]
+def _peer(scenario: Scenario, far_port: str) -> Peer:
+    switch = next(switch for switch in scenario.switches if switch.name == switch_of(far_port))
+    number = switch.ports[far_port]
     return Peer(wwn(switch.wwn), switch.domain_id, number, port_wwn(switch, number))

@@ -61,5 +61,5 @@ def _parameters(scenario: Scenario) -> Sequence[Row]:
 
 
 def _written(rows: Sequence[Row]) -> str:
-    told = ("".join(f"<{name}>{escape(value)}</{name}>" for name, value in row.items()) for row in rows)
-    return f'<obj xmlns="urn:vim25">{"".join(f"<DataObject>{row}</DataObject>" for row in told)}</obj>'
+    escaped = ("".join(f"<{name}>{escape(value)}</{name}>" for name, value in row.items()) for row in rows)
+    return f'<obj xmlns="urn:vim25">{"".join(f"<DataObject>{row}</DataObject>" for row in escaped)}</obj>'

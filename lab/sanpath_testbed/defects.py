@@ -34,7 +34,7 @@ LOAD = "fio"
 
 
 def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
-    """Return the scenario with steps long enough for whole polling windows, as a user with such sources would test."""
+    """Return the scenario with steps that hold whole polling windows, as a user with such sources would choose."""
     load = scenario.load
     if defect != "coarse" or load.measured_seconds >= _LONG_SECONDS:
         return scenario

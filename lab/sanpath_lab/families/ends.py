@@ -114,8 +114,8 @@ def vscsi_queue(san: San) -> Label:
         san.queue_depth = san.lun_queue_depth = _ENOUGH
 
     disks = ("lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")
-    found = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
-    return san.truth("bottleneck", "guest", *disks, **found), relief
+    label = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
+    return san.truth("bottleneck", "guest", *disks, **label), relief
 
 
 def controller(san: San) -> Label:
@@ -165,12 +165,12 @@ def qos(san: San) -> Label:
     else:
         san.bandwidth_limit = round(iops * san.block_bytes)
     san.threads, san.outstanding = (1, 8, 16), 4
-    found = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
+    label = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
 
     def relief(san: San) -> None:
         san.iops_limit = san.bandwidth_limit = None
 
-    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **found), relief
+    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **label), relief
 
 
 def two_faults(san: San) -> Label:

@@ -67,8 +67,8 @@ def single_path(san: San) -> Label:
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
-    found = ["link-full", "single-path-in-use"]
-    return san.truth("bottleneck", "host", san.host_port(0), findings=found, forbidden=CAUSES_ELSEWHERE), relief
+    findings = ["link-full", "single-path-in-use"]
+    return san.truth("bottleneck", "host", san.host_port(0), findings=findings, forbidden=CAUSES_ELSEWHERE), relief
 
 
 def unequal_paths(san: San) -> Label:
@@ -103,8 +103,8 @@ def noisy_port(san: San) -> Label:
     san.background(san.random.randint(0, 3))
     san.neighbour(0, block_bytes=san.block_bytes, outstanding=48, direction=san.direction, target=0, gigabit=16)
     san.threads, san.outstanding = (1, 4, 8), 2
-    found = ["link-full", "noisy-neighbour"]
-    return san.truth("bottleneck", "array_front", san.array_port(0), findings=found), None
+    findings = ["link-full", "noisy-neighbour"]
+    return san.truth("bottleneck", "array_front", san.array_port(0), findings=findings), None
 
 
 def slow_drain(san: San) -> Label:
@@ -125,8 +125,8 @@ def slow_drain(san: San) -> Label:
     )
     culprit = san.neighbours[-1]["hba"]["wwpn"].replace(":", "")
     victims = [f"switch_port:{p}" for p in san.isl_ports(0)]
-    more = {"culprit": f"hba:{culprit}", "victims": victims, "findings": ["slow-drain-device", "congestion-victim"]}
-    return san.truth("bottleneck", "fabric", port, **more), None
+    label = {"culprit": f"hba:{culprit}", "victims": victims, "findings": ["slow-drain-device", "congestion-victim"]}
+    return san.truth("bottleneck", "fabric", port, **label), None
 
 
 def damaged_frames(san: San) -> Label:

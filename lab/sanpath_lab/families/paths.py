@@ -27,8 +27,8 @@ def dead_path(san: San) -> Label:
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
-    found = {"findings": ["paths-down", "link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host", san.host_port(1 - dead), **found), relief
+    label = {"findings": ["paths-down", "link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
+    return san.truth("bottleneck", "host", san.host_port(1 - dead), **label), relief
 
 
 def mru_active_passive(san: San) -> Label:
@@ -46,5 +46,5 @@ def mru_active_passive(san: San) -> Label:
         ends[:] = [2 * speed, 2 * speed]
 
     port = san.host_port(1 - standby) if at_host else san.array_port(1 - standby)
-    found = {"findings": ["link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host" if at_host else "array_front", port, **found), relief
+    label = {"findings": ["link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
+    return san.truth("bottleneck", "host" if at_host else "array_front", port, **label), relief
