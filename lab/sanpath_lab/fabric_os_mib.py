@@ -1,4 +1,4 @@
-"""What a Brocade switch with Fabric OS 7 shows of Fibre Channel through SNMP: SW-MIB and FCMGMT-MIB (FA-MIB)."""
+"""Fibre Channel objects of a Brocade switch with Fabric OS 7 over SNMP: SW-MIB and FCMGMT-MIB (FA-MIB)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def document(status: Json) -> Json:
 
 
 def job_options(status: Json, number: int) -> dict[str, str]:
-    """What the job file says of a job: fio gives every option back as a string."""
+    """Return the options of a job. fio prints every option as a string."""
     options = {
         "ioengine": "libaio",
         "direct": "1" if status["direct"] else "0",
@@ -235,7 +235,7 @@ def _disk(disk: Json, elapsed_seconds: float) -> Json:
 
 
 def summary(status: Json) -> str:
-    """What fio prints for people, shortened to a line a job."""
+    """Return fio's normal output, shortened to one line per job."""
     lines = []
     for job in status["jobs"]:
         runtime = job["runtime_seconds"]

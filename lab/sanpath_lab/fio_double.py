@@ -58,7 +58,7 @@ class Lab:
         return answer
 
     def finished(self) -> bool:
-        """Whether the load is over; cheaper than its status."""
+        """Return whether the load has ended; cheaper than its status."""
         return bool(self.do("ask")["finished"])
 
 

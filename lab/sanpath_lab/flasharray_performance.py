@@ -25,12 +25,12 @@ _MIRRORED_WRITE = {
 
 
 def rounded(value: float | None) -> int | None:
-    """A whole number, as arrays give all of them; None stays None."""
+    """Return an integer, as arrays report all values; None for None."""
     return None if value is None else round(value)
 
 
 def array_usec(sample: DirectionSample, release: str) -> int | None:
-    """The array's total: what it holds depends on the Purity release."""
+    """Return the array's total latency, whose components depend on the Purity release."""
     if sample.service_usec is None:
         return None
     return round(sample.service_usec + (sample.queue_usec or 0.0 if total_holds_queue(release) else 0.0))

@@ -1,4 +1,4 @@
-"""A FlashArray's REST 1 interface, beside REST 2 on the same server: older words, fewer parts of the latency."""
+"""The REST 1 interface of a FlashArray, on the same server as REST 2: older terms, fewer components of latency."""
 
 from __future__ import annotations
 

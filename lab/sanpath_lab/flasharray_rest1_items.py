@@ -1,4 +1,4 @@
-"""The items of FlashArray REST 1 answers from an ArrayState: `output` is what hosts read, `input` what they wrote."""
+"""Builds items of FlashArray REST 1 responses from an ArrayState. `output`: hosts read; `input`: hosts write."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _array_monitor(state: ArrayState, version: Version) -> list[Item]:
 
 
 def _in_flight(sample: Sample) -> int:
-    """What waits in the array, by Little's law."""
+    """Return the I/Os that wait in the array, by Little's law."""
     return round(
         sum(
             statistics.ops_per_second * (statistics.queue_usec or 0.0) / 1e6
@@ -212,4 +212,4 @@ ANSWERS: Mapping[tuple[str, frozenset[str]], tuple[Version, Callable[[ArrayState
     ("volume", _LATENCY_QUERY): (_LATENCY_SINCE, _volumes_latency),
     ("message", frozenset({"open"})): (_ALWAYS, _messages),
 }
-"""Resource and parameters → first version that takes them, and the answer."""
+"""Resource and parameters → first version that supports them, and the function that builds the response."""

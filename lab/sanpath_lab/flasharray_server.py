@@ -44,7 +44,7 @@ RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
     "connections": inventory.connections,
     "alerts": lambda _: [],
 }
-"""What answers a resource, all of its items; arrays/performance takes times beside."""
+"""Resource → function that returns all of its items. arrays/performance also has a time range."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -56,8 +56,8 @@ def _error(status: int, message: str, context: str = "") -> web.Response:
 class FlashArrayServer:
     """Use `await start()`, then `address`; `await stop()` at the end.
 
-    `newest`: the newest version of REST 2 that it offers, None: REST 1 only, as arrays up to 2020. `newest_rest1`
-    None: REST 1 was removed. `page_items`: how many items an answer holds at most.
+    `newest`: newest version of REST 2; None: REST 1 only, as on arrays up to 2020. `newest_rest1`: newest version
+    of REST 1; None: REST 1 was removed. `page_items`: most items of a response.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class FlashArrayServer:
         self._runner: web.AppRunner | None = None
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0 takes a free one."""
+        """Listen; port 0: a free port."""
         app = web.Application(middlewares=[self._authenticate])
         app.router.add_get("/api/api_version", self._list_versions)
         if self._rest1 is not None:

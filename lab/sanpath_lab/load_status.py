@@ -34,8 +34,8 @@ class DirectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One job. `group`: the number of its step; `disk`: what it is on. `runtime_seconds` starts over at the end of
-    the ramp."""
+    """One job. `group`: number of its step. `disk`: name of its disk. `runtime_seconds` restarts at the end of the
+    ramp."""
 
     name: str
     group: int
@@ -60,7 +60,7 @@ class DiskStatus:
 
 @dataclass(frozen=True, slots=True)
 class LoadStatus:
-    """The whole run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
+    """The run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
 
     now_ms: int
     elapsed_seconds: float

@@ -1,4 +1,4 @@
-"""What a Cisco MDS shows of Fibre Channel through SNMP: CISCO-FC-FE-MIB, -NS-MIB, -VSAN-MIB and -FSPF-MIB."""
+"""Fibre Channel objects of a Cisco MDS over SNMP: CISCO-FC-FE-MIB, -NS-MIB, -VSAN-MIB and -FSPF-MIB."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def if_index(number: int) -> int:
 
 
 def interfaces(ports: Sequence[SwitchPort]) -> Objects:
-    """IF-MIB as NX-OS fills it: the address of a port is its WWN, its alias is what the administrator wrote."""
+    """Return the IF-MIB of NX-OS: the address of a port is its WWN, its alias is set by the administrator."""
     objects: Objects = {}
     for port in ports:
         index = if_index(port.number)
@@ -75,7 +75,7 @@ def interfaces(ports: Sequence[SwitchPort]) -> Objects:
 
 
 def fibre_channel(switch: Switch, ports: Sequence[SwitchPort], fabric: Sequence[SwitchPort]) -> Objects:
-    """The vendor's tables; `fabric`: the ports of all switches, whose logins the name server knows."""
+    """Return the vendor's tables. `fabric`: ports of all switches, whose logins are in the name server."""
     indexed_ports = [((if_index(port.number),), port) for port in ports]
     logins = [(port, login) for port in ports for login in port.logins]
     everywhere = [(port, login) for port in fabric for login in port.logins]

@@ -37,9 +37,9 @@ STDIN = 0
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is being served. `load` is the command that starts the load.
+    """A served lab. `load`: command that starts the load.
 
-    `config` reads the array over REST 2; sanpath-rest1.yaml beside it is the same over REST 1.
+    `config` reads the array over REST 2. sanpath-rest1.yaml in the same folder reads it over REST 1.
     """
 
     config: Path
@@ -60,7 +60,7 @@ async def _serve_vcenter(
     ends: AsyncExitStack,
     address: str,
 ) -> list[Mapping[str, object]]:
-    """Serve the scenario's vCenter until `ends` does; returns its source, nothing when there is none."""
+    """Serve the scenario's vCenter until `ends` is closed. Returns its source; empty if there is no vCenter."""
     if (vcenter := simulation.scenario.vcenter) is None:
         return []
     # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.

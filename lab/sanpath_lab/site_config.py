@@ -14,13 +14,13 @@ SWITCH_POLL_SECONDS = 1
 ARRAY_POLL_SECONDS = 2
 VCENTER_USER = "sanpath@vsphere.local"
 VCENTER_POLL_SECONDS = 5
-"""The host samples itself every 20 s; a short test wants what there is soon."""
+"""The host samples every 20 s; a short test needs a sample soon after it is taken."""
 REST1_POLL_SECONDS = 1
-"""REST 1 tells the most recent second alone."""
+"""REST 1 reports only the most recent second."""
 
 
 def write_secret(file: Path, value: str) -> str:
-    """Write a secret for its owner's eyes only; returns the reference for the configuration beside its folder."""
+    """Write a secret that only its owner may read. Returns the reference for a configuration next to its folder."""
     file.parent.mkdir(mode=0o700, exist_ok=True)
     file.touch(mode=0o600)
     file.write_text(value + "\n", encoding="utf-8")
@@ -39,7 +39,7 @@ def site_config(
     """The configuration; addresses and communities are by name of the switch, communities and tokens are references.
     `arrays`: name → address and token.
 
-    `rest_version`: over which of its interfaces the array is read. `vcenters`: sources as they are.
+    `rest_version`: REST interface of the array to read. `vcenters`: complete sources.
     """
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
     luns = {f"lun:{virtual_machine}/{disk.name}": (disk, volume) for disk, volume in scenario.disks}
@@ -92,7 +92,7 @@ def _depth(scenario: Scenario, disk: GuestDisk) -> dict[str, int]:
 
 
 def _caches(scenario: Scenario) -> dict[str, dict[str, int]]:
-    """What no device tells: a person knows it from a data sheet or from the set-up of the machine."""
+    """Return sizes that no device reports. Users know them from a data sheet or the configuration of the machine."""
     array, memory = scenario.array, scenario.guest_memory
     caches = [size for size in (array.cache_bytes, array.write_cache and array.write_cache.capacity_bytes) if size]
     entities = {f"array:{array.name}": {"cache_bytes": max(caches)}} if caches else {}
@@ -110,7 +110,7 @@ def _array_source(
     rest_version: Literal[1, 2],
 ) -> dict[str, object]:
     every_seconds = ARRAY_POLL_SECONDS if rest_version == 2 else REST1_POLL_SECONDS
-    # Only then does the volume tell what the array's own, finer sample does not.
+    # Only then do volumes report more than the array's own, finer sample.
     shared = bool(scenario.neighbours or scenario.other_disks) or scenario.volume.limited
     return {
         "name": array.name,

@@ -1,4 +1,4 @@
-"""What a simulated switch answers over SNMP: the tables of the vendor that its scenario names."""
+"""SNMP objects of a simulated switch: the tables of the vendor that its scenario names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sanpath_lab.switch_ports import hundredths, switch_ports
 
 
 def switch_objects(simulation: Simulation, switch: Switch) -> ObjectTree:
-    """Everything a switch's agent answers; counters are read when asked for."""
+    """Return all objects of a switch's agent. Counters are read on request."""
     ports = {
         fabric_switch.name: switch_ports(simulation, fabric_switch)
         for fabric_switch in simulation.scenario.fabric_switches

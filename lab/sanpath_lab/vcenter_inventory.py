@@ -1,4 +1,4 @@
-"""What the simulated vCenter tells of the host under test, its LUN and paths, the machine and the datastore."""
+"""Inventory of the simulated vCenter: the host under test, its LUN and paths, the machine and the datastore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOST, MACHINE, DATASTORE = "host-1", "vm-1", "datastore-1"
 """Ids of the managed objects."""
 VMFS_UUID = "5f00a1b2-0c0d0e0f-1011-121314151617"
 VIRTUAL_DISK = "scsi0:0"
-"""What counters call the machine's disk: bus and unit."""
+"""Name of the machine's disk in counters: bus and unit."""
 
 POLICIES: Mapping[PathPolicy, str] = {"round_robin": "VMW_PSP_RR", "most_recently_used": "VMW_PSP_MRU"}
 ARRAY_TYPES = {"active/active": "VMW_SATP_ALUA", "active/passive": "VMW_SATP_DEFAULT_AP"}
@@ -63,7 +63,7 @@ def path_name(scenario: Scenario, path: IoPath) -> str:
 
 
 def long_path_name(scenario: Scenario, path: IoPath) -> str:
-    """What counters call a path: node and port of both ends, and the LUN."""
+    """Return the name of a path in counters: node and port of both ends, and the LUN."""
     initiator, target = _ends(scenario, path)
     initiator_wwpn, target_wwpn = (wwpn.replace(":", "") for wwpn in (initiator.wwpn, target.wwpn))
     return f"fc.{_node(initiator)}:{initiator_wwpn}-fc.{target_wwpn}:{target_wwpn}-{scenario.volume.naa}"

@@ -1,6 +1,6 @@
-"""The performance counters of the simulated vCenter: what its host has counted, as QueryPerf gives it in csv form.
+"""Performance counters of the simulated vCenter: the counters of its host, as QueryPerf returns them in csv form.
 
-Latencies are whole milliseconds, cut off, but for those in microseconds, as on a real host.
+Latencies are integer milliseconds, rounded down, except those in microseconds, as on a real host.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ _MS, _US = 1e-3, 1e-6
 
 def _moved(group: str) -> Iterator[tuple[str, _Counter]]:
     for direction, name in _DIRECTIONS:
-        of = _of_direction(direction, _operations)
-        yield f"{group}.number{name}Averaged.average", _Counter("number", _rate(of))
+        operations = _of_direction(direction, _operations)
+        yield f"{group}.number{name}Averaged.average", _Counter("number", _rate(operations))
         kibibytes = _rate(_of_direction(direction, _kibibytes))
         yield f"{group}.{direction}.average", _Counter("kiloBytesPerSecond", kibibytes)
         latency = _of_direction(
@@ -160,7 +160,7 @@ def _described(name: str, unit: str) -> Any:
 
 
 def series(scenario: Scenario, moid: str) -> list[Series]:
-    """What there is of a managed object."""
+    """Return the series of a managed object."""
     if moid == MACHINE:
         return list(_group(scenario, "virtualDisk", {VIRTUAL_DISK: None}))
     if moid != HOST:

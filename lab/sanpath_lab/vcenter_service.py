@@ -1,4 +1,4 @@
-"""What the simulated vCenter answers: the methods of the vSphere API that reading properties and counters takes."""
+"""The methods of the vSphere API of the simulated vCenter that are needed to read properties and counters."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ class VcenterService:
             "QueryAvailablePerfMetric": self._available,
             "QueryPerf": self._query,
         }
-        """Method → what it returns."""
+        """Method → function that returns its value."""
         self._written: dict[str, Callable[[Element], str]] = {
             "RetrieveManagedMethodExecuter": lambda _: _EXECUTER,
             "ExecuteSoap": self._esxcli,
         }
-        """Methods of which pyVmomi has no types → what they return, as XML."""
+        """Methods without pyVmomi types → function that returns its value as XML."""
 
     def end_sessions(self) -> None:
         """Forget every session, as after a restart."""
         self._sessions.clear()
 
     def document(self, path: str) -> bytes | None:
-        """What is at a path without a session; None: nothing."""
+        """Return the document at a path that needs no session. None: no such document."""
         return soap.VERSIONS_DOCUMENT.encode() if path == VERSIONS_PATH else None
 
     def answer(self, message: bytes, session: str) -> Answer:

@@ -39,7 +39,7 @@ def written_reply(method: str, content: str) -> bytes:
 
 
 def fault(value: Any) -> bytes:
-    """A reply that is a fault; it goes with the status 500 (SOAP 1.1, section 6.2)."""
+    """Return a fault, which is sent with the status 500 (SOAP 1.1, section 6.2)."""
     tag = f"{value._wsdlName}Fault"
     info = VmomiSupport.Object(name=tag, type=object, version=VERSION, flags=0)
     detail = SoapAdapter.SerializeFaultDetail(value, info, VERSION, _spaces())
@@ -49,7 +49,7 @@ def fault(value: Any) -> bytes:
 
 
 def typed(kind: str, path: str, value: Any) -> Any:
-    """A property's value as pyVmomi writes it: its lists know what they are lists of."""
+    """Return a property's value as pyVmomi writes it: its lists have an element type."""
     owner = VmomiSupport.GuessWsdlType(kind)
     for element in path.split("."):
         owner = owner._GetPropertyInfo(element).type

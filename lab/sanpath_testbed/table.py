@@ -57,7 +57,7 @@ def families(outcomes: Sequence[Outcome]) -> str:
 def _families(clean: Sequence[Outcome]) -> str:
     by_family = _grouped(clean, lambda o: o.family)
     head = ("family", "cases", "AC@1", "AC@3", "false", "precision", "recall", "prediction", "held")
-    rows = [_row(name, found) for name, found in sorted(by_family.items())]
+    rows = [_row(name, cases) for name, cases in sorted(by_family.items())]
     rows.append(_row("**all**", clean))
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     lines += [f"| {' | '.join(row)} |" for row in rows]

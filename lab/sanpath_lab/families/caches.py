@@ -10,8 +10,10 @@ _KIB, _GIB = 1024, 2**30
 
 
 def cache_resident(san: San) -> Label:
-    """The load stays within a part of the disk that a cache holds: that of the array, or the file cache of the guest.
-    What it shows is true of the path, and says nothing of the media."""
+    """The working set fits into a cache: that of the array, or the file cache of the guest.
+
+    The result is valid for the path, but not for the media.
+    """
     findings = ["test-fits-in-cache"]
     if san.random.random() < 0.4:
         san.direction, san.direct, san.memory_bytes = "read", False, san.random.choice((32, 64, 128)) * _GIB

@@ -1,4 +1,4 @@
-"""Families of what a hypervisor tells of its paths: which of them can carry I/O, and whether its policy suits."""
+"""Families of paths as a hypervisor reports them: which can carry I/O, and whether the path policy is suitable."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def dead_path(san: San) -> Label:
 
 
 def mru_active_passive(san: San) -> Label:
-    """The path beside the one that Most Recently Used keeps to leads to the controller that does not serve the
-    volume: it is no way round the full link. Nobody reads such an array."""
+    """Most Recently Used keeps to one path. The other path leads to the controller that does not serve the volume,
+    so it cannot relieve the full link. Such an array is not read."""
     san.vcenter, san.access, san.path_policy = True, "active/passive", "most_recently_used"
     standby, speed = san.random.randrange(2), san.random.choice((4, 8))
     san.path_states[standby, 0] = "standby"

@@ -84,7 +84,7 @@ class San:
         self.background(random.randint(0, 7))
 
     def background(self, count: int) -> None:
-        """So many other hosts with a little I/O each, instead of those there are."""
+        """Replace the other hosts by `count` hosts with a little I/O each."""
         self.neighbours = []
         for _ in range(count):
             self.neighbour(
@@ -170,7 +170,7 @@ class San:
         return [port for link in self._links(fabric) for port in link["ends"]]
 
     def truth(self, kind: str, layer: str, *ports: str, **fields: Any) -> dict[str, Any]:
-        """What is true of this SAN; `ports`: switch ports, or other elements with their kind."""
+        """Return the label of this SAN. `ports`: switch ports, or other elements with their kind."""
         named = [port if ":" in port else f"switch_port:{port}" for port in ports]
         return {"kind": kind, "layer": layer, "direction": self.direction, "bottlenecks": named, **fields}
 
