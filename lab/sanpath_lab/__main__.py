@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from sanpath_lab.generator import called
+from sanpath_lab.generator import draw_by_name
 from sanpath_lab.scenario import Scenario, builtin_scenarios, load_scenario
 
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_listed(list(builtin_scenarios()), arguments.json))
         return 0
     try:
-        drawn = called(arguments.scenario)
+        drawn = draw_by_name(arguments.scenario)
         scenario = load_scenario(arguments.scenario) if drawn is None else drawn.scenario
     except FileNotFoundError as missing:
         print(missing, file=sys.stderr)
@@ -51,8 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _listed(scenarios: Sequence[Scenario], as_json: bool) -> str:
     if as_json:
-        told = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
-        return json.dumps(told, indent=2)
+        documents = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
+        return json.dumps(documents, indent=2)
     return "\n".join(f"{s.name}: {s.title}\n    truth: {s.truth}" for s in scenarios)
 
 

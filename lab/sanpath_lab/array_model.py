@@ -18,8 +18,8 @@ from sanpath_lab.qos import QosLimit
 from sanpath_lab.scenario import Array, Direction, Scenario, ServiceTime
 from sanpath_lab.write_cache import WriteBuffer
 
-KEPT_SECONDS = 3600
-"""How far back one-second samples reach."""
+RETAINED_SECONDS = 3600
+"""How long one-second samples are retained."""
 
 XFER_RDY = sequence_of(FCP_XFER_RDY_BYTES)
 RSP = sequence_of(FCP_RSP_BYTES)
@@ -36,14 +36,14 @@ class Totals:
     san_seconds: float = 0.0
     qos_limit_seconds: float = 0.0
 
-    def __add__(self, other: Totals) -> Totals:
+    def __add__(self, addend: Totals) -> Totals:
         return Totals(
-            self.ops + other.ops,
-            self.bytes + other.bytes,
-            self.service_seconds + other.service_seconds,
-            self.queue_seconds + other.queue_seconds,
-            self.san_seconds + other.san_seconds,
-            self.qos_limit_seconds + other.qos_limit_seconds,
+            self.ops + addend.ops,
+            self.bytes + addend.bytes,
+            self.service_seconds + addend.service_seconds,
+            self.queue_seconds + addend.queue_seconds,
+            self.san_seconds + addend.san_seconds,
+            self.qos_limit_seconds + addend.qos_limit_seconds,
         )
 
     def __sub__(self, earlier: Totals) -> Totals:
@@ -58,7 +58,7 @@ class Totals:
 
 
 class Nexus(NamedTuple):
-    """WWPN of an initiator, name of a target port, direction and volume: what the array's counters are kept by."""
+    """Key of the array's counters: WWPN of an initiator, name of a target port, direction and volume name."""
 
     initiator: str
     target: str
@@ -87,7 +87,10 @@ class Snapshot:
     def total(
         self, direction: Direction, initiators: Collection[str] | None = None, volume: str | None = None
     ) -> Totals:
-        """Sum over the nexuses of a direction; `initiators`: of these WWPNs only, `volume`: of this one only."""
+        """Return the sum over the nexuses of a direction.
+
+        `initiators`: WWPNs to include; None: all. `volume`: name of the volume to include; None: all.
+        """
         wanted = (
             totals
             for nexus, totals in self.nexuses.items()
@@ -99,70 +102,80 @@ class Snapshot:
 
 
 class SimulatedArray:
-    """`snapshots` has one a second, newest last; there is always at least one. `made`: the array that it is."""
+    """A simulated array. `definition`: its part of the scenario.
+
+    `snapshots`: one per second, newest last, never empty.
+    """
 
     def __init__(
-        self, scenario: Scenario, made: Array, events: EventQueue, fabric: Fabric, epoch_seconds: float
+        self, scenario: Scenario, definition: Array, events: EventQueue, fabric: Fabric, epoch_seconds: float
     ) -> None:
-        self.made = made
+        self.definition = definition
         self._events, self._fabric, self._epoch_seconds = events, fabric, epoch_seconds
         self._random = Random(scenario.seed)  # noqa: S311  service times, not secrets
-        self._command_seconds = made.command_seconds
+        self._command_seconds = definition.command_seconds
         self._service: dict[Direction, ServiceTime] = {
-            "read": made.read,
-            "write": made.write,
+            "read": definition.read,
+            "write": definition.write,
         }
-        self._cables = {port.name: fabric.cables[port.switch_port] for port in made.ports}
+        self._cables = {port.name: fabric.cables[port.switch_port] for port in definition.ports}
         self._processor_free_at = dict.fromkeys(self._cables, 0.0)
-        self._server_free_at = [0.0] * made.parallel_servers
-        self._media_free_at = [0.0] * (made.parallel_media or made.parallel_servers)
-        cache = made.cache_bytes
+        self._server_free_at = [0.0] * definition.parallel_servers
+        self._media_free_at = [0.0] * (definition.parallel_media or definition.parallel_servers)
+        cache = definition.cache_bytes
         self._hit_ratio = min(1.0, cache / scenario.working_set_bytes) if cache else 0.0
-        self._cached_seconds = made.cached_seconds
-        self._buffer = None if made.write_cache is None else WriteBuffer(made.write_cache)
-        here = made.name == scenario.array.name
-        routes = [(route, volume.name) for route in fabric.routes for _, volume in scenario.disks] if here else []
+        self._cached_seconds = definition.cached_seconds
+        self._buffer = None if definition.write_cache is None else WriteBuffer(definition.write_cache)
+        under_test = definition.name == scenario.array.name
+        routes = (
+            [(route, volume.name) for route in fabric.routes for _, volume in scenario.disks] if under_test else []
+        )
         for neighbour, route in zip(scenario.neighbours, fabric.neighbour_routes, strict=True):
-            near = scenario.array_of(neighbour).name == made.name
-            routes += [(route, neighbour.volume.name)] if near else []
+            uses_this_array = scenario.array_of(neighbour).name == definition.name
+            routes += [(route, neighbour.volume.name)] if uses_this_array else []
         self._limits = {name: QosLimit(volume) for name, volume in scenario.volumes.items() if volume.limited}
-        self._entry_seconds, self._entry_free_at = made.entry_seconds, 0.0
+        self._entry_seconds, self._entry_free_at = definition.entry_seconds, 0.0
         self.totals = {
             Nexus(route.initiator, route.target, direction, volume): Totals()
             for route, volume in routes
             for direction in self._service
         }
-        self.snapshots: deque[Snapshot] = deque(maxlen=KEPT_SECONDS)
+        self.snapshots: deque[Snapshot] = deque(maxlen=RETAINED_SECONDS)
         self._take_snapshot(int(epoch_seconds))
 
-    def command_arrives(self, exchange: Exchange, at: float) -> None:
-        """A command comes in at `at`, which may lie a little ahead; `exchange.on_response` is called at its end."""
-        if self._entry_seconds:
-            at = self._entry_free_at = max(at, self._entry_free_at) + self._entry_seconds
-        limit = self._limits.get(exchange.volume)
-        admitted = at if limit is None else limit.admit(at, exchange.payload_bytes)
-        exchange.qos_limit_seconds = admitted - at
-        if admitted > at:
-            self._events.at(admitted, self._accept, exchange, admitted)
-        else:
-            self._accept(exchange, at)
+    def command_arrives(self, exchange: Exchange, arrival: float) -> None:
+        """Accept a command. `exchange.on_response` is called when its response arrives.
 
-    def _accept(self, exchange: Exchange, at: float) -> None:
+        `arrival`: simulated seconds; may be a little later than now.
+        """
+        if self._entry_seconds:
+            arrival = self._entry_free_at = max(arrival, self._entry_free_at) + self._entry_seconds
+        limit = self._limits.get(exchange.volume)
+        admitted = arrival if limit is None else limit.admit(arrival, exchange.payload_bytes)
+        exchange.qos_limit_seconds = admitted - arrival
+        if admitted > arrival:
+            self._events.schedule(admitted, self._accept, exchange, admitted)
+        else:
+            self._accept(exchange, arrival)
+
+    def _accept(self, exchange: Exchange, arrival: float) -> None:
         port = exchange.route.target
-        start = max(at, self._processor_free_at[port])
+        start = max(arrival, self._processor_free_at[port])
         accepted = self._processor_free_at[port] = start + self._command_seconds
-        exchange.queue_seconds = start - at
+        exchange.queue_seconds = start - arrival
         exchange.service_seconds = self._command_seconds
         if exchange.direction == "read":
-            self._events.at(self._serve(exchange, accepted), self._send, exchange)
+            self._events.schedule(self._serve(exchange, accepted), self._send, exchange)
         else:
             room = accepted if self._buffer is None else self._buffer.admit(accepted, exchange.payload_bytes)
             exchange.queue_seconds += room - accepted
-            self._events.at(room, self._ask_for_data, exchange)
+            self._events.schedule(room, self._ask_for_data, exchange)
 
     def _serve(self, exchange: Exchange, ready: float) -> float:
-        """Take the server, and then the medium unless a cache has it, that is free first; returns when they have
-        finished."""
+        """Serve an exchange by the first free server, and on a cache miss by the first free medium.
+
+        `ready` and the returned end are simulated seconds.
+        """
         servers, media = self._server_free_at, self._media_free_at
         start = max(ready, servers[0])
         if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
@@ -171,8 +184,8 @@ class SimulatedArray:
             exchange.queue_seconds += start - ready
             exchange.service_seconds += self._cached_seconds
             return finish
-        law = self._service[exchange.direction]
-        seconds = law.minimum_seconds - law.tail_seconds * log(1.0 - self._random.random())
+        service_time = self._service[exchange.direction]
+        seconds = service_time.minimum_seconds - service_time.tail_seconds * log(1.0 - self._random.random())
         finish = max(start, media[0]) + seconds
         heapreplace(servers, finish)
         heapreplace(media, finish)
@@ -190,18 +203,18 @@ class SimulatedArray:
 
     def _ask_for_data(self, exchange: Exchange) -> None:
         exchange.transfer_ready = self._events.now
-        self._events.at(self._fabric.send_small(XFER_RDY, exchange.route.to_host), self._host_sends, exchange)
+        self._events.schedule(self._fabric.send_small(XFER_RDY, exchange.route.to_host), self._host_sends, exchange)
 
     def _host_sends(self, exchange: Exchange) -> None:
         self._fabric.send_data(exchange, exchange.route.to_array, self._received)
 
     def _received(self, exchange: Exchange) -> None:
         now = self._events.now
-        self._events.at(self._serve(exchange, now), self._respond, exchange, now - exchange.transfer_ready)
+        self._events.schedule(self._serve(exchange, now), self._respond, exchange, now - exchange.transfer_ready)
 
     def _respond(self, exchange: Exchange, san_seconds: float) -> None:
         self._book(exchange, san_seconds)
-        self._events.at(self._fabric.send_small(RSP, exchange.route.to_host), exchange.on_response, exchange)
+        self._events.schedule(self._fabric.send_small(RSP, exchange.route.to_host), exchange.on_response, exchange)
 
     def _book(self, exchange: Exchange, san_seconds: float) -> None:
         route = exchange.route
@@ -225,4 +238,4 @@ class SimulatedArray:
         }
         nexuses = {nexus: replace(totals) for nexus, totals in self.totals.items()}
         self.snapshots.append(Snapshot(second, nexuses, ports))
-        self._events.at(second + 1 - self._epoch_seconds, self._take_snapshot, second + 1)
+        self._events.schedule(second + 1 - self._epoch_seconds, self._take_snapshot, second + 1)

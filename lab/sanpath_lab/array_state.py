@@ -1,4 +1,4 @@
-"""What the FlashArray server needs to know of an array, so that any lab can lend its own numbers to it."""
+"""The interface between the FlashArray server and an array, which any lab can implement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, slots=True)
 class ArrayIdentity:
-    """The array as a whole. `version` is the Purity release, which decides what `usec_per_*_op` includes."""
+    """Identity of the array. `version` is the Purity release, which decides what `usec_per_*_op` includes."""
 
     name: str
     id: str
@@ -86,7 +86,7 @@ class ArrayController:
 class DirectionSample:
     """The I/O of one direction, averaged over a sample. Microseconds are means per operation.
 
-    None: the array does not know the part (answered as null). `service_usec` excludes queue, SAN and QoS time.
+    None: the array does not measure this time (null in responses). `service_usec` excludes queue, SAN and QoS time.
     """
 
     ops_per_second: float = 0.0

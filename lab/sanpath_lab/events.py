@@ -1,4 +1,4 @@
-"""The clock of the simulation: a heap of things that will happen, in order of simulated time."""
+"""The event queue of the simulation: a heap of scheduled calls, ordered by simulated time."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ Ts = TypeVarTuple("Ts")
 
 
 class EventQueue:
-    """Simulated time in seconds since the start. Events of the same instant happen in the order they were made."""
+    """Simulated time in seconds since the start. Events of the same instant run in the order of scheduling."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self._heap: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
-        self._made = 0
+        self._scheduled = 0
 
-    def at(self, time: float, handler: Callable[[*Ts], None], *args: *Ts) -> None:
+    def schedule(self, time: float, handler: Callable[[*Ts], None], *args: *Ts) -> None:
         """Call `handler` when the clock reaches `time`."""
-        self._made += 1
-        heappush(self._heap, (time, self._made, handler, args))
+        self._scheduled += 1
+        heappush(self._heap, (time, self._scheduled, handler, args))
 
     def advance(self, until: float) -> None:
-        """Let everything up to `until` happen. A time that has passed already changes nothing."""
+        """Run all events up to `until`. A time in the past has no effect."""
         heap = self._heap
         while heap and heap[0][0] <= until:
             self.now, _, handler, args = heappop(heap)

@@ -1,4 +1,4 @@
-"""One SCSI exchange on its way: what it carries and the instants that the layers take note of."""
+"""A SCSI exchange: its payload, its route and the times that the layers record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Exchange:
-    """One I/O. Instants are simulated seconds; the object is used again for the next I/O of its slot."""
+    """One I/O. Times are in simulated seconds. The object is reused for the next I/O of its slot."""
 
     __slots__ = (
         "admitted",
@@ -42,16 +42,16 @@ class Exchange:
         self.on_response = on_response
         self.volume = volume
         self.issued = 0.0
-        """The load generator hands it over."""
+        """When the load generator issued it."""
         self.admitted = 0.0
-        """The guest's disk accepts it."""
+        """When the queue of the guest's disk admitted it."""
         self.sent = 0.0
-        """The host's driver sends the command."""
+        """When the host's driver sent the command."""
         self.qos_limit_seconds = 0.0
-        """Wait at the array for a QoS limit."""
+        """Wait for a QoS limit of the array."""
         self.queue_seconds = 0.0
-        """Wait inside the array."""
+        """Wait in queues of the array."""
         self.service_seconds = 0.0
-        """Work of the array on it."""
+        """Service time in the array."""
         self.transfer_ready = 0.0
-        """The array has the data to send, or is ready to take them."""
+        """When the array had the data to send, or was ready to receive them."""

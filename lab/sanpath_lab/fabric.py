@@ -1,4 +1,4 @@
-"""The fabric: switches, the cables between their ports and devices, and the way from each initiator to its target."""
+"""The simulated fabric: switches, cables, and the route between each initiator and its target."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 from sanpath_lab.fibre_channel import FRAME_PAYLOAD_BYTES, Sequence, bursts_of
 from sanpath_lab.link import Arrived, Burst, LinkDirection
-from sanpath_lab.routing import between, switch_of
+from sanpath_lab.routing import egress_ports, switch_of
 from sanpath_lab.scenario import FcPort, Scenario
 
-Way = tuple[LinkDirection, ...]
+FramePath = tuple[LinkDirection, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable as the switch port at one of its ends sees it. `gigabit`: what both ends have agreed on."""
+    """A cable, described from the switch port at one end. `gigabit`: negotiated speed."""
 
     gigabit: int
     towards_switch: LinkDirection
@@ -27,16 +27,16 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The ways between an initiator port and a target port. `initiator` is a WWPN, `target` the name of a port."""
+    """The links between an initiator and a target port. `initiator` is a WWPN, `target` a port name."""
 
     initiator: str
     target: str
-    to_array: Way
-    to_host: Way
+    to_array: FramePath
+    to_host: FramePath
 
 
 class Fabric:
-    """`cables` are by switch port, "sw1/fc1/7"; a link between switches is there under both of its ends."""
+    """`cables`: switch port ("sw1/fc1/7") → cable. A link between switches has an entry for each end."""
 
     def __init__(self, scenario: Scenario, events: EventQueue) -> None:
         self._events = events
@@ -58,12 +58,12 @@ class Fabric:
             if end.damaged_frame_ratio:
                 self._damage[self.cables[end.switch_port].towards_switch] = end.damaged_frame_ratio
         for link in scenario.inter_switch_links:
-            there, back = (
+            forward, backward = (
                 LinkDirection(events, link.gigabit, link.credits, switches[switch_of(end)].forwarding_seconds)
                 for end in reversed(link.ends)
             )
-            self.cables[link.ends[0]] = Cable(link.gigabit, back, there)
-            self.cables[link.ends[1]] = Cable(link.gigabit, there, back)
+            self.cables[link.ends[0]] = Cable(link.gigabit, backward, forward)
+            self.cables[link.ends[1]] = Cable(link.gigabit, forward, backward)
         targets = {port.name: port for port in scenario.array.ports}
         hbas = {hba.name: hba for hba in scenario.host.hbas}
         self.routes = [
@@ -75,8 +75,8 @@ class Fabric:
             self.neighbour_routes.append(self._route(number, neighbour.hba, target))
 
     def _route(self, number: int, hba: FcPort, target: FcPort) -> Route:
-        """The `number` spreads pairs of source and destination over parallel links, as switches do."""
-        ports = [hba.switch_port, *between(self._links, hba.switch_port, target.switch_port, number)]
+        """Return a route. `number` distributes pairs of ports over parallel links, as switches do."""
+        ports = [hba.switch_port, *egress_ports(self._links, hba.switch_port, target.switch_port, number)]
         cables = [self.cables[port] for port in ports]
         last = self.cables[target.switch_port]
         to_array = (cables[0].towards_switch, *(cable.from_switch for cable in cables[1:]), last.from_switch)
@@ -87,33 +87,35 @@ class Fabric:
         )
         return Route(hba.wwpn, target.name, to_array, to_host)
 
-    def send_small(self, sequence: Sequence, way: Way) -> float:
-        """Send a command, a transfer-ready or a response, one small frame; returns when it arrives."""
+    def send_small(self, sequence: Sequence, frame_path: FramePath) -> float:
+        """Send one small frame: command, transfer-ready or response. Returns its arrival in simulated seconds."""
         forwarding = 0.0
-        for link in way:
+        for link in frame_path:
             link.interleave(sequence)
             forwarding += link.forwarding_seconds
-        return self._events.now + forwarding + sequence.wire_bytes / way[-1].bytes_per_second
+        return self._events.now + forwarding + sequence.wire_bytes / frame_path[-1].bytes_per_second
 
-    def send_data(self, exchange: Exchange, way: Way, arrived: Arrived, trailer: Sequence | None = None) -> None:
+    def send_data(
+        self, exchange: Exchange, frame_path: FramePath, arrived: Arrived, trailer: Sequence | None = None
+    ) -> None:
         """Send the data of an exchange; `arrived` is called when the last byte has been consumed.
 
-        What a cable damages is missing at the end: the exchange is done again when the initiator's time-out is over,
-        and takes as long as that.
+        If a cable damages a frame, the exchange is repeated after the initiator's time-out, so it completes that much
+        later.
         """
-        if self._damage and self._damages(exchange, way[0]):
+        if self._damage and self._damages(exchange, frame_path[0]):
             arrived = partial(self._after_timeout, arrived)
         bursts = bursts_of(exchange.payload_bytes, self._burst_frames, trailer)
         for burst in bursts[:-1]:
-            way[0].send(Burst(exchange, burst, way, None))
-        way[0].send(Burst(exchange, bursts[-1], way, arrived))
+            frame_path[0].send(Burst(exchange, burst, frame_path, None))
+        frame_path[0].send(Burst(exchange, bursts[-1], frame_path, arrived))
 
     def _damages(self, exchange: Exchange, cable: LinkDirection) -> bool:
-        """Whether a frame of the exchange is damaged on its first cable; two of one exchange count as one."""
+        """Return whether the first cable damages a frame of the exchange. At most one per exchange is damaged."""
         frames = -(-exchange.payload_bytes // FRAME_PAYLOAD_BYTES)
         hit = self._random.random() < frames * self._damage.get(cable, 0.0)
         cable.damaged_frames += hit
         return hit
 
     def _after_timeout(self, arrived: Arrived, exchange: Exchange) -> None:
-        self._events.at(self._events.now + self._timeout_seconds, arrived, exchange)
+        self._events.schedule(self._events.now + self._timeout_seconds, arrived, exchange)

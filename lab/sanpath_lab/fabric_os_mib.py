@@ -1,4 +1,4 @@
-"""What a Brocade switch with Fabric OS 7 shows of Fibre Channel through SNMP: SW-MIB and FCMGMT-MIB (FA-MIB)."""
+"""Fibre Channel objects of a Brocade switch with Fabric OS 7 over SNMP: SW-MIB and FCMGMT-MIB (FA-MIB)."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ NONE = constant(OctetString(bytes(8)))
 
 def interfaces(ports: Sequence[SwitchPort]) -> Objects:
     """IF-MIB as Fabric OS 7 fills it: no aliases, no times of discontinuity, and addresses in decimal text."""
-    found: Objects = {}
+    objects: Objects = {}
     for port in ports:
         address = str(int.from_bytes(port.login.fc_id, "big")) if port.login else "0"
         index = FIRST_IF_INDEX + port.number - 1
-        found |= interface(port, index, f"FC port {port.name}", address.encode())
-    return found
+        objects |= interface(port, index, f"FC port {port.name}", address.encode())
+    return objects
 
 
 def fibre_channel(switch: Switch, ports: Sequence[SwitchPort]) -> Objects:

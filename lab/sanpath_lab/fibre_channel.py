@@ -1,4 +1,4 @@
-"""Fibre Channel on the wire: line rates, frames and what they take (FC-PI-5, FC-FS-3, FCP-4)."""
+"""Fibre Channel on the wire: line rates, and sizes of frames (FC-PI-5, FC-FS-3, FCP-4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILL_BYTES = 24
 """Six fill words between frames, the minimum a sender has to leave (FC-FS-3)."""
 
 COUNTED_OVERHEAD_BYTES = HEADER_BYTES + CRC_BYTES
-"""What port counters add to the payload of a frame."""
+"""Bytes of a frame that port counters count in addition to its payload."""
 WIRE_OVERHEAD_BYTES = COUNTED_OVERHEAD_BYTES + DELIMITER_BYTES + FILL_BYTES
 
 FCP_CMND_BYTES = 32
@@ -29,26 +29,26 @@ FCP_RSP_BYTES = 24
 
 
 def data_bytes_per_second(gigabit: int) -> float:
-    """Decoded bytes per second and direction: 8 of 10 bits up to 8GFC (8b/10b), 64 of 66 above (64b/66b)."""
+    """Return decoded bytes per second and direction: 8 of 10 bits up to 8GFC (8b/10b), 64 of 66 above (64b/66b)."""
     bits = LINE_BAUD[gigabit] * (8 / 10 if gigabit <= 8 else 64 / 66)
     return bits / 8
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A run of frames: how many, what the port counters make of them, and what they take on the wire in bytes."""
+    """A sequence of frames: number of frames, bytes in port counters (`octets`), and bytes on the wire."""
 
     frames: int
     octets: int
     wire_bytes: int
 
-    def __add__(self, other: Sequence) -> Sequence:
-        return Sequence(self.frames + other.frames, self.octets + other.octets, self.wire_bytes + other.wire_bytes)
+    def __add__(self, addend: Sequence) -> Sequence:
+        return Sequence(self.frames + addend.frames, self.octets + addend.octets, self.wire_bytes + addend.wire_bytes)
 
 
 @lru_cache(maxsize=256)
 def sequence_of(payload_bytes: int) -> Sequence:
-    """The frames that carry one information unit."""
+    """Return the frames that carry one information unit."""
     frames = -(-payload_bytes // FRAME_PAYLOAD_BYTES)
     return Sequence(
         frames, payload_bytes + frames * COUNTED_OVERHEAD_BYTES, payload_bytes + frames * WIRE_OVERHEAD_BYTES
@@ -57,9 +57,11 @@ def sequence_of(payload_bytes: int) -> Sequence:
 
 @lru_cache(maxsize=256)
 def bursts_of(payload_bytes: int, frames: int, trailer: Sequence | None = None) -> tuple[Sequence, ...]:
-    """The same in bursts of so many frames at most; `trailer` goes out with the last one."""
-    whole, rest = divmod(payload_bytes, frames * FRAME_PAYLOAD_BYTES)
-    bursts = [sequence_of(frames * FRAME_PAYLOAD_BYTES)] * whole + ([sequence_of(rest)] if rest else [])
+    """Return the frames in bursts of at most `frames`. `trailer` is added to the last burst."""
+    full_bursts, remaining_bytes = divmod(payload_bytes, frames * FRAME_PAYLOAD_BYTES)
+    bursts = [sequence_of(frames * FRAME_PAYLOAD_BYTES)] * full_bursts + (
+        [sequence_of(remaining_bytes)] if remaining_bytes else []
+    )
     if trailer is not None:
         bursts[-1] += trailer
     return tuple(bursts)

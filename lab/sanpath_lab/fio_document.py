@@ -39,7 +39,7 @@ def document(status: Json) -> Json:
 
 
 def job_options(status: Json, number: int) -> dict[str, str]:
-    """What the job file says of a job: fio gives every option back as a string."""
+    """Return the options of a job. fio prints every option as a string."""
     options = {
         "ioengine": "libaio",
         "direct": "1" if status["direct"] else "0",
@@ -103,8 +103,8 @@ def _job(status: Json, number: int) -> Json:
     }
 
 
-def _percent(part: float, whole: float) -> float:
-    return round(100 * part / whole, 6) if whole else 0.0
+def _percent(count: float, total: float) -> float:
+    return round(100 * count / total, 6) if total else 0.0
 
 
 def _ios(job: Json) -> int:
@@ -161,33 +161,33 @@ def _constant_latency(count: int, ns: int) -> Json:
     return {"min": ns, "max": ns, "mean": float(ns), "stddev": 0.0, "N": count}
 
 
-def _latency(latency: Json | None, less_ns: int, with_percentiles: bool = False) -> Json:
-    """`less_ns` is taken off: completion latency is total latency without submission."""
+def _latency(latency: Json | None, offset_ns: int, with_percentiles: bool = False) -> Json:
+    """`offset_ns` is taken off: completion latency is total latency without submission."""
     if latency is None or not latency["count"]:
         return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
     block = {
-        "min": latency["minimum"] - less_ns,
-        "max": latency["maximum"] - less_ns,
-        "mean": round(latency["mean"] - less_ns, 6),
+        "min": latency["minimum"] - offset_ns,
+        "max": latency["maximum"] - offset_ns,
+        "mean": round(latency["mean"] - offset_ns, 6),
         "stddev": round(latency["deviation"], 6),
         "N": latency["count"],
     }
     if with_percentiles:
-        block["percentile"] = _percentiles(latency, less_ns)
+        block["percentile"] = _percentiles(latency, offset_ns)
     return block
 
 
-def _percentiles(latency: Json, less_ns: int) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _percentiles(latency: Json, offset_ns: int) -> dict[str, int]:
+    percentiles: dict[str, int] = {}
     wanted = iter(PERCENTILES)
     percentile = next(wanted, inf)
-    seen = 0
+    cumulative = 0
     for ns, count in latency["buckets"]:
-        seen += count
-        while percentile != inf and seen >= latency["count"] * percentile / 100:
-            found[f"{percentile:.6f}"] = ns - less_ns
+        cumulative += count
+        while percentile != inf and cumulative >= latency["count"] * percentile / 100:
+            percentiles[f"{percentile:.6f}"] = ns - offset_ns
             percentile = next(wanted, inf)
-    return found
+    return percentiles
 
 
 def _depths(depth: int | None, steps: tuple[int, ...]) -> dict[str, float]:
@@ -210,13 +210,13 @@ def _latency_shares(latencies: Sequence[Json]) -> Json:
             microseconds[bisect_left(BELOW_MICROSECOND, ns // 1000)] += count
         else:
             milliseconds[bisect_left(MILLISECONDS, ns // 1_000_000)] += count
-    whole = sum(latency["count"] for latency in latencies)
+    total = sum(latency["count"] for latency in latencies)
     below = [str(limit) for limit in BELOW_MICROSECOND]
     in_ms = [*(str(limit) for limit in MILLISECONDS), ">=2000"]
     return {
-        "latency_ns": {key: _percent(n, whole) for key, n in zip(below, nanoseconds, strict=True)},
-        "latency_us": {key: _percent(n, whole) for key, n in zip(below, microseconds, strict=True)},
-        "latency_ms": {key: _percent(n, whole) for key, n in zip(in_ms, milliseconds, strict=True)},
+        "latency_ns": {key: _percent(n, total) for key, n in zip(below, nanoseconds, strict=True)},
+        "latency_us": {key: _percent(n, total) for key, n in zip(below, microseconds, strict=True)},
+        "latency_ms": {key: _percent(n, total) for key, n in zip(in_ms, milliseconds, strict=True)},
     }
 
 
@@ -235,7 +235,7 @@ def _disk(disk: Json, elapsed_seconds: float) -> Json:
 
 
 def summary(status: Json) -> str:
-    """What fio prints for people, shortened to a line a job."""
+    """Return fio's normal output, shortened to one line per job."""
     lines = []
     for job in status["jobs"]:
         runtime = job["runtime_seconds"]

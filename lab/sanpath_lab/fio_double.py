@@ -58,7 +58,7 @@ class Lab:
         return answer
 
     def finished(self) -> bool:
-        """Whether the load is over; cheaper than its status."""
+        """Return whether the load has ended; cheaper than its status."""
         return bool(self.do("ask")["finished"])
 
 
@@ -102,8 +102,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--output-format", default="normal")
     parser.add_argument("--status-interval", type=_seconds, default=0.0)
     parser.add_argument("--output", type=Path)
-    known, _ignored = parser.parse_known_args(argv)
-    return known
+    arguments, _ignored = parser.parse_known_args(argv)
+    return arguments
 
 
 def _run(lab: Lab, printer: Printer, interval_seconds: float, signals: Signals) -> int:

@@ -1,4 +1,4 @@
-"""The items of FlashArray REST 2 answers on what there is, made from an ArrayState."""
+"""Builds the inventory items of FlashArray REST 2 responses from an ArrayState."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def interface_name(port: ArrayPort) -> str:
 
 
 def network_interfaces(state: ArrayState) -> list[Item]:
-    """GET /network-interfaces: `speed` in bits/s, whatever the documentation says."""
+    """GET /network-interfaces: `speed` is in bits/s, in contrast to the documentation."""
     return [
         {
             "fc": {"wwn": port.wwn},

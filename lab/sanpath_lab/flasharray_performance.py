@@ -25,12 +25,12 @@ _MIRRORED_WRITE = {
 
 
 def rounded(value: float | None) -> int | None:
-    """A whole number, as arrays give all of them; None stays None."""
+    """Return an integer, as arrays report all values; None for None."""
     return None if value is None else round(value)
 
 
 def array_usec(sample: DirectionSample, release: str) -> int | None:
-    """The array's total: what it holds depends on the Purity release."""
+    """Return the array's total latency, whose components depend on the Purity release."""
     if sample.service_usec is None:
         return None
     return round(sample.service_usec + (sample.queue_usec or 0.0 if total_holds_queue(release) else 0.0))
@@ -41,17 +41,17 @@ def _bytes_per_op(ops_per_second: float, bytes_per_second: float) -> int:
 
 
 def _direction(
-    sample: DirectionSample, one: Literal["read", "write"], many: Literal["reads", "writes"], release: str
+    sample: DirectionSample, singular: Literal["read", "write"], plural: Literal["reads", "writes"], release: str
 ) -> Item:
     return {
-        f"{one}_bytes_per_sec": round(sample.bytes_per_second),
-        f"{many}_per_sec": round(sample.ops_per_second),
-        f"usec_per_{one}_op": array_usec(sample, release),
-        f"queue_usec_per_{one}_op": rounded(sample.queue_usec),
-        f"qos_rate_limit_usec_per_{one}_op": rounded(sample.qos_rate_limit_usec),
-        f"san_usec_per_{one}_op": rounded(sample.san_usec),
-        f"service_usec_per_{one}_op": rounded(sample.service_usec),
-        f"bytes_per_{one}": _bytes_per_op(sample.ops_per_second, sample.bytes_per_second),
+        f"{singular}_bytes_per_sec": round(sample.bytes_per_second),
+        f"{plural}_per_sec": round(sample.ops_per_second),
+        f"usec_per_{singular}_op": array_usec(sample, release),
+        f"queue_usec_per_{singular}_op": rounded(sample.queue_usec),
+        f"qos_rate_limit_usec_per_{singular}_op": rounded(sample.qos_rate_limit_usec),
+        f"san_usec_per_{singular}_op": rounded(sample.san_usec),
+        f"service_usec_per_{singular}_op": rounded(sample.service_usec),
+        f"bytes_per_{singular}": _bytes_per_op(sample.ops_per_second, sample.bytes_per_second),
     }
 
 
@@ -132,7 +132,7 @@ def hosts_performance_balance(state: ArrayState) -> list[Item]:
 def _fraction(row: BalanceRow, rows: list[BalanceRow]) -> float | None:
     if row.op_count is None:
         return None
-    return row.op_count / max(1, *(other.op_count or 0 for other in rows))
+    return row.op_count / max(1, *(peer.op_count or 0 for peer in rows))
 
 
 def network_interfaces_performance(state: ArrayState) -> list[Item]:

@@ -1,4 +1,4 @@
-"""A FlashArray's REST 1 interface, beside REST 2 on the same server: older words, fewer parts of the latency."""
+"""The REST 1 interface of a FlashArray, on the same server as REST 2: older terms, fewer components of latency."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Rest1:
         self._sessions.clear()
 
     async def _login(self, request: web.Request) -> web.Response:
-        told = await request.json()
-        token = told.get("api_token", "") if isinstance(told, dict) else ""
+        parameters = await request.json()
+        token = parameters.get("api_token", "") if isinstance(parameters, dict) else ""
         if not compare_digest(str(token).encode(), self._api_token.encode()):
             return _error(400, "API token is invalid.")
         session = secrets.token_hex(16)
@@ -72,16 +72,18 @@ class Rest1:
 
 async def _parameters(request: web.Request) -> frozenset[str]:
     """Parameters that are set, from the query or, as the vendor's SDK sends them, from a JSON body."""
-    told: Mapping[str, object] = dict(request.query)
+    parameters: Mapping[str, object] = dict(request.query)
     if body := await request.read():
-        told = {**(json.loads(body) or {}), **told}
+        parameters = {**(json.loads(body) or {}), **parameters}
     return frozenset(
-        f"{key}={value}" if key == "action" else key for key, value in told.items() if str(value).lower() != "false"
+        f"{key}={value}" if key == "action" else key
+        for key, value in parameters.items()
+        if str(value).lower() != "false"
     )
 
 
 def _answer(
     resource: str, asked: frozenset[str], version: Version
 ) -> Callable[[ArrayState, Version], Item | list[Item]] | None:
-    found = ANSWERS.get((resource, asked))
-    return found[1] if found is not None and version >= found[0] else None
+    answer = ANSWERS.get((resource, asked))
+    return answer[1] if answer is not None and version >= answer[0] else None

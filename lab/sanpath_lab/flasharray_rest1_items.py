@@ -1,4 +1,4 @@
-"""The items of FlashArray REST 1 answers from an ArrayState: `output` is what hosts read, `input` what they wrote."""
+"""Builds items of FlashArray REST 1 responses from an ArrayState. `output`: hosts read; `input`: hosts write."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _monitor(sample: Sample, state: ArrayState, version: Version) -> Item:
 
 def _latency(sample: Sample) -> Item:
     item: Item = {"time": _time(sample.time_ms)}
-    for direction, part in (("read", sample.read), ("write", sample.write)):
+    for direction, statistics in (("read", sample.read), ("write", sample.write)):
         item |= {
-            f"san_usec_per_{direction}_op": rounded(part.san_usec),
-            f"queue_usec_per_{direction}_op": rounded(part.queue_usec),
-            f"qos_rate_limit_usec_per_{direction}_op": rounded(part.qos_rate_limit_usec),
+            f"san_usec_per_{direction}_op": rounded(statistics.san_usec),
+            f"queue_usec_per_{direction}_op": rounded(statistics.queue_usec),
+            f"qos_rate_limit_usec_per_{direction}_op": rounded(statistics.qos_rate_limit_usec),
         }
     return item
 
@@ -69,8 +69,13 @@ def _array_monitor(state: ArrayState, version: Version) -> list[Item]:
 
 
 def _in_flight(sample: Sample) -> int:
-    """What waits in the array, by Little's law."""
-    return round(sum(part.ops_per_second * (part.queue_usec or 0.0) / 1e6 for part in (sample.read, sample.write)))
+    """Return the I/Os that wait in the array, by Little's law."""
+    return round(
+        sum(
+            statistics.ops_per_second * (statistics.queue_usec or 0.0) / 1e6
+            for statistics in (sample.read, sample.write)
+        )
+    )
 
 
 def _array_latency(state: ArrayState, _: Version) -> list[Item]:
@@ -100,9 +105,9 @@ def _hardware(state: ArrayState, _: Version) -> list[Item]:
 def _ports(state: ArrayState, _: Version) -> list[Item]:
     """World wide names have no colons in REST 1, and there is no NVMe."""
     named = [target(port) for port in state.ports]
-    kept = ("name", "iqn", "portal", "failover")
+    columns = ("name", "iqn", "portal", "failover")
     return [
-        {key: port[key] for key in kept} | {"wwn": port["wwn"] and port["wwn"].replace(":", "")} for port in named
+        {key: port[key] for key in columns} | {"wwn": port["wwn"] and port["wwn"].replace(":", "")} for port in named
     ]
 
 
@@ -183,28 +188,28 @@ def _messages(_state: ArrayState, _: Version) -> list[Item]:
     return []
 
 
-_MONITOR, _PARTS = frozenset({"action=monitor"}), frozenset({"action=monitor", "latency"})
+_MONITOR_QUERY, _LATENCY_QUERY = frozenset({"action=monitor"}), frozenset({"action=monitor", "latency"})
 _PLAIN: frozenset[str] = frozenset()
 
 ANSWERS: Mapping[tuple[str, frozenset[str]], tuple[Version, Callable[[ArrayState, Version], Item | list[Item]]]] = {
     ("array", _PLAIN): (_ALWAYS, _array),
     ("array", frozenset({"controllers"})): (_ALWAYS, _controllers),
     ("array", frozenset({"space"})): (_ALWAYS, _array_space),
-    ("array", _MONITOR): (_ALWAYS, _array_monitor),
-    ("array", _PARTS): (_LATENCY_SINCE, _array_latency),
+    ("array", _MONITOR_QUERY): (_ALWAYS, _array_monitor),
+    ("array", _LATENCY_QUERY): (_LATENCY_SINCE, _array_latency),
     ("hardware", _PLAIN): (_ALWAYS, _hardware),
     ("port", _PLAIN): (_ALWAYS, _ports),
     ("network", _PLAIN): (_ALWAYS, _network),
-    ("network", _MONITOR): (_PORT_TRAFFIC_SINCE, _network_monitor),
+    ("network", _MONITOR_QUERY): (_PORT_TRAFFIC_SINCE, _network_monitor),
     ("host", _PLAIN): (_ALWAYS, _hosts),
-    ("host", _MONITOR): (_ALWAYS, _hosts_monitor),
-    ("host", _PARTS): (_LATENCY_SINCE, _hosts_latency),
+    ("host", _MONITOR_QUERY): (_ALWAYS, _hosts_monitor),
+    ("host", _LATENCY_QUERY): (_LATENCY_SINCE, _hosts_latency),
     ("volume", _PLAIN): (_ALWAYS, _volumes),
     ("volume", frozenset({"space"})): (_ALWAYS, _volumes_space),
     ("volume", frozenset({"qos"})): (_QOS_LIMIT_SINCE, _volumes_qos),
     ("volume", frozenset({"connect"})): (_ALWAYS, _volumes_connected),
-    ("volume", _MONITOR): (_ALWAYS, _volumes_monitor),
-    ("volume", _PARTS): (_LATENCY_SINCE, _volumes_latency),
+    ("volume", _MONITOR_QUERY): (_ALWAYS, _volumes_monitor),
+    ("volume", _LATENCY_QUERY): (_LATENCY_SINCE, _volumes_latency),
     ("message", frozenset({"open"})): (_ALWAYS, _messages),
 }
-"""Resource and parameters → first version that takes them, and the answer."""
+"""Resource and parameters → first version that supports them, and the function that builds the response."""

@@ -27,7 +27,7 @@ NEWEST: Version = (2, 27)
 """Of Purity 6.6.x."""
 
 PAGE_ITEMS = 1000
-ONE_SECOND_MS = "1000"
+SECOND_MS = "1000"
 
 RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
     "arrays": inventory.arrays,
@@ -44,7 +44,7 @@ RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
     "connections": inventory.connections,
     "alerts": lambda _: [],
 }
-"""What answers a resource, all of its items; arrays/performance takes times beside."""
+"""Resource → function that returns all of its items. arrays/performance also has a time range."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -56,8 +56,8 @@ def _error(status: int, message: str, context: str = "") -> web.Response:
 class FlashArrayServer:
     """Use `await start()`, then `address`; `await stop()` at the end.
 
-    `newest`: the newest version of REST 2 that it offers, None: REST 1 only, as arrays up to 2020. `newest_rest1`
-    None: REST 1 was removed. `page_items`: how many items an answer holds at most.
+    `newest`: newest version of REST 2; None: REST 1 only, as on arrays up to 2020. `newest_rest1`: newest version
+    of REST 1; None: REST 1 was removed. `page_items`: most items of a response.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class FlashArrayServer:
         self._runner: web.AppRunner | None = None
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0 takes a free one."""
+        """Listen; port 0: a free port."""
         app = web.Application(middlewares=[self._authenticate])
         app.router.add_get("/api/api_version", self._list_versions)
         if self._rest1 is not None:
@@ -135,7 +135,7 @@ class FlashArrayServer:
 
     async def _arrays_performance(self, request: web.Request) -> web.Response:
         query = request.query
-        if query.get("resolution", ONE_SECOND_MS) != ONE_SECOND_MS:
+        if query.get("resolution", SECOND_MS) != SECOND_MS:
             return _error(400, "Only a resolution of 1000 is kept here.", "resolution")
         try:
             since, until = (int(query[k]) if k in query else None for k in ("start_time", "end_time"))

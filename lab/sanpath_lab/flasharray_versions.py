@@ -1,4 +1,4 @@
-"""What differs between the versions of REST 2, and between Purity releases, in what a client reads."""
+"""Differences between versions of REST 2 and between Purity releases in the responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = dict[str, Any]
 
 NEVER_RELEASED = frozenset({(2, 12), (2, 18)})
 TOKENS_FOR_PERFORMANCE_SINCE: Version = (2, 38)
-"""Before, a client counts items (`offset`) where a performance answer has several pages."""
+"""Before it, a client uses `offset` if a performance response has several pages."""
 
 RESOURCE_SINCE: Mapping[str, Version] = {
     "arrays/performance": (2, 2),
@@ -22,7 +22,7 @@ RESOURCE_SINCE: Mapping[str, Version] = {
     "network-interfaces": (2, 4),
     "network-interfaces/performance": (2, 4),
 }
-"""What came after 2.0."""
+"""Fields that were added after 2.0."""
 
 FIELD_SINCE: Mapping[str, Version] = {
     "service_usec_per_read_op_cache_reduction": (2, 4),
@@ -57,7 +57,7 @@ def as_of(version: Version, item: Item) -> Item:
 
 
 def total_holds_queue(release: str) -> bool:
-    """Whether usec_per_*_op of a Purity release includes the time in the queue."""
-    number = tuple(int(part) for part in release.split("."))
+    """Return whether usec_per_*_op of a Purity release includes the time in the queue."""
+    number = tuple(int(component) for component in release.split("."))
     first, second = _TOTAL_HOLDS_QUEUE
     return number >= second or first <= number < (first[0], first[1] + 1)

@@ -25,7 +25,7 @@ def middle_of(bucket: int) -> int:
 
 
 class LatencyHistogram:
-    """Counts latencies; `sum_seconds` and `sum_of_squares` are kept beside the buckets so that means are exact."""
+    """Counts latencies. `sum_seconds` and `sum_of_squares` give exact means, independent of the buckets."""
 
     def __init__(self) -> None:
         self.count = 0

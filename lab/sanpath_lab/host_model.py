@@ -1,4 +1,4 @@
-"""The simulated hosts: one with a guest's disk queue above a LUN queue above its HBAs, and its plain neighbours."""
+"""The simulated hosts: the host under test with guest queue, LUN queue and HBAs, and its simpler neighbours."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sanpath_lab.scenario import Direction, GuestDisk, Neighbour, Scenario, Volu
 from sanpath_lab.vcenter_counters import HypervisorCounters
 
 NEVER = -1.0
-"""The admission of an I/O that the file cache of the guest has answered."""
+"""Stands in `admitted` of an I/O that hit the file cache of the guest."""
 CMND = sequence_of(FCP_CMND_BYTES)
 
 
 @dataclass(slots=True)
 class DiskTotals:
-    """What the guest's kernel counts of one direction. `ticks_seconds`: sum of admission-to-completion times."""
+    """Counters of the guest's kernel in one direction. `ticks_seconds`: sum of admission-to-completion times."""
 
     ios: int = 0
     ticks_seconds: float = 0.0
 
 
 class Disk:
-    """A disk of the guest: what its adapter admits, what the host's driver sends to its LUN, and what has come back.
+    """A disk of the guest: the queue of its adapter, the LUN queue of the host's driver, and its counters.
 
-    `volume`: the name of the volume behind it.
+    `volume`: name of the volume behind it.
     """
 
     def __init__(self, disk: GuestDisk, volume: Volume, lun_queue_depth: int) -> None:
@@ -42,9 +42,9 @@ class Disk:
 
 
 class SimulatedHost:
-    """Carries I/O to the array and calls the `on_complete` it was submitted with when it is done.
+    """Sends I/Os to the array and calls their `on_complete` when they have completed.
 
-    `hypervisor`: what counts for the vCenter; None: there is none.
+    `hypervisor`: counters for the vCenter; None: the scenario has no vCenter.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class SimulatedHost:
         self._disk_of = {disk.volume: disk for disk in self.disks}
         self._submit_seconds = scenario.host.submit_seconds
         self.hypervisor = hypervisor
-        only_one = scenario.host.path_policy == "most_recently_used"
+        single_path = scenario.host.path_policy == "most_recently_used"
         paths = zip(scenario.paths, fabric.routes, strict=True)
         usable = [route for path, route in paths if path.state == "active"]
-        self._routes = usable[:1] if only_one else usable
+        self._routes = usable[:1] if single_path else usable
         self._ios_per_path = scenario.ios_per_path
         self._sent = 0
         self._random = Random(scenario.seed)  # noqa: S311  what a cache holds, not secrets
@@ -75,7 +75,7 @@ class SimulatedHost:
     def new_exchange(
         self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None], volume: str
     ) -> Exchange:
-        """An exchange with a volume that has not been submitted yet."""
+        """Return an exchange with a volume, not yet submitted."""
 
         def response_arrives(exchange: Exchange) -> None:
             if exchange.admitted >= exchange.issued:
@@ -85,11 +85,11 @@ class SimulatedHost:
         return Exchange(direction, payload_bytes, self._fabric.routes[0], response_arrives, volume)
 
     def submit(self, exchange: Exchange) -> None:
-        """The guest's application issues an I/O."""
+        """Issue an I/O of the guest's application."""
         exchange.issued = self._events.now
         if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
             exchange.admitted = NEVER
-            self._events.at(self._events.now + self._cached_seconds, exchange.on_response, exchange)
+            self._events.schedule(self._events.now + self._cached_seconds, exchange.on_response, exchange)
         elif self._disk_of[exchange.volume].guest_queue.enter(exchange, self._events.now):
             self._admit(exchange)
 
@@ -99,7 +99,7 @@ class SimulatedHost:
             self._send(exchange)
 
     def _send(self, exchange: Exchange) -> None:
-        """Round Robin: the path changes after `ios_per_path` commands."""
+        """Send a command. Round Robin changes the path after `ios_per_path` commands."""
         routes = self._routes
         route = exchange.route = routes[self._sent // self._ios_per_path % len(routes)]
         self._sent += 1
@@ -115,14 +115,14 @@ class SimulatedHost:
         totals.ticks_seconds += now - exchange.admitted
         if self.hypervisor is not None:
             self.hypervisor.completed(exchange, now)
-        if (behind := disk.lun_queue.leave(now)) is not None:
-            self._send(behind)
-        if (behind := disk.guest_queue.leave(now)) is not None:
-            self._admit(behind)
+        if (next_exchange := disk.lun_queue.leave(now)) is not None:
+            self._send(next_exchange)
+        if (next_exchange := disk.guest_queue.leave(now)) is not None:
+            self._admit(next_exchange)
 
 
 class SimulatedNeighbour:
-    """A host that keeps its I/Os outstanding from the start to the end of the lab."""
+    """A neighbour host that keeps its I/Os outstanding from the start of the simulation."""
 
     def __init__(
         self, neighbour: Neighbour, route: Route, events: EventQueue, fabric: Fabric, array: SimulatedArray
@@ -135,7 +135,7 @@ class SimulatedNeighbour:
 
     def _think(self, exchange: Exchange) -> None:
         if self._think_seconds:
-            self._events.at(self._events.now + self._think_seconds, self._send, exchange)
+            self._events.schedule(self._events.now + self._think_seconds, self._send, exchange)
         else:
             self._send(exchange)
 

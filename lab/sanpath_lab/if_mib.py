@@ -1,4 +1,4 @@
-"""What every simulated switch shows through SNMP: the system group (RFC 3418) and IF-MIB (RFC 2863)."""
+"""SNMP objects of every simulated switch: the system group (RFC 3418) and IF-MIB (RFC 2863)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def table(entry: Oid, rows: Iterable[tuple[Oid, Row]]) -> Objects:
 
 
 def system_group(switch: Switch, uptime_hundredths: Callable[[], int]) -> Objects:
-    """Who the switch is."""
+    """Return the system group of a switch."""
     return {
         (*SYSTEM, 1, 0): octets(switch.description),
         (*SYSTEM, 2, 0): constant(ObjectIdentifier(switch.object_id)),

@@ -1,20 +1,20 @@
-"""One direction of a cable: a queue before the line, a buffer behind it that is lent as credits, and port counters.
+"""One direction of a cable: a transmit queue, the line, a receive buffer with credits, and port counters.
 
-A transmitter may send only what the receiver has lent it credits for (buffer-to-buffer flow control, FC-FS-3): one a
-frame, given back by a switch when the frame has left through its next port, by a device when it has consumed it. A
-transmitter that has a frame to send and too few credits is stalled. So a device that consumes slowly stalls the port
-before it, whose frames fill the buffers of that switch, which stalls the link towards that switch, and so on.
+A transmitter needs one credit of the receiver for each frame (buffer-to-buffer flow control, FC-FS-3). A switch
+returns the credit when the frame has left through its egress port, a device when it has consumed the frame. A
+transmitter with a frame to send and too few credits is stalled. So a slow device stalls the port before it, whose
+frames fill the buffers of that switch, which stalls the link towards that switch, and so on.
 
-What is approximated:
+Approximations:
 
-- Frames move in bursts (`Scenario.burst_frames`): a burst waits until there are credits for all of its frames, and
-  gives them back together. Bytes and stall times add up to the same, but buffers must have room for two bursts, more
-  frames than many real ports have.
-- A switch has one buffer a port of entry and a first-come-first-served queue a port of exit; there are no virtual
-  channels.
-- Commands, transfer-ready and responses to writes slip in between two frames of others: they take time on the line,
-  wait for none and need no credit.
-- No frame is ever discarded, however long it has waited.
+- Frames move in bursts (`Scenario.burst_frames`). A burst waits for credits for all of its frames and returns them
+  together. Total bytes and stall times are the same, but buffers must hold two bursts, more frames than many real
+  ports can hold.
+- A switch has one buffer per ingress port and one first-come-first-served queue per egress port. Virtual channels are
+  not simulated.
+- Commands, transfer-ready and responses to writes are interleaved between frames: they take time on the line, but
+  they neither wait nor need a credit.
+- No frame is discarded, however long it has waited.
 """
 
 from __future__ import annotations
@@ -34,27 +34,32 @@ from sanpath_lab.fibre_channel import (
 Arrived = Callable[[Exchange], None]
 
 CREDIT_TICK_SECONDS = 2.5e-6
-"""In which switches count the time without transmit credit (tim_txcrd_z, TxWait)."""
+"""Unit in which switches count the time without transmit credit (tim_txcrd_z, TxWait)."""
 
 
 class Burst:
-    """Frames of one exchange on their way over `way`. `arrived` is called at its end; None: more of it will come."""
+    """Frames of one exchange on their way over `frame_path`.
 
-    __slots__ = ("arrived", "came_over", "exchange", "hop", "sequence", "way")
+    `arrived`: called at its end; None: further bursts of the exchange follow.
+    """
+
+    __slots__ = ("arrived", "came_over", "exchange", "frame_path", "hop", "sequence")
 
     def __init__(
-        self, exchange: Exchange, sequence: Sequence, way: tuple[LinkDirection, ...], arrived: Arrived | None
+        self, exchange: Exchange, sequence: Sequence, frame_path: tuple[LinkDirection, ...], arrived: Arrived | None
     ) -> None:
-        self.exchange, self.sequence, self.way, self.arrived = exchange, sequence, way, arrived
+        self.exchange, self.sequence, self.frame_path, self.arrived = exchange, sequence, frame_path, arrived
         self.hop = 0
         self.came_over: LinkDirection | None = None
-        """Whose receiver's buffer it takes up."""
+        """The link whose receive buffer it occupies; None: no link yet."""
 
 
 class LinkDirection:
-    """As fast as the line. `credits` are frames; `drain_ratio` is how fast a device at the end consumes what comes.
+    """One direction of a cable with its counters.
 
-    `forwarding_seconds`: from the head's arrival at the end to its place in the next queue.
+    `credits`: number of frames that the receive buffer holds. `drain_ratio`: rate at which a device at the end
+    consumes frames, as a share of the line rate. `forwarding_seconds`: from the arrival of the first frame at the end
+    to its place in the next queue.
     """
 
     def __init__(
@@ -74,9 +79,9 @@ class LinkDirection:
         self.octets = 0
         self.frames = 0
         self.damaged_frames = 0
-        """Data frames that came with a wrong checksum: the receiver counts them and throws them away."""
+        """Data frames with a wrong checksum: the receiver counts and discards them."""
         self.stalls = 0
-        """How often it ran out of credits with a frame to send."""
+        """Number of times it ran out of credits with a frame to send."""
         self._queue: deque[Burst] = deque()
         self._sending = False
         self._free_at = 0.0
@@ -86,24 +91,24 @@ class LinkDirection:
 
     @property
     def stall_seconds(self) -> float:
-        """How long there have been frames to send and no credit, up to now."""
+        """Total time with frames to send and too few credits, up to now."""
         if self._stalled_since is None:
             return self._stall_seconds
         return self._stall_seconds + self._events.now - self._stalled_since
 
     @property
     def stall_ticks(self) -> int:
-        """The same as a switch counts it."""
+        """The stall time in ticks of `CREDIT_TICK_SECONDS`, as a switch counts it."""
         return int(self.stall_seconds / CREDIT_TICK_SECONDS)
 
     def send(self, burst: Burst) -> None:
-        """Queue a burst; it goes out in its turn."""
+        """Add a burst to the transmit queue."""
         self._queue.append(burst)
         if not self._sending:
             self._send_next()
 
     def interleave(self, sequence: Sequence) -> None:
-        """One small frame of another exchange slips in between two frames: it costs its bytes and waits for none."""
+        """Send a small frame of another exchange between two frames: it takes time on the line but does not wait."""
         self._free_at = max(self._free_at, self._events.now) + sequence.wire_bytes / self.bytes_per_second
         self._count(sequence)
 
@@ -127,15 +132,15 @@ class LinkDirection:
         self._free_at = finish = start + sequence.wire_bytes / self.bytes_per_second
         before, burst.came_over = burst.came_over, self
         burst.hop += 1
-        if burst.hop < len(burst.way):
-            following = burst.way[burst.hop]
-            # Cut-through; into a faster line only so early that it will not run dry.
+        if burst.hop < len(burst.frame_path):
+            following = burst.frame_path[burst.hop]
+            # Cut-through. A faster line must not start so early that it runs out of data.
             latest = finish + following.first_frame_seconds - sequence.wire_bytes / following.bytes_per_second
             ready = max(start + self.first_frame_seconds, latest) + self.forwarding_seconds
-            events.at(finish, self._sent, sequence, before)
-            events.at(ready, following.send, burst)
+            events.schedule(finish, self._sent, sequence, before)
+            events.schedule(ready, following.send, burst)
         else:
-            events.at(finish, self._delivered, burst, before)
+            events.schedule(finish, self._delivered, burst, before)
 
     def _sent(self, sequence: Sequence, before: LinkDirection | None) -> None:
         self._count(sequence)
@@ -150,7 +155,7 @@ class LinkDirection:
         else:
             needed = burst.sequence.wire_bytes / (self.bytes_per_second * self.drain_ratio)
             self._drained_at = max(self._drained_at, self._events.now) + needed
-            self._events.at(self._drained_at, self._consumed, burst)
+            self._events.schedule(self._drained_at, self._consumed, burst)
         self._sent(burst.sequence, before)
 
     def _consumed(self, burst: Burst) -> None:

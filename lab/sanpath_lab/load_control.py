@@ -1,4 +1,4 @@
-"""Where the fio double reaches the simulated load: one JSON object a line over loopback TCP."""
+"""Controls the simulated load from the fio double: one JSON object per line over loopback TCP."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from sanpath_lab.simulation import Simulation
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """A run of the load and what the disks had counted when it began."""
+    """A run of the load, and the counters of the disks when it began."""
 
     run: LoadRun
     disks_before: tuple[DiskStatus, ...]
 
 
 class LoadControl:
-    """Lines {"do": COMMAND}: "status" is answered by a LoadStatus; "begin", "ask" and "stop" by {"finished": ...}.
+    """Requests are lines {"do": COMMAND}. The response to "status" is a LoadStatus; the response to "begin",
+    "ask" and "stop" is {"finished": ...}.
 
-    The first line of a connection begins the load; {"error": ...} when another one is under way.
+    The first line of a connection begins the load. The response is {"error": ...} if another load is running.
     """
 
     def __init__(self, simulation: Simulation, catch_up: Callable[[], object]) -> None:
@@ -53,7 +54,7 @@ class LoadControl:
             await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One load generator. When it goes away its load stops, as a process that dies takes its I/O along."""
+        """Serve one load generator. Its load stops when it disconnects, as the I/O of a dying process stops."""
         execution: _Execution | None = None
         self._connections.add(writer)
         try:

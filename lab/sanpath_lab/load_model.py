@@ -1,4 +1,4 @@
-"""The simulated load generator: one step after another, each of jobs that are closed loops of threads x I/Os."""
+"""The simulated load generator: steps in sequence, each with jobs that are closed loops of threads x I/Os."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLE_SECONDS = 0.5
 
 
 class Tally:
-    """What a job counts of one direction. `ios` starts over when the ramp ends; latencies are of what came after."""
+    """Statistics of a job in one direction. `ios` restarts when the ramp ends; latencies are of I/Os after it."""
 
     def __init__(self) -> None:
         self.ios = 0
@@ -28,9 +28,9 @@ class Tally:
 
 
 class Job:
-    """One job of a step and its statistics, which start over when the ramp ends.
+    """A job of a step, and its statistics, which restart when the ramp ends.
 
-    `step`: which one, from 0; `number`: which of the jobs of that step. `disk`, `volume`: names of what it is on.
+    `step`: number of the step, from 0. `number`: number of the job in the step, from 0. `disk`, `volume`: names.
     """
 
     def __init__(self, step: int, number: int, threads: int, disk: str, volume: str) -> None:
@@ -40,7 +40,7 @@ class Job:
         self.in_flight = 0
         self.by_direction: dict[Direction, Tally] = {"read": Tally(), "write": Tally()}
         self.counting_since = 0.0
-        """When the statistics started, simulated seconds."""
+        """Start of the statistics in simulated seconds."""
         self.ended_at = 0.0
 
     @property
@@ -49,7 +49,7 @@ class Job:
         return sum(tally.ios for tally in self.by_direction.values())
 
     def runtime_seconds(self, now: float) -> float:
-        """How long the present statistics cover; 0 before the job has started."""
+        """Return the period of the present statistics in seconds; 0 before the job has started."""
         match self.phase:
             case "waiting":
                 return 0.0
@@ -60,19 +60,19 @@ class Job:
 
 
 class _Thread:
-    """One thread of a job; `core_free_at`: when its core has done with what has come back."""
+    """A thread of a job. `core_free_at`: when its core has processed all completions, in simulated seconds."""
 
     def __init__(self, run: LoadRun, job: Job) -> None:
         self._run, self.job = run, job
         self.core_free_at = 0.0
 
     def completed(self, exchange: Exchange) -> None:
-        """An I/O of it has come back."""
+        """Process the completion of an I/O."""
         self._run.reap(self, exchange)
 
 
 class LoadRun:
-    """One execution of the load, which begins at once. `seed`: of what is drawn."""
+    """One execution of the load, which starts at once. `seed`: seed of its random numbers."""
 
     def __init__(self, load: Load, events: EventQueue, host: SimulatedHost, seed: int) -> None:
         self.load = load
@@ -91,7 +91,7 @@ class LoadRun:
         self._start(0)
 
     def stop(self) -> None:
-        """Issue nothing more; the run is `finished` when what is in flight has come back."""
+        """Stop issuing I/Os. The run is `finished` when all I/Os in flight have completed."""
         self._stopped = True
         if not any(job.in_flight for job in self.jobs):
             self.finished = True
@@ -101,59 +101,59 @@ class LoadRun:
     def _start(self, step: int) -> None:
         if self._stopped:
             return
-        for job in self._of(step):
+        for job in self._jobs_of_step(step):
             self._begin(job)
 
-    def _of(self, step: int) -> list[Job]:
+    def _jobs_of_step(self, step: int) -> list[Job]:
         return [job for job in self.jobs if job.step == step]
 
     def _begin(self, job: Job) -> None:
         load, now = self.load, self._events.now
         job.phase, job.counting_since = "ramp", now
-        self._events.at(now + load.ramp_seconds, self._measure, job)
-        self._events.at(now + load.ramp_seconds + load.measured_seconds, self._close, job)
+        self._events.schedule(now + load.ramp_seconds, self._measure, job)
+        self._events.schedule(now + load.ramp_seconds + load.measured_seconds, self._close, job)
         job.in_flight = job.threads * load.outstanding_per_thread
         threads = [_Thread(self, job) for _ in range(job.threads)]
         directions = cycle(load.directions)
         for thread in threads:
             for _ in range(load.outstanding_per_thread):
-                given = next(directions), load.block_bytes, thread.completed, job.volume
-                self._issue(self._host.new_exchange(*given))
+                arguments = next(directions), load.block_bytes, thread.completed, job.volume
+                self._issue(self._host.new_exchange(*arguments))
 
     def _measure(self, job: Job) -> None:
         if job.phase == "ramp":
             job.phase, job.counting_since = "measured", self._events.now
             for tally in job.by_direction.values():
                 tally.ios = 0
-                self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, 0)
+                self._events.schedule(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, 0)
 
     def _sample(self, job: Job, tally: Tally, ios_before: int) -> None:
         if job.phase == "measured":
             tally.iops_samples.append((tally.ios - ios_before) / SAMPLE_SECONDS)
-            self._events.at(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, tally.ios)
+            self._events.schedule(self._events.now + SAMPLE_SECONDS, self._sample, job, tally, tally.ios)
 
     def _close(self, job: Job) -> None:
         if job.phase in ("ramp", "measured"):
             job.phase = "draining"
 
     def _issue(self, exchange: Exchange) -> None:
-        """Start an I/O, or when the rate that was asked for allows the next."""
+        """Start an I/O now, or when the rate limit allows it."""
         if (writes := self.load.write_ratio) is not None:
             exchange.direction = "write" if self._random.random() < writes else "read"
         if (rate := self.load.ios_per_second) is None:
             self._host.submit(exchange)
             return
-        at = self._next_issue = max(self._events.now, self._next_issue + 1 / rate)
-        self._events.at(at, self._host.submit, exchange)
+        start_seconds = self._next_issue = max(self._events.now, self._next_issue + 1 / rate)
+        self._events.schedule(start_seconds, self._host.submit, exchange)
 
     def reap(self, thread: _Thread, exchange: Exchange) -> None:
-        """An I/O has come back; the thread sees it when its core is free."""
+        """Process a completion when the core of the thread is free."""
         if not self.load.one_core_per_thread:
             self._completed(thread.job, exchange)
             return
         cost = self.load.user_seconds_per_io + self.load.system_seconds_per_io
         thread.core_free_at = max(thread.core_free_at, self._events.now) + cost
-        self._events.at(thread.core_free_at, self._completed, thread.job, exchange)
+        self._events.schedule(thread.core_free_at, self._completed, thread.job, exchange)
 
     def _completed(self, job: Job, exchange: Exchange) -> None:
         tally = job.by_direction[exchange.direction]
@@ -169,9 +169,9 @@ class LoadRun:
             self._ended(job.step)
 
     def _ended(self, step: int) -> None:
-        if any(job.in_flight for job in self._of(step)):
+        if any(job.in_flight for job in self._jobs_of_step(step)):
             return
         if self._stopped or step + 1 == len(self.load.threads):
             self.finished = True
         else:
-            self._events.at(self._events.now + self.load.gap_seconds, self._start, step + 1)
+            self._events.schedule(self._events.now + self.load.gap_seconds, self._start, step + 1)

@@ -1,4 +1,4 @@
-"""What the load generator knows of its own run: sent by the lab, printed by the fio double."""
+"""The status of a run of the load generator: sent by the lab, printed by the fio double."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class DirectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One job. `group`: the number of its step; `disk`: what it is on. `runtime_seconds` starts over at the end of
-    the ramp."""
+    """One job. `group`: number of its step. `disk`: name of its disk. `runtime_seconds` restarts at the end of the
+    ramp."""
 
     name: str
     group: int
@@ -60,7 +60,7 @@ class DiskStatus:
 
 @dataclass(frozen=True, slots=True)
 class LoadStatus:
-    """The whole run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
+    """The run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
 
     now_ms: int
     elapsed_seconds: float
@@ -85,10 +85,10 @@ class LoadStatus:
     disks: tuple[DiskStatus, ...]
 
 
-def _job_status(job: Job, now: float, several: bool) -> JobStatus:
-    """A job's statistics at simulated time `now`; `several` of them run at the same time."""
+def _job_status(job: Job, now: float, parallel: bool) -> JobStatus:
+    """Return a job's statistics at simulated time `now`. `parallel`: whether several jobs run at the same time."""
     read, write = (_direction_status(job.by_direction[direction]) for direction in ("read", "write"))
-    name = f"t{job.threads}" + (f"-{job.number + 1}" if several else "")
+    name = f"t{job.threads}" + (f"-{job.number + 1}" if parallel else "")
     return JobStatus(name, job.step, job.disk, job.threads, job.phase, job.runtime_seconds(now), read, write)
 
 
@@ -97,7 +97,7 @@ def _direction_status(tally: Tally) -> DirectionStatus:
     count = latency.count
     mean = latency.sum_seconds / count if count else 0.0
     variance = latency.sum_of_squares / count - mean * mean if count else 0.0
-    told = LatencyStatus(
+    latency_status = LatencyStatus(
         count,
         round(latency.min_seconds * 1e9),
         round(latency.max_seconds * 1e9),
@@ -105,29 +105,29 @@ def _direction_status(tally: Tally) -> DirectionStatus:
         max(0.0, variance) ** 0.5 * 1e9,
         tuple(latency.by_latency()),
     )
-    return DirectionStatus(tally.ios, told, tuple(tally.iops_samples))
+    return DirectionStatus(tally.ios, latency_status, tuple(tally.iops_samples))
 
 
 def _remaining_seconds(run: LoadRun, now: float) -> float:
-    """How long the run will still take; what drains is taken as over."""
+    """Return the remaining seconds of the run; jobs that drain count as ended."""
     load = run.load
-    whole = load.ramp_seconds + load.measured_seconds
+    step_seconds = load.ramp_seconds + load.measured_seconds
     seconds = 0.0
     for job in run.jobs:
         if job.number:
             continue
         match job.phase:
             case "waiting":
-                seconds += load.gap_seconds + whole
+                seconds += load.gap_seconds + step_seconds
             case "ramp":
-                seconds += whole - job.runtime_seconds(now)
+                seconds += step_seconds - job.runtime_seconds(now)
             case "measured":
                 seconds += load.measured_seconds - job.runtime_seconds(now)
     return seconds
 
 
 def disk_status(simulation: Simulation) -> tuple[DiskStatus, ...]:
-    """The guest's disks since the lab started."""
+    """Return the counters of the guest's disks since the lab started."""
     return tuple(_disk_status(disk, simulation.now) for disk in simulation.host.disks)
 
 
@@ -153,7 +153,7 @@ def _since(before: DiskStatus, now: DiskStatus) -> DiskStatus:
 
 
 def load_status(simulation: Simulation, run: LoadRun, disks_before: Sequence[DiskStatus]) -> LoadStatus:
-    """A run as it is now; `disks_before` is what the disks had counted when it began."""
+    """Return the present status of a run. `disks_before`: counters of the disks when it began."""
     load, now = run.load, simulation.now
     return LoadStatus(
         now_ms=round((simulation.epoch_seconds + now) * 1000),

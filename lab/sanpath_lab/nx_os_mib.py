@@ -1,4 +1,4 @@
-"""What a Cisco MDS shows of Fibre Channel through SNMP: CISCO-FC-FE-MIB, -NS-MIB, -VSAN-MIB and -FSPF-MIB."""
+"""Fibre Channel objects of a Cisco MDS over SNMP: CISCO-FC-FE-MIB, -NS-MIB, -VSAN-MIB and -FSPF-MIB."""
 
 from __future__ import annotations
 
@@ -64,35 +64,35 @@ def if_index(number: int) -> int:
 
 
 def interfaces(ports: Sequence[SwitchPort]) -> Objects:
-    """IF-MIB as NX-OS fills it: the address of a port is its WWN, its alias is what the administrator wrote."""
-    found: Objects = {}
+    """Return the IF-MIB of NX-OS: the address of a port is its WWN, its alias is set by the administrator."""
+    objects: Objects = {}
     for port in ports:
         index = if_index(port.number)
-        found |= interface(port, index, port.name, port.wwn)
-        more: Row = {IF_ALIAS: octets(port.alias), IF_COUNTER_DISCONTINUITY_TIME: constant(TimeTicks(0))}
-        found |= table(IF_X_ENTRY, [((index,), more)])
-    return found
+        objects |= interface(port, index, port.name, port.wwn)
+        row: Row = {IF_ALIAS: octets(port.alias), IF_COUNTER_DISCONTINUITY_TIME: constant(TimeTicks(0))}
+        objects |= table(IF_X_ENTRY, [((index,), row)])
+    return objects
 
 
 def fibre_channel(switch: Switch, ports: Sequence[SwitchPort], fabric: Sequence[SwitchPort]) -> Objects:
-    """The vendor's tables; `fabric`: the ports of all switches, whose logins the name server knows."""
-    here = [((if_index(port.number),), port) for port in ports]
+    """Return the vendor's tables. `fabric`: ports of all switches, whose logins are in the name server."""
+    indexed_ports = [((if_index(port.number),), port) for port in ports]
     logins = [(port, login) for port in ports for login in port.logins]
     everywhere = [(port, login) for port in fabric for login in port.logins]
-    peers = [(index, port) for index, port in here if port.peer]
+    peers = [(index, port) for index, port in indexed_ports if port.peer]
     return {
         SWITCH_WWN: octets(wwn(switch.wwn)),
         LOGIN_COUNT: constant(Gauge32(len(logins))),
         NAME_SERVER_ROWS: constant(Gauge32(len(everywhere))),
         ENT_PHYSICAL_MODEL: octets("DS-C9148S-K9"),
-        **table(IF_TABLE, ((index, _port(port)) for index, port in here)),
-        **table(ERROR_TABLE, ((index, _errors(port)) for index, port in here)),
-        **table(CLASS_3_TABLE, ((index, _class_3(port)) for index, port in here)),
+        **table(IF_TABLE, ((index, _port(port)) for index, port in indexed_ports)),
+        **table(ERROR_TABLE, ((index, _errors(port)) for index, port in indexed_ports)),
+        **table(CLASS_3_TABLE, ((index, _class_3(port)) for index, port in indexed_ports)),
         **table(FLOGI_TABLE, ((_login_index(port, login), _flogi(login)) for port, login in logins)),
         **table(ELP_TABLE, ((index, _elp(port)) for index, port in peers)),
         **table(FSPF_TABLE, (((VSAN, *index), _fspf(port)) for index, port in peers)),
         **table(VSAN_TABLE, [((VSAN,), {2: octets("VSAN0001"), 4: integer(1), 8: integer(1)})]),
-        **table(VSAN_OF_PORT, ((index, {1: integer(VSAN)}) for index, _ in here)),
+        **table(VSAN_OF_PORT, ((index, {1: integer(VSAN)}) for index, _ in indexed_ports)),
         **table(NAME_SERVER_TABLE, (((VSAN, *login.fc_id), _name(port, login)) for port, login in everywhere)),
     }
 

@@ -1,4 +1,4 @@
-"""What an SNMP agent can read: objects in the order of their identifiers, values fetched when asked for."""
+"""The objects of an SNMP agent, ordered by identifier. Values are computed on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ObjectTree:
         self._order = sorted(self._getters)
 
     def get(self, oid: Oid) -> object | None:
-        """The value of an instance, None when there is none."""
+        """Return the value of an instance. None: no such instance."""
         getter = self._getters.get(oid)
         return getter() if getter else None
 
@@ -25,12 +25,12 @@ class ObjectTree:
         """(index, getter) of every instance below `entry`, in order."""
         first = bisect_right(self._order, entry)
         length = len(entry)
-        found = []
+        instances = []
         for oid in self._order[first:]:
             if oid[:length] != entry:
                 break
-            found.append((oid[length:], self._getters[oid]))
-        return found
+            instances.append((oid[length:], self._getters[oid]))
+        return instances
 
     def next(self, oid: Oid) -> tuple[Oid, object] | None:
         """The first instance behind `oid`, None at the end."""

@@ -1,4 +1,4 @@
-"""A queue with a depth: so many commands are let through at a time, the rest wait in order."""
+"""A queue with a depth: it admits that many commands at a time, the others wait in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sanpath_lab.exchange import Exchange
 
 
 class DepthQueue:
-    """Lets `depth` commands through. Its integrals grow monotonically; times are simulated seconds."""
+    """Admits `depth` commands at a time. Its integrals are monotonic; times are in simulated seconds."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -19,7 +19,7 @@ class DepthQueue:
         self._accounted_until = 0.0
 
     def enter(self, exchange: Exchange, now: float) -> bool:
-        """True: let through. False: it waits here until a `leave` returns it."""
+        """Admit a command or queue it. False: it waits until a `leave` returns it."""
         if self.in_flight == self.depth:
             self._waiting.append(exchange)
             return False
@@ -28,7 +28,7 @@ class DepthQueue:
         return True
 
     def leave(self, now: float) -> Exchange | None:
-        """One has completed; returns the one let through in its place, None when nothing waited."""
+        """Complete a command. Returns the waiting command that is admitted in its place; None: nothing waits."""
         if self._waiting:
             return self._waiting.popleft()
         self._account(now)
@@ -36,12 +36,12 @@ class DepthQueue:
         return None
 
     def in_flight_seconds(self, now: float) -> float:
-        """Integral over time of what is let through and not completed."""
+        """Return the integral over time of the admitted commands that have not completed."""
         self._account(now)
         return self._in_flight_seconds
 
     def busy_seconds(self, now: float) -> float:
-        """How long at least one was let through and not completed."""
+        """Return the total time with at least one admitted command that has not completed."""
         self._account(now)
         return self._busy_seconds
 

@@ -1,4 +1,4 @@
-"""Which links between switches frames take: the fewest, as FSPF does where all links are as fast (FC-SW-6)."""
+"""Chooses links between switches: the fewest hops, as FSPF does if all links have the same speed (FC-SW-6)."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ def switch_of(switch_port: str) -> str:
     return switch_port.partition("/")[0]
 
 
-def between(links: Sequence[Ends], first: str, last: str, number: int) -> list[str]:
-    """The switch ports by which frames leave switch after switch, the fewest possible, from port to port.
+def egress_ports(links: Sequence[Ends], first: str, last: str, number: int) -> list[str]:
+    """Return the egress ports of the switches on a shortest path from port `first` to port `last`, in order.
 
-    `number` picks one of parallel links. Raises ValueError when no link leads there.
+    `number` selects one of parallel links. Raises ValueError: the switches are not connected.
     """
     start, goal = switch_of(first), switch_of(last)
     came_from: dict[str, str] = {start: start}
-    waiting = deque([start])
-    while waiting and goal not in came_from:
-        here = waiting.popleft()
-        for _, far in _ends(links, here):
-            if (there := switch_of(far)) not in came_from:
-                came_from[there] = here
-                waiting.append(there)
+    queue = deque([start])
+    while queue and goal not in came_from:
+        switch = queue.popleft()
+        for _, far_port in _port_pairs(links, switch):
+            if (next_switch := switch_of(far_port)) not in came_from:
+                came_from[next_switch] = switch
+                queue.append(next_switch)
     if goal not in came_from:
         raise ValueError(f"no link leads from switch {start} to switch {goal}")
     leaving: list[str] = []
     while goal != start:
-        here = came_from[goal]
-        parallel = [near for near, far in _ends(links, here) if switch_of(far) == goal]
+        switch = came_from[goal]
+        parallel = [near_port for near_port, far_port in _port_pairs(links, switch) if switch_of(far_port) == goal]
         leaving.append(parallel[number % len(parallel)])
-        goal = here
+        goal = switch
     return leaving[::-1]
 
 
-def _ends(links: Sequence[Ends], switch: str) -> Iterator[tuple[str, str]]:
-    """(own port, port at the other end) of a switch's links to other switches."""
+def _port_pairs(links: Sequence[Ends], switch: str) -> Iterator[tuple[str, str]]:
+    """Yield (local port, port at the far end) of a switch's links to other switches."""
     for link in links:
-        for near, far in (link, link[::-1]):
-            if switch_of(near) == switch:
-                yield near, far
+        for near_port, far_port in (link, link[::-1]):
+            if switch_of(near_port) == switch:
+                yield near_port, far_port

@@ -1,4 +1,4 @@
-"""A scenario: what the simulated SAN consists of, what load it gets and what a diagnosis should find, as data."""
+"""Defines scenarios as data: the simulated SAN, its load and the correct diagnosis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sanpath_lab.routing import between
+from sanpath_lab.routing import egress_ports
 
 Direction = Literal["read", "write"]
 LoadDirection = Literal["read", "write", "mixed"]
@@ -19,31 +19,33 @@ FcGigabit = Literal[1, 2, 4, 8, 16, 32]
 Wwn = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){7}[0-9a-f]{2}$")]
 Agent = Literal["if_mib", "fabric_os", "nx_os"]
 SwitchPort = Annotated[str, Field(pattern=r"^[^/]+/(fc1|0)/\d+$")]
-"""A port of a switch by the name its vendor gives it: "sw1/fc1/7" of NX-OS, "sw1/0/7" of Fabric OS."""
+"""Switch and port in the vendor's notation: "sw1/fc1/7" for NX-OS, "sw1/0/7" for Fabric OS."""
 PathState = Literal["active", "standby", "dead"]
 PathPolicy = Literal["round_robin", "most_recently_used"]
 VirtualController = Literal["lsi_logic", "pvscsi"]
 
 DISK_QUEUE_DEPTHS: Mapping[VirtualController, int] = {"lsi_logic": 32, "pvscsi": 64}
-"""I/Os that a guest's driver gives one disk of a virtual controller, unless told otherwise (VMware KB 2053145)."""
+"""Virtual controller → default queue depth of a disk in the guest's driver (VMware KB 2053145)."""
 
 SCENARIO_FOLDER = Path(__file__).with_name("scenarios")
 
 
-class _Part(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Load(_Part):
-    """A closed loop: steps one after another, in each of them so many threads, each keeping so many I/Os outstanding.
+class Load(_Model):
+    """A load in a closed loop: steps in sequence, each with a number of threads that keep I/Os outstanding.
 
-    `jobs`: how many alike run at the same time in a step, each with that many threads; they take turns over the
-    disks of the guest. CPU seconds are what one I/O costs the load generator; `one_core_per_thread`: a thread is
-    a process that starts no I/O while its core works on another. `ios_per_second`: all threads together start no
-    more, None: as many as they can. `zeros`: what is written are zeros. `direction` mixed: every other
-    outstanding I/O is a write, or with a `write_ratio` this share of the I/Os, drawn at random as fio does.
-    `working_set_bytes`: what it reads and writes within, at random, None: the whole disk. `direct`: past the file
-    cache of the guest.
+    `threads`: threads of a job in each step. `jobs`: number of identical jobs in parallel, each with that many
+    threads; they are distributed over the disks of the guest in turn.
+    `direction`: in a mixed load every second outstanding I/O is a write. With `write_ratio`, that share of the I/Os
+    are writes, drawn at random as fio does.
+    `user_seconds_per_io`, `system_seconds_per_io`: processor time that one I/O costs the load generator.
+    `one_core_per_thread`: each thread is a process that starts no I/O while its core works on another one.
+    `ios_per_second`: limit over all threads; None: no limit. `zeros`: writes contain zeros only.
+    `working_set_bytes`: size of the range of random I/O; None: the entire disk. `direct`: bypasses the guest's file
+    cache.
     """
 
     virtual_machine: str
@@ -66,19 +68,19 @@ class Load(_Part):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """Of the outstanding I/Os, one after the other, where they are not drawn."""
+        """Directions of successive outstanding I/Os, if `write_ratio` is None."""
         return ("read", "write") if self.direction == "mixed" else (self.direction,)
 
 
-class GuestMemory(_Part):
-    """What the guest's file cache can take; a read that it answers takes `cached_seconds` and goes no further."""
+class GuestMemory(_Model):
+    """The guest's file cache. A read that hits it takes `cached_seconds` and is not sent to the disk."""
 
     capacity_bytes: int = Field(gt=0)
     cached_seconds: float = 5.0e-6
 
 
-class GuestDisk(_Part):
-    """The disk as the guest sees it; `queue_depth` is what its adapter admits, by default that of `controller`."""
+class GuestDisk(_Model):
+    """A disk of the guest. `queue_depth`: by default that of its `controller`."""
 
     name: str
     controller: VirtualController = "lsi_logic"
@@ -86,15 +88,15 @@ class GuestDisk(_Part):
 
     @property
     def has_default_depth(self) -> bool:
-        """Whether the type of the controller tells its depth."""
+        """Whether the queue depth is the default of the controller."""
         return self.queue_depth == DISK_QUEUE_DEPTHS[self.controller]
 
 
-class FcPort(_Part):
-    """A port of a host or array, cabled to a port of a switch.
+class FcPort(_Model):
+    """A port of a host or array with a cable to a port of a switch.
 
-    `credits`: frames it has buffers for; `drain_ratio`: how fast it consumes what arrives, as a share of its link.
-    `damaged_frame_ratio`: share of the data frames it sends that its cable damages on the way to the switch.
+    `credits`: number of frames that its buffers hold. `drain_ratio`: rate at which it consumes frames, as a share of
+    its line rate. `damaged_frame_ratio`: share of the data frames it sends that the cable damages.
     """
 
     name: str
@@ -106,12 +108,13 @@ class FcPort(_Part):
     damaged_frame_ratio: float = Field(default=0.0, ge=0, lt=1)
 
 
-class Host(_Part):
-    """A server. `lun_queue_depth` is what the driver sends to one LUN at a time.
+class Host(_Model):
+    """A server. `lun_queue_depth`: most commands that the driver sends to one LUN at a time.
 
-    `path_policy`: Round Robin takes turns over all active paths, Most Recently Used keeps to the first of them.
-    `submit_seconds`: from the driver's decision to send a command to its arrival at the switch. `timeout_seconds`:
-    after which a command that has not come back is done again; 30 is that of the SCSI disk driver of Linux.
+    `path_policy`: Round Robin changes between all active paths, Most Recently Used keeps to the first of them.
+    `submit_seconds`: from the driver's decision to send a command to its arrival at the switch.
+    `timeout_seconds`: after this time a command without a response is repeated; 30 is the default of the SCSI disk
+    driver of Linux.
     """
 
     name: str
@@ -122,12 +125,12 @@ class Host(_Part):
     timeout_seconds: float = Field(default=30.0, gt=0)
 
 
-class Switch(_Part):
-    """A Fibre Channel switch that runs the ports of devices at `gigabit`, whatever the other end could do.
+class Switch(_Model):
+    """A Fibre Channel switch. `gigabit`: highest speed of its device ports.
 
-    `credits`: frames that a device's port has buffers for. `agent`: which vendor's tables it answers over SNMP.
-    `virtualizes_ports`: it is no switch of the fabric (NPV, Access Gateway): its hosts log in at the other end of its
-    one uplink, and nobody reads it.
+    `credits`: number of frames that the buffers of a device port hold. `agent`: the MIB tables that it has over SNMP.
+    `virtualizes_ports`: it is an N_Port virtualizer (NPV, Access Gateway), not a switch of the fabric. Its hosts log
+    in at the far end of its only uplink, and it is not read.
     """
 
     name: str = Field(pattern=r"^[^/]+$")
@@ -144,45 +147,46 @@ class Switch(_Part):
 
     @property
     def ports(self) -> dict[str, int]:
-        """Names of its ports and their numbers, counted from 1."""
+        """Port name → port number, counted from 1."""
         first = 0 if self.agent == "fabric_os" else 1
         slot = "0" if self.agent == "fabric_os" else "fc1"
         return {f"{self.name}/{slot}/{number - 1 + first}": number for number in range(1, self.port_count + 1)}
 
 
-class InterSwitchLink(_Part):
-    """A link between two switches; `credits`: frames that the port at each end has buffers for."""
+class InterSwitchLink(_Model):
+    """A link between two switches. `credits`: number of frames that the buffers at each end hold."""
 
     ends: tuple[SwitchPort, SwitchPort]
     gigabit: FcGigabit
     credits: int = Field(gt=0)
 
 
-class ServiceTime(_Part):
-    """Service time of the array's back end: never below `minimum_seconds`, an exponential tail above it."""
+class ServiceTime(_Model):
+    """Service time of the array's media: `minimum_seconds` plus an exponential tail with mean `tail_seconds`."""
 
     minimum_seconds: float = Field(gt=0)
     tail_seconds: float = Field(ge=0)
 
 
-class WriteCache(_Part):
-    """What an array acknowledges writes from: they wait for room in it, and it is written to the media at a rate.
+class WriteCache(_Model):
+    """The write cache of an array. Writes wait for free space; the cache is destaged to the media at a fixed rate.
 
-    Its wait is queue time to the array: no server takes an I/O that has no room.
+    The array counts this wait as queue time, because no server accepts an I/O without space for it.
     """
 
     capacity_bytes: int = Field(gt=0)
     destage_bytes_per_second: float = Field(gt=0)
 
 
-class Array(_Part):
-    """An array: a command processor a port in front of parallel servers that share one queue.
+class Array(_Model):
+    """An array: one command processor per port, in front of parallel servers with a common queue.
 
-    `access`: an active/passive one serves a volume through one controller; it has no interface that anybody reads.
-    `parallel_media`: how many I/Os its media serve at a time, None: as many as there are servers. To the array, the
-    wait for a server is queue time, and the wait of an I/O that a server has taken for the media is service time.
-    `entry_seconds`: what every command takes, one at a time, before the array's own clocks begin.
-    `cache_bytes`: its memory for reads; those that hit it take `cached_seconds` and need no medium.
+    `access`: an active/passive array serves a volume through one controller, and it is not read.
+    `command_seconds`: processor time of a command. `parallel_servers`: I/Os that it serves at a time.
+    `parallel_media`: I/Os that its media serve at a time; None: as many as there are servers. The array counts the
+    wait for a server as queue time, and the wait of a server for the media as service time.
+    `entry_seconds`: time that each command takes, one at a time, before the array's own clock starts.
+    `cache_bytes`: size of the read cache; None: no cache. Hits take `cached_seconds` and do not use the media.
     """
 
     name: str
@@ -202,8 +206,8 @@ class Array(_Part):
     write: ServiceTime
 
 
-class Volume(_Part):
-    """The volume behind the guest's disk. QoS limits in bytes/s and operations/s, None: there is none."""
+class Volume(_Model):
+    """The volume behind the guest's disk. QoS limits in bytes a second and operations a second; None: no limit."""
 
     name: str
     id: str
@@ -215,7 +219,7 @@ class Volume(_Part):
 
     @property
     def naa(self) -> str:
-        """The identifier SCSI inquiry gives: vendor prefix and serial."""
+        """NAA identifier of SCSI INQUIRY: vendor prefix and serial."""
         return f"naa.624a9370{self.serial.lower()}"
 
     @property
@@ -224,40 +228,43 @@ class Volume(_Part):
         return self.bandwidth_limit is not None or self.iops_limit is not None
 
 
-class OtherDisk(_Part):
-    """Another disk of the guest, with a volume of its own on the array under test, which the load is on as well."""
+class OtherDisk(_Model):
+    """An additional disk of the guest that the load uses, with a separate volume on the array under test."""
 
     disk: GuestDisk
     volume: Volume
 
 
 class OtherArray(Array):
-    """Another array in the same fabrics. `volume`: what it presents to the host under test, which leaves it idle."""
+    """An additional array in the same fabrics. `volume`: its idle volume of the host under test."""
 
     volume: Volume
 
 
-class IoPath(_Part):
-    """A way from an initiator port to a target port. `state`: on standby it leads to a controller that does not serve
-    the volume; a dead one has been lost, though all of its cables are up."""
+class IoPath(_Model):
+    """A path from an initiator port to a target port.
+
+    `state`: a standby path leads to a controller that does not serve the volume. A dead path is lost although all of
+    its links are up.
+    """
 
     hba: str
     target: str
     state: PathState = "active"
 
 
-class Vcenter(_Part):
-    """A vCenter that manages the host under test; `datastore`: what it calls the file system on the volume."""
+class Vcenter(_Model):
+    """The vCenter that manages the host under test. `datastore`: name of the file system on the volume."""
 
     name: str = "vc1"
     datastore: str = "DS1"
 
 
-class Neighbour(_Part):
-    """Another host with I/O of its own, a closed loop that never ends and that no load generator reports.
+class Neighbour(_Model):
+    """Another host with I/O in a closed loop that runs all the time. No load generator reports it.
 
-    `array`: whose port `target` is, None: of the array under test. `think_seconds`: from the end of an I/O to the
-    start of the next.
+    `target`: port of `array`; None: of the array under test. `think_seconds`: from the end of an I/O to the start of
+    the next.
     """
 
     name: str
@@ -272,12 +279,13 @@ class Neighbour(_Part):
     think_seconds: float = Field(default=0.0, ge=0)
 
 
-class Truth(_Part):
-    """What a correct diagnosis says of the scenario, in the words of the report.
+class Truth(_Model):
+    """The correct diagnosis of the scenario, in the terms of the report.
 
-    `also`: other kinds that are as right. `culprit`: the device that is to blame although its own I/O may be no part
-    of the test; None: there is none. `victims`: what suffers from it and is no bottleneck. `findings`: rules that
-    hit; `forbidden`: rules that a correct diagnosis does not call a cause.
+    `also`: further kinds of verdict that are correct. `culprit`: the device that causes the bottleneck, even if its
+    I/O is not part of the test; None: no such device. `victims`: elements that suffer from it without being a
+    bottleneck. `cleared`: elements that must not be accused. `findings`: rules that hit. `forbidden`: rules that a
+    correct diagnosis does not call a cause.
     """
 
     kind: str
@@ -292,7 +300,7 @@ class Truth(_Part):
     forbidden: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """In one line.
+        """Describe it in one line.
 
         >>> str(Truth(kind="bottleneck", layer="fabric", direction="read", bottlenecks=("switch_port:sw1/0/3",)))
         'bottleneck in the fabric, read: switch_port:sw1/0/3'
@@ -303,11 +311,11 @@ class Truth(_Part):
         return f"{self.kind} in the {self.layer}, {self.direction}: {', '.join(self.bottlenecks)}{blamed}"
 
 
-class Scenario(_Part):
-    """The whole lab. Loading raises pydantic.ValidationError when the data do not hold together.
+class Scenario(_Model):
+    """A complete scenario. Raises pydantic.ValidationError if the data are not consistent.
 
-    `burst_frames`: how many frames move together; more are cheaper to simulate. `vcenter` None: no hypervisor
-    is read.
+    `burst_frames`: number of frames that are simulated as one unit; more are faster to simulate.
+    `ios_per_path`: I/Os that Round Robin sends down a path before it changes. `vcenter`: None: no hypervisor is read.
     """
 
     name: str
@@ -332,53 +340,53 @@ class Scenario(_Part):
 
     @property
     def working_set_bytes(self) -> int:
-        """What the load reads and writes within."""
+        """Size of the range that the load reads and writes."""
         return self.load.working_set_bytes or self.volume.provisioned_bytes
 
     @property
     def initiators(self) -> dict[str, str]:
-        """WWPN of every initiator port and the name of its host."""
+        """WWPN of each initiator port → name of its host."""
         return {hba.wwpn: self.host.name for hba in self.host.hbas} | {n.hba.wwpn: n.name for n in self.neighbours}
 
     @property
     def disks(self) -> tuple[tuple[GuestDisk, Volume], ...]:
-        """The disks of the guest that the load is on, and their volumes."""
-        return ((self.guest_disk, self.volume), *((other.disk, other.volume) for other in self.other_disks))
+        """The disks of the guest that the load uses, and their volumes."""
+        return ((self.guest_disk, self.volume), *((extra.disk, extra.volume) for extra in self.other_disks))
 
     @property
     def volumes(self) -> dict[str, Volume]:
-        """By name: those of the load and of the neighbours, who may share one of them."""
-        others = {neighbour.volume.name: neighbour.volume for neighbour in self.neighbours}
-        return others | {volume.name: volume for _, volume in self.disks}
+        """Name → volume, of the load and of the neighbours. A neighbour may share a volume of the load."""
+        neighbour_volumes = {neighbour.volume.name: neighbour.volume for neighbour in self.neighbours}
+        return neighbour_volumes | {volume.name: volume for _, volume in self.disks}
 
     @property
     def fabric_switches(self) -> tuple[Switch, ...]:
-        """Those that have an agent: all but N_Port virtualizers."""
+        """The switches with an SNMP agent: all but N_Port virtualizers."""
         return tuple(switch for switch in self.switches if not switch.virtualizes_ports)
 
     @property
     def active_paths(self) -> tuple[IoPath, ...]:
-        """Those that can carry I/O."""
+        """The paths that can carry I/O."""
         return tuple(path for path in self.paths if path.state == "active")
 
     @property
     def devices(self) -> tuple[FcPort, ...]:
-        """Every port of a host or array."""
+        """All ports of hosts and arrays."""
         targets = (port for array in self.arrays for port in array.ports)
         return (*self.host.hbas, *(neighbour.hba for neighbour in self.neighbours), *targets)
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """The array under test, and the others."""
+        """The array under test, then the other arrays."""
         return (self.array, *self.other_arrays)
 
     def array_of(self, neighbour: Neighbour) -> Array:
-        """The array that a neighbour has its volume on. Raises ValueError: there is none of that name."""
-        wanted = neighbour.array or self.array.name
-        found = next((array for array in self.arrays if array.name == wanted), None)
-        if found is None:
-            raise ValueError(f"neighbour {neighbour.name}: no array {wanted}")
-        return found
+        """Return the array of a neighbour's volume. Raises ValueError: no array has that name."""
+        name = neighbour.array or self.array.name
+        array = next((array for array in self.arrays if array.name == name), None)
+        if array is None:
+            raise ValueError(f"neighbour {neighbour.name}: no array {name}")
+        return array
 
     @model_validator(mode="after")
     def _paths_exist(self) -> Scenario:
@@ -388,7 +396,7 @@ class Scenario(_Part):
         for path in self.paths:
             if path.hba not in hbas or path.target not in targets:
                 raise ValueError(f"path {path.hba} -> {path.target}: no such port")
-            between(links, hbas[path.hba], targets[path.target], 0)
+            egress_ports(links, hbas[path.hba], targets[path.target], 0)
         if not self.active_paths:
             raise ValueError("no path is active")
         if self.other_disks and self.vcenter is not None:
@@ -397,16 +405,16 @@ class Scenario(_Part):
             ports = {port.name: port.switch_port for port in self.array_of(neighbour).ports}
             if neighbour.target not in ports:
                 raise ValueError(f"neighbour {neighbour.name} -> {neighbour.target}: no such port")
-            between(links, neighbour.hba.switch_port, ports[neighbour.target], 0)
+            egress_ports(links, neighbour.hba.switch_port, ports[neighbour.target], 0)
         return self
 
     @model_validator(mode="after")
     def _cables_fit(self) -> Scenario:
-        there_are = {port for switch in self.switches for port in switch.ports}
+        switch_ports = {port for switch in self.switches for port in switch.ports}
         ends = (end for link in self.inter_switch_links for end in link.ends)
         cables = Counter([*(device.switch_port for device in self.devices), *ends])
         for port, count in cables.items():
-            if port not in there_are:
+            if port not in switch_ports:
                 raise ValueError(f"no switch has a port {port}")
             if count > 1:
                 raise ValueError(f"two cables in switch port {port}")
@@ -414,29 +422,29 @@ class Scenario(_Part):
 
     @model_validator(mode="after")
     def _buffers_hold_two_bursts(self) -> Scenario:
-        # A response goes out with the last burst.
+        # The response is sent with the last burst.
         needed = 2 * (self.burst_frames + 1)
-        least = min(
+        smallest = min(
             *(device.credits for device in self.devices),
             *(switch.credits for switch in self.switches),
             *(link.credits for link in self.inter_switch_links),
         )
-        if least < needed:
-            raise ValueError(f"{least} credits: bursts of {self.burst_frames} frames need {needed}")
+        if smallest < needed:
+            raise ValueError(f"{smallest} credits: bursts of {self.burst_frames} frames need {needed}")
         return self
 
 
 def load_scenario(name_or_file: str) -> Scenario:
-    """A built-in scenario by name, or a YAML file by path. Raises FileNotFoundError, ValidationError."""
+    """Load a built-in scenario by name, or a YAML file by path. Raises FileNotFoundError, ValidationError."""
     builtin = SCENARIO_FOLDER / f"{name_or_file}.yaml"
     file = builtin if builtin.is_file() else Path(name_or_file)
     if file.is_dir() or not file.exists():
-        there_are = ", ".join(sorted(path.stem for path in SCENARIO_FOLDER.glob("*.yaml")))
-        raise FileNotFoundError(f"no scenario {name_or_file}, and no file of that name; there are: {there_are}")
+        names = ", ".join(sorted(path.stem for path in SCENARIO_FOLDER.glob("*.yaml")))
+        raise FileNotFoundError(f"no scenario {name_or_file}, and no file of that name; there are: {names}")
     return Scenario.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def builtin_scenarios() -> Iterator[Scenario]:
-    """Every scenario that comes with the lab, by name."""
+    """Yield the built-in scenarios, sorted by name."""
     for file in sorted(SCENARIO_FOLDER.glob("*.yaml")):
         yield load_scenario(file.stem)

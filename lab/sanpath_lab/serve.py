@@ -37,9 +37,9 @@ STDIN = 0
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is being served. `load` is the command that starts the load.
+    """A served lab. `load`: command that starts the load.
 
-    `config` reads the array over REST 2; sanpath-rest1.yaml beside it is the same over REST 1.
+    `config` reads the array over REST 2. sanpath-rest1.yaml in the same folder reads it over REST 1.
     """
 
     config: Path
@@ -58,9 +58,9 @@ async def _serve_vcenter(
     tls: ssl.SSLContext,
     ca_file: Path,
     ends: AsyncExitStack,
-    at: str,
+    address: str,
 ) -> list[Mapping[str, object]]:
-    """Serve the scenario's vCenter until `ends` does; returns its source, nothing when there is none."""
+    """Serve the scenario's vCenter until `ends` is closed. Returns its source; empty if there is no vCenter."""
     if (vcenter := simulation.scenario.vcenter) is None:
         return []
     # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
@@ -69,15 +69,17 @@ async def _serve_vcenter(
     password = secrets.token_urlsafe(24)
     server = VcenterServer(simulation, password, catch_up)
     ends.push_async_callback(server.stop)
-    await server.start(tls, at)
+    await server.start(tls, address)
     reference = write_secret(ca_file.parent / "secrets" / f"{vcenter.name}-password", password)
     return [vcenter_source(vcenter, server.address, reference, ca_file.name)]
 
 
 @asynccontextmanager
-async def running_lab(scenario: Scenario, folder: Path, at: str = LOOPBACK) -> AsyncIterator[Lab]:
-    """Start everything and write the configuration into `folder`; leaving the context ends it all. `at`: the address
-    of this machine where it is served."""
+async def running_lab(scenario: Scenario, folder: Path, address: str = LOOPBACK) -> AsyncIterator[Lab]:
+    """Start all devices and write the configuration into `folder`. Leaving the context stops them.
+
+    `address`: local address on which they listen.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     simulation = Simulation(scenario, time.time())
     started = time.monotonic()
@@ -88,7 +90,7 @@ async def running_lab(scenario: Scenario, folder: Path, at: str = LOOPBACK) -> A
     api_token = secrets.token_urlsafe(24)
     communities = {switch.name: secrets.token_urlsafe(12) for switch in scenario.fabric_switches}
     agents = {
-        switch.name: SnmpAgent(switch_objects(simulation, switch), communities[switch.name], catch_up, at)
+        switch.name: SnmpAgent(switch_objects(simulation, switch), communities[switch.name], catch_up, address)
         for switch in scenario.fabric_switches
     }
     arrays = {
@@ -100,10 +102,10 @@ async def running_lab(scenario: Scenario, folder: Path, at: str = LOOPBACK) -> A
     pace = asyncio.create_task(_keep_pace(catch_up))
     try:
         ca_file = folder / "ca.pem"
-        tls = server_context(ca_file, at)
+        tls = server_context(ca_file, address)
         for array in arrays.values():
-            await array.start(tls, at)
-        await control.start(at)
+            await array.start(tls, address)
+        await control.start(address)
         references = {
             name: write_secret(folder / "secrets" / f"{name}-community", community)
             for name, community in communities.items()
@@ -111,9 +113,9 @@ async def running_lab(scenario: Scenario, folder: Path, at: str = LOOPBACK) -> A
         tokens = {name: write_secret(folder / "secrets" / f"{name}-token", api_token) for name in arrays}
         read = {name: (array.address, tokens[name]) for name, array in arrays.items()}
         addresses = {name: agent.address for name, agent in agents.items()}
-        vcenters = await _serve_vcenter(simulation, catch_up, tls, ca_file, ends, at)
-        for name, rest in CONFIGS.items():
-            config = site_config(scenario, addresses, references, read, ca_file.name, rest, vcenters)
+        vcenters = await _serve_vcenter(simulation, catch_up, tls, ca_file, ends, address)
+        for name, rest_version in CONFIGS.items():
+            config = site_config(scenario, addresses, references, read, ca_file.name, rest_version, vcenters)
             write_config(config, folder / name)
         host, port = control.address
         load = (sys.executable, "-P", "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
@@ -141,14 +143,14 @@ def _call_at_end_of_input(call: Callable[[], object]) -> None:
     threading.Thread(target=read, daemon=True).start()
 
 
-async def serve(scenario: Scenario, folder: Path, at: str = LOOPBACK) -> None:
+async def serve(scenario: Scenario, folder: Path, address: str = LOOPBACK) -> None:
     """Serve until standard input closes, SIGTERM or SIGINT; prints one JSON line when ready, words on a terminal."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with running_lab(scenario, folder, at) as lab:
+    async with running_lab(scenario, folder, address) as lab:
         _call_at_end_of_input(lambda: loop.call_soon_threadsafe(ended.set))
-        print(_words(scenario, lab, at) if sys.stdout.isatty() else _line(lab), flush=True)
+        print(_words(scenario, lab, address) if sys.stdout.isatty() else _line(lab), flush=True)
         await ended.wait()
 
 
@@ -156,6 +158,6 @@ def _line(lab: Lab) -> str:
     return json.dumps({"config": str(lab.config), "load": list(lab.load)})
 
 
-def _words(scenario: Scenario, lab: Lab, at: str) -> str:
+def _words(scenario: Scenario, lab: Lab, address: str) -> str:
     command = shlex.join(("sanpath", "run", "--config", str(lab.config), "--load", "fio", "--", *lab.load))
-    return f"{scenario.name}: {scenario.title}\nServed at {at} until Ctrl-C. In another terminal:\n  {command}"
+    return f"{scenario.name}: {scenario.title}\nServed at {address} until Ctrl-C. In another terminal:\n  {command}"

@@ -1,4 +1,4 @@
-"""What the simulated array shows through its management interface."""
+"""The configuration and performance that a simulated array shows through its management interface."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from sanpath_lab.scenario import Direction, OtherArray, Scenario
 
 DIRECTIONS: tuple[Direction, Direction] = ("read", "write")
 BALANCE_SECONDS = 10
-"""How far back the path balance looks."""
+"""Length of the window of the path balance."""
 
 
 def _direction_sample(during: Totals) -> DirectionSample:
-    """The sample of one second from what was added to the totals in it."""
+    """Return the sample of one second from the increase of the totals."""
     if not during.ops:
         return DirectionSample()
     return DirectionSample(
@@ -43,7 +43,7 @@ def _direction_sample(during: Totals) -> DirectionSample:
 def _sample(
     before: Snapshot, now: Snapshot, initiators: Collection[str] | None = None, volume: str | None = None
 ) -> Sample:
-    """What was done between two snapshots; `initiators`: for these WWPNs only; `volume`: with this one only."""
+    """Return the sample between two snapshots. `initiators`, `volume`: as in `Snapshot.total`."""
     read, write = (now.total(d, initiators, volume) - before.total(d, initiators, volume) for d in DIRECTIONS)
     return Sample(now.second * 1000, _direction_sample(read), _direction_sample(write))
 
@@ -61,19 +61,24 @@ def _balance(
 
 
 class SimulatedArrayState:
-    """An ArrayState over a simulated array. `catch_up` lets the simulation advance to the present."""
+    """The ArrayState of a simulated array. `catch_up` advances the simulation to the present."""
 
     def __init__(self, scenario: Scenario, array: SimulatedArray, catch_up: Callable[[], object]) -> None:
         self._array, self._catch_up = array, catch_up
-        made, host = array.made, scenario.host
-        self.identity = ArrayIdentity(made.name, made.id, made.version, made.model)
+        definition, host = array.definition, scenario.host
+        self.identity = ArrayIdentity(definition.name, definition.id, definition.version, definition.model)
         self.ports = [
-            ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper()) for port in made.ports
+            ArrayPort(port.name, "fc", port.capable_gigabit * 10**9, wwn=port.wwpn.upper())
+            for port in definition.ports
         ]
-        volumes = [made.volume] if isinstance(made, OtherArray) else [volume for _, volume in scenario.disks]
-        near = [neighbour for neighbour in scenario.neighbours if scenario.array_of(neighbour).name == made.name]
+        volumes = (
+            [definition.volume] if isinstance(definition, OtherArray) else [volume for _, volume in scenario.disks]
+        )
+        neighbours = [
+            neighbour for neighbour in scenario.neighbours if scenario.array_of(neighbour).name == definition.name
+        ]
         owned = [(host.name, host.hbas, volume) for volume in volumes]
-        owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in near]
+        owned += [(neighbour.name, (neighbour.hba,), neighbour.volume) for neighbour in neighbours]
         hosts = {name: hbas for name, hbas, _ in owned}
         self._initiators = {name: tuple(hba.wwpn for hba in hbas) for name, hbas in hosts.items()}
         self.hosts = [

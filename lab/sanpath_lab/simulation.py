@@ -12,9 +12,9 @@ from sanpath_lab.vcenter_counters import HypervisorCounters
 
 
 class Simulation:
-    """Everything in it is a function of the scenario and of when the load begins: the random seed is the scenario's.
+    """A simulation of a scenario. It depends only on the scenario, with its random seed, and on when the load begins.
 
-    `epoch_seconds`: wall clock at simulated time 0, seconds since the epoch; every device's clock is set by it.
+    `epoch_seconds`: wall clock at simulated time 0, in seconds since the epoch. All devices have this clock.
     """
 
     def __init__(self, scenario: Scenario, epoch_seconds: float) -> None:
@@ -23,8 +23,8 @@ class Simulation:
         self._events = EventQueue()
         self.fabric = Fabric(scenario, self._events)
         self.arrays = {
-            made.name: SimulatedArray(scenario, made, self._events, self.fabric, epoch_seconds)
-            for made in scenario.arrays
+            definition.name: SimulatedArray(scenario, definition, self._events, self.fabric, epoch_seconds)
+            for definition in scenario.arrays
         }
         self.array = self.arrays[scenario.array.name]
         timeout = scenario.host.timeout_seconds
@@ -41,12 +41,12 @@ class Simulation:
         return self._events.now
 
     def begin_load(self) -> LoadRun:
-        """Start the load now. Raises RuntimeError while an earlier one is under way."""
+        """Start the load now. Raises RuntimeError: a load is running."""
         if self.load is not None and not self.load.finished:
             raise RuntimeError("a load is already under way")
         self.load = LoadRun(self.scenario.load, self._events, self.host, self.scenario.seed)
         return self.load
 
     def advance(self, until: float) -> None:
-        """Let simulated time pass until `until`."""
+        """Advance simulated time to `until`."""
         self._events.advance(until)

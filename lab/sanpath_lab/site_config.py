@@ -14,13 +14,13 @@ SWITCH_POLL_SECONDS = 1
 ARRAY_POLL_SECONDS = 2
 VCENTER_USER = "sanpath@vsphere.local"
 VCENTER_POLL_SECONDS = 5
-"""The host samples itself every 20 s; a short test wants what there is soon."""
+"""The host samples every 20 s; a short test needs a sample soon after it is taken."""
 REST1_POLL_SECONDS = 1
-"""REST 1 tells the most recent second alone."""
+"""REST 1 reports only the most recent second."""
 
 
 def write_secret(file: Path, value: str) -> str:
-    """Write a secret for its owner's eyes only; returns the reference for the configuration beside its folder."""
+    """Write a secret that only its owner may read. Returns the reference for a configuration next to its folder."""
     file.parent.mkdir(mode=0o700, exist_ok=True)
     file.touch(mode=0o600)
     file.write_text(value + "\n", encoding="utf-8")
@@ -33,13 +33,13 @@ def site_config(
     communities: Mapping[str, str],
     arrays: Mapping[str, tuple[tuple[str, int], str]],
     ca_file: str,
-    rest: Literal[1, 2] = 2,
+    rest_version: Literal[1, 2] = 2,
     vcenters: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
     """The configuration; addresses and communities are by name of the switch, communities and tokens are references.
     `arrays`: name → address and token.
 
-    `rest`: over which of its interfaces the array is read. `vcenters`: sources as they are.
+    `rest_version`: REST interface of the array to read. `vcenters`: complete sources.
     """
     host, virtual_machine = scenario.host, scenario.load.virtual_machine
     luns = {f"lun:{virtual_machine}/{disk.name}": (disk, volume) for disk, volume in scenario.disks}
@@ -60,7 +60,7 @@ def site_config(
                 for switch in scenario.fabric_switches
             ),
             *(
-                _array_source(scenario, array, *arrays[array.name], ca_file, rest)
+                _array_source(scenario, array, *arrays[array.name], ca_file, rest_version)
                 for array in scenario.arrays
                 if array.access != "active/passive"
             ),
@@ -87,29 +87,34 @@ def site_config(
 
 
 def _depth(scenario: Scenario, disk: GuestDisk) -> dict[str, int]:
-    told = scenario.vcenter is None or not disk.has_default_depth
-    return {"queue_depth": disk.queue_depth} if told else {}
+    reported = scenario.vcenter is None or not disk.has_default_depth
+    return {"queue_depth": disk.queue_depth} if reported else {}
 
 
 def _caches(scenario: Scenario) -> dict[str, dict[str, int]]:
-    """What no device tells: a person knows it from a data sheet or from the set-up of the machine."""
+    """Return sizes that no device reports. Users know them from a data sheet or the configuration of the machine."""
     array, memory = scenario.array, scenario.guest_memory
-    caches = [part for part in (array.cache_bytes, array.write_cache and array.write_cache.capacity_bytes) if part]
-    told = {f"array:{array.name}": {"cache_bytes": max(caches)}} if caches else {}
+    caches = [size for size in (array.cache_bytes, array.write_cache and array.write_cache.capacity_bytes) if size]
+    entities = {f"array:{array.name}": {"cache_bytes": max(caches)}} if caches else {}
     if memory is not None:
-        told[f"vm:{scenario.load.virtual_machine}"] = {"memory_bytes": memory.capacity_bytes}
-    return told
+        entities[f"vm:{scenario.load.virtual_machine}"] = {"memory_bytes": memory.capacity_bytes}
+    return entities
 
 
 def _array_source(
-    scenario: Scenario, array: Array, address: tuple[str, int], api_token: str, ca_file: str, rest: Literal[1, 2]
+    scenario: Scenario,
+    array: Array,
+    address: tuple[str, int],
+    api_token: str,
+    ca_file: str,
+    rest_version: Literal[1, 2],
 ) -> dict[str, object]:
-    every_seconds = ARRAY_POLL_SECONDS if rest == 2 else REST1_POLL_SECONDS
-    # Only then does the volume tell what the array's own, finer sample does not.
+    every_seconds = ARRAY_POLL_SECONDS if rest_version == 2 else REST1_POLL_SECONDS
+    # Only then do volumes report more than the array's own, finer sample.
     shared = bool(scenario.neighbours or scenario.other_disks) or scenario.volume.limited
     return {
         "name": array.name,
-        "collector": "flasharray" if rest == 2 else "flasharray_rest1",
+        "collector": "flasharray" if rest_version == 2 else "flasharray_rest1",
         "host": f"{address[0]}:{address[1]}",
         "api_token": api_token,
         "ca_file": ca_file,

@@ -21,15 +21,15 @@ NO_SUCH_INSTANCE = NoSuchInstance("")
 
 
 class _TreeReader(AbstractMibInstrumController):  # type: ignore[misc]  # pysnmp ships no types
-    """Answers from the tree; whoever knows the community may read all of it."""
+    """Answers from the tree. The community gives access to all objects."""
 
     def __init__(self, objects: ObjectTree, catch_up: Callable[[], object]) -> None:
         self._objects, self._catch_up = objects, catch_up
 
     def read_variables(self, *var_binds: VarBind, **_context: object) -> list[VarBind]:
         self._catch_up()
-        found = ((name, self._objects.get(tuple(name))) for name, _ in var_binds)
-        return [(name, NO_SUCH_INSTANCE if value is None else value) for name, value in found]
+        values = ((name, self._objects.get(tuple(name))) for name, _ in var_binds)
+        return [(name, NO_SUCH_INSTANCE if value is None else value) for name, value in values]
 
     def read_next_variables(self, *var_binds: VarBind, **_context: object) -> list[VarBind]:
         self._catch_up()
@@ -47,7 +47,7 @@ class _TreeReader(AbstractMibInstrumController):  # type: ignore[misc]  # pysnmp
 
 
 class SnmpAgent:
-    """Listens as soon as it is made, inside a running event loop, until `close`."""
+    """Listens from construction, inside a running event loop, until `close`."""
 
     def __init__(
         self, objects: ObjectTree, community: str, catch_up: Callable[[], object], host: str = "127.0.0.1"

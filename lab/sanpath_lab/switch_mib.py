@@ -1,4 +1,4 @@
-"""What a simulated switch answers over SNMP: the tables of the vendor that its scenario names."""
+"""SNMP objects of a simulated switch: the tables of the vendor that its scenario names."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from sanpath_lab.switch_ports import hundredths, switch_ports
 
 
 def switch_objects(simulation: Simulation, switch: Switch) -> ObjectTree:
-    """Everything a switch's agent answers; counters are read when asked for."""
-    ports = {other.name: switch_ports(simulation, other) for other in simulation.scenario.fabric_switches}
-    own = ports[switch.name]
+    """Return all objects of a switch's agent. Counters are read on request."""
+    ports = {
+        fabric_switch.name: switch_ports(simulation, fabric_switch)
+        for fabric_switch in simulation.scenario.fabric_switches
+    }
+    local_ports = ports[switch.name]
     objects = system_group(switch, lambda: hundredths(simulation))
     vendors: Objects = {}
     if switch.agent == "fabric_os":
-        objects |= fabric_os_mib.interfaces(own)
-        vendors = fabric_os_mib.fibre_channel(switch, own)
+        objects |= fabric_os_mib.interfaces(local_ports)
+        vendors = fabric_os_mib.fibre_channel(switch, local_ports)
     else:
-        objects |= nx_os_mib.interfaces(own)
+        objects |= nx_os_mib.interfaces(local_ports)
     if switch.agent == "nx_os":
-        vendors = nx_os_mib.fibre_channel(switch, own, list(chain.from_iterable(ports.values())))
+        vendors = nx_os_mib.fibre_channel(switch, local_ports, list(chain.from_iterable(ports.values())))
     return ObjectTree(objects | vendors)

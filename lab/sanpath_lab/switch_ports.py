@@ -1,4 +1,4 @@
-"""A simulated switch as its SNMP agent sees it: its ports, who has logged in at them, and where links lead."""
+"""The ports of a simulated switch for its SNMP agent: logins, and peers at the far end of links."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sanpath_lab.scenario import Array, FcPort, Scenario, Switch
 from sanpath_lab.simulation import Simulation
 
 BOOTED_SECONDS_BEFORE = 86_400 * 17
-"""A switch has been up for a while when the lab starts."""
+"""Uptime of a switch when the lab starts."""
 
 SYMBOLIC_NAMES = {
     "initiator": "QLE2692 FW:v8.08.05 DVR:v10.02.09.400-k HN:{owner}",
     "target": "PURE    FlashArray      8888",
 }
-"""What drivers of initiators and targets register with the name server."""
+"""Role → symbolic name that its driver registers with the name server."""
 
 Role = Literal["initiator", "target"]
 
@@ -45,8 +45,10 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPort:
-    """A port, `number` counted from 1. `cable` None: nothing is plugged in; then it has neither login nor peer. At an
-    uplink of an N_Port virtualizer all that is behind it has logged in."""
+    """A port. `number` is counted from 1. `cable`: None: no cable; then it has neither logins nor a peer.
+
+    At the uplink of an N_Port virtualizer all devices behind it have logged in.
+    """
 
     number: int
     name: str
@@ -59,7 +61,7 @@ class SwitchPort:
 
     @property
     def login(self) -> Login | None:
-        """The first one."""
+        """The first login. None: no device has logged in."""
         return self.logins[0] if self.logins else None
 
     @property
@@ -84,17 +86,17 @@ class SwitchPort:
 
     @property
     def stalls(self) -> tuple[int, int]:
-        """How often the port at the other end ran out of credits that this one lends, and this one of its own."""
+        """How often the port at the far end ran out of credits, and how often this port did."""
         return (self.cable.towards_switch.stalls, self.cable.from_switch.stalls) if self.cable else (0, 0)
 
 
 def wwn(text: str) -> bytes:
-    """The eight octets of a WWN with colons."""
+    """Return the eight octets of a WWN with colons."""
     return bytes.fromhex(text.replace(":", ""))
 
 
 def hundredths(simulation: Simulation) -> int:
-    """Uptime in hundredths of a second."""
+    """Return the uptime in hundredths of a second."""
     return int((simulation.now + BOOTED_SECONDS_BEFORE) * 100)
 
 
@@ -105,16 +107,22 @@ def port_wwn(switch: Switch, number: int) -> bytes:
 
 
 def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
-    """The ports of a switch in order."""
+    """Return the ports of a switch in order."""
     scenario, cables = simulation.scenario, simulation.fabric.cables
     devices = {device.switch_port: device for device in scenario.devices}
     links = dict(ends for link in scenario.inter_switch_links for ends in (link.ends, link.ends[::-1]))
-    found = []
+    ports = []
     for name, number in switch.ports.items():
-        device, far, cable = devices.get(name), links.get(name), cables.get(name)
-        behind = [device] if device else _behind(scenario, far)
-        alias = f"{_owner(scenario, device)} {device.name} {device.wwpn}" if device else f"to {far}" if far else ""
-        found.append(
+        device, far_port, cable = devices.get(name), links.get(name), cables.get(name)
+        devices_behind = [device] if device else _behind(scenario, far_port)
+        alias = (
+            f"{_owner(scenario, device)} {device.name} {device.wwpn}"
+            if device
+            else f"to {far_port}"
+            if far_port
+            else ""
+        )
+        ports.append(
             SwitchPort(
                 number,
                 name.partition("/")[2],
@@ -122,11 +130,11 @@ def switch_ports(simulation: Simulation, switch: Switch) -> list[SwitchPort]:
                 alias,
                 cable.gigabit if cable else switch.gigabit,
                 cable,
-                tuple(_login(scenario, switch, number, place, login) for place, login in enumerate(behind)),
-                _peer(scenario, far) if far and not behind else None,
+                tuple(_login(scenario, switch, number, place, login) for place, login in enumerate(devices_behind)),
+                _peer(scenario, far_port) if far_port and not devices_behind else None,
             )
         )
-    return found
+    return ports
 
 
 def _array(scenario: Scenario, device: FcPort) -> Array:
@@ -137,9 +145,9 @@ def _owner(scenario: Scenario, device: FcPort) -> str:
     return scenario.initiators.get(device.wwpn) or _array(scenario, device).name
 
 
-def _behind(scenario: Scenario, far: str | None) -> list[FcPort]:
-    """What has logged in through the switch at the other end, where it is an N_Port virtualizer."""
-    edge = next((switch for switch in scenario.switches if far and switch.name == switch_of(far)), None)
+def _behind(scenario: Scenario, far_port: str | None) -> list[FcPort]:
+    """Return the devices that logged in through the switch at the far end, if it is an N_Port virtualizer."""
+    edge = next((switch for switch in scenario.switches if far_port and switch.name == switch_of(far_port)), None)
     if edge is None or not edge.virtualizes_ports:
         return []
     return [device for device in scenario.devices if switch_of(device.switch_port) == edge.name]
@@ -152,7 +160,7 @@ def _login(scenario: Scenario, switch: Switch, number: int, place: int, device: 
     return Login(wwn(device.wwpn), wwn(node), bytes((switch.domain_id, number, place)), role, name)
 
 
-def _peer(scenario: Scenario, far: str) -> Peer:
-    switch = next(switch for switch in scenario.switches if switch.name == switch_of(far))
-    number = switch.ports[far]
+def _peer(scenario: Scenario, far_port: str) -> Peer:
+    switch = next(switch for switch in scenario.switches if switch.name == switch_of(far_port))
+    number = switch.ports[far_port]
     return Peer(wwn(switch.wwn), switch.domain_id, number, port_wwn(switch, number))

@@ -1,4 +1,4 @@
-"""What a simulated ESXi host counts of its I/O: a sample of each path every 20 s, as a real one keeps."""
+"""Counters of a simulated ESXi host: a sample of each path every 20 s, as on a real host."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sanpath_lab.events import EventQueue
 from sanpath_lab.exchange import Exchange
 
 SAMPLE_SECONDS = 20
-"""An ESXi host samples itself every 20 s, and keeps an hour of it (vSphere Monitoring, Data Collection Intervals)."""
-KEPT_SAMPLES = 3600 // SAMPLE_SECONDS
+"""An ESXi host samples every 20 s and retains an hour (vSphere Monitoring, Data Collection Intervals)."""
+RETAINED_SAMPLES = 3600 // SAMPLE_SECONDS
 
 
 @dataclass(slots=True)
-class WayTotals:
+class PathTotals:
     """Completed commands of one path and direction in one interval.
 
-    `device_seconds`: from the driver to the response (DAVG), `queue_seconds`: in the LUN's queue before (QAVG, which
-    is all of KAVG here); each the sum over the commands. `aborted`: those that had to be done again.
+    `device_seconds`: sum of times from the driver to the response (DAVG). `queue_seconds`: sum of times in the LUN
+    queue before it (QAVG, which is all of KAVG in the simulation). `aborted`: commands that had to be repeated.
     """
 
     ops: int = 0
@@ -31,45 +31,45 @@ class WayTotals:
 
     @property
     def guest_seconds(self) -> float:
-        """From the virtual disk to the response (GAVG), the sum over the commands."""
+        """Sum of times from the virtual disk to the response (GAVG)."""
         return self.device_seconds + self.queue_seconds
 
 
-def together(parts: Iterable[WayTotals]) -> WayTotals:
-    """The sum."""
-    found = WayTotals()
-    for part in parts:
-        found.ops += part.ops
-        found.bytes += part.bytes
-        found.device_seconds += part.device_seconds
-        found.queue_seconds += part.queue_seconds
-        found.aborted += part.aborted
-    return found
+def total(addends: Iterable[PathTotals]) -> PathTotals:
+    """Return the sum of totals."""
+    result = PathTotals()
+    for addend in addends:
+        result.ops += addend.ops
+        result.bytes += addend.bytes
+        result.device_seconds += addend.device_seconds
+        result.queue_seconds += addend.queue_seconds
+        result.aborted += addend.aborted
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An interval that ended at `second`, seconds since the epoch; a path without commands is not there."""
+    """An interval that ended at `second`, in seconds since the epoch. Paths without commands are left out."""
 
     second: int
-    ways: dict[Nexus, WayTotals]
+    totals_by_nexus: dict[Nexus, PathTotals]
 
 
 class HypervisorCounters:
-    """`samples` has one every 20 s at :00, :20 and :40 of the host's clock, newest last."""
+    """`samples`: one at :00, :20 and :40 of each minute of the host's clock, newest last."""
 
     def __init__(self, events: EventQueue, epoch_seconds: float, timeout_seconds: float) -> None:
         self._events, self._epoch_seconds, self._timeout_seconds = events, epoch_seconds, timeout_seconds
-        self._ways: dict[Nexus, WayTotals] = {}
-        self.samples: deque[Sample] = deque(maxlen=KEPT_SAMPLES)
+        self._totals_by_nexus: dict[Nexus, PathTotals] = {}
+        self.samples: deque[Sample] = deque(maxlen=RETAINED_SAMPLES)
         self._next_sample(int(epoch_seconds) // SAMPLE_SECONDS * SAMPLE_SECONDS)
 
     def completed(self, exchange: Exchange, now: float) -> None:
-        """The response to a command has arrived."""
+        """Count a command whose response has arrived."""
         route = exchange.route
         nexus = Nexus(route.initiator, route.target, exchange.direction)
-        if (totals := self._ways.get(nexus)) is None:
-            totals = self._ways[nexus] = WayTotals()
+        if (totals := self._totals_by_nexus.get(nexus)) is None:
+            totals = self._totals_by_nexus[nexus] = PathTotals()
         totals.ops += 1
         totals.bytes += exchange.payload_bytes
         totals.device_seconds += now - exchange.sent
@@ -78,9 +78,9 @@ class HypervisorCounters:
 
     def _next_sample(self, ended: int) -> None:
         second = ended + SAMPLE_SECONDS
-        self._events.at(second - self._epoch_seconds, self._take_sample, second)
+        self._events.schedule(second - self._epoch_seconds, self._take_sample, second)
 
     def _take_sample(self, second: int) -> None:
-        self.samples.append(Sample(second, self._ways))
-        self._ways = {}
+        self.samples.append(Sample(second, self._totals_by_nexus))
+        self._totals_by_nexus = {}
         self._next_sample(second)

@@ -1,4 +1,4 @@
-"""What the simulated host answers to esxcli through its vCenter: path policies, queue limits, driver settings."""
+"""esxcli responses of the simulated host through its vCenter: path policies, queue limits, driver settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEVICE_CONFIGS = {
 
 
 def answer(scenario: Scenario, method: str) -> str | None:
-    """The rows of a command as XML; None: the host does not know it."""
+    """Return the rows of a command as XML. None: unknown command."""
     rows = {
         "vim.EsxCLI.storage.nmp.device.list": _policies,
         "vim.EsxCLI.storage.core.device.list": _devices,
@@ -61,5 +61,5 @@ def _parameters(scenario: Scenario) -> Sequence[Row]:
 
 
 def _written(rows: Sequence[Row]) -> str:
-    told = ("".join(f"<{name}>{escape(value)}</{name}>" for name, value in row.items()) for row in rows)
-    return f'<obj xmlns="urn:vim25">{"".join(f"<DataObject>{row}</DataObject>" for row in told)}</obj>'
+    escaped = ("".join(f"<{name}>{escape(value)}</{name}>" for name, value in row.items()) for row in rows)
+    return f'<obj xmlns="urn:vim25">{"".join(f"<DataObject>{row}</DataObject>" for row in escaped)}</obj>'

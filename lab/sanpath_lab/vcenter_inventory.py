@@ -1,4 +1,4 @@
-"""What the simulated vCenter tells of the host under test, its LUN and paths, the machine and the datastore."""
+"""Inventory of the simulated vCenter: the host under test, its LUN and paths, the machine and the datastore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOST, MACHINE, DATASTORE = "host-1", "vm-1", "datastore-1"
 """Ids of the managed objects."""
 VMFS_UUID = "5f00a1b2-0c0d0e0f-1011-121314151617"
 VIRTUAL_DISK = "scsi0:0"
-"""What counters call the machine's disk: bus and unit."""
+"""Name of the machine's disk in counters: bus and unit."""
 
 POLICIES: Mapping[PathPolicy, str] = {"round_robin": "VMW_PSP_RR", "most_recently_used": "VMW_PSP_MRU"}
 ARRAY_TYPES = {"active/active": "VMW_SATP_ALUA", "active/passive": "VMW_SATP_DEFAULT_AP"}
@@ -58,15 +58,15 @@ def objects(simulation: Simulation, vcenter: Vcenter) -> dict[tuple[str, str], P
 
 def path_name(scenario: Scenario, path: IoPath) -> str:
     """vmhba2:C0:T1:L1: targets are numbered as the adapter has found them."""
-    targets = [other.target for other in scenario.paths if other.hba == path.hba]
+    targets = [candidate.target for candidate in scenario.paths if candidate.hba == path.hba]
     return f"{path.hba}:C0:T{targets.index(path.target)}:L{scenario.volume.lun}"
 
 
 def long_path_name(scenario: Scenario, path: IoPath) -> str:
-    """What counters call a path: node and port of both ends, and the LUN."""
+    """Return the name of a path in counters: node and port of both ends, and the LUN."""
     initiator, target = _ends(scenario, path)
-    near, far = (wwpn.replace(":", "") for wwpn in (initiator.wwpn, target.wwpn))
-    return f"fc.{_node(initiator)}:{near}-fc.{far}:{far}-{scenario.volume.naa}"
+    initiator_wwpn, target_wwpn = (wwpn.replace(":", "") for wwpn in (initiator.wwpn, target.wwpn))
+    return f"fc.{_node(initiator)}:{initiator_wwpn}-fc.{target_wwpn}:{target_wwpn}-{scenario.volume.naa}"
 
 
 def _host(simulation: Simulation) -> Properties:
@@ -150,8 +150,8 @@ def _multipath(scenario: Scenario) -> Any:
 def _path(scenario: Scenario, path: IoPath) -> Any:
     _, target = _ends(scenario, path)
     name, wwpn = path_name(scenario, path), _signed(target.wwpn.replace(":", ""))
-    only_one = scenario.host.path_policy == "most_recently_used"
-    works = path in (scenario.active_paths[:1] if only_one else scenario.active_paths)
+    single_path = scenario.host.path_policy == "most_recently_used"
+    works = path in (scenario.active_paths[:1] if single_path else scenario.active_paths)
     return vim.host.MultipathInfo.Path(
         key=f"key-vim.host.MultipathInfo.Path-{name}",
         name=name,

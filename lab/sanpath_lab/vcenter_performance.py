@@ -1,6 +1,6 @@
-"""The performance counters of the simulated vCenter: what its host has counted, as QueryPerf gives it in csv form.
+"""Performance counters of the simulated vCenter: the counters of its host, as QueryPerf returns them in csv form.
 
-Latencies are whole milliseconds, cut off, but for those in microseconds, as on a real host.
+Latencies are integer milliseconds, rounded down, except those in microseconds, as on a real host.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sanpath_lab.scenario import Direction, Scenario
-from sanpath_lab.vcenter_counters import SAMPLE_SECONDS, Sample, WayTotals, together
+from sanpath_lab.vcenter_counters import SAMPLE_SECONDS, PathTotals, Sample, total
 from sanpath_lab.vcenter_inventory import HOST, MACHINE, VIRTUAL_DISK, VMFS_UUID, long_path_name
 from sanpath_lab.vcenter_types import vim
 
@@ -19,7 +19,7 @@ _KIB = 1024
 FIRST_KEY = 455
 """Ids of counters differ between releases; nothing may rely on them."""
 
-Pick = Callable[[WayTotals, WayTotals], float]
+Pick = Callable[[PathTotals, PathTotals], float]
 """A value of the totals of reads and of writes in an interval."""
 Series = tuple[str, str, Callable[[Sample], int]]
 """Counter, instance and its value of a sample."""
@@ -34,15 +34,15 @@ class _Counter:
 def _mean(seconds: str, unit: float) -> Pick:
     """Of all commands in `unit` of a second; `seconds` names the sum."""
 
-    def value(read: WayTotals, write: WayTotals) -> float:
-        both = together((read, write))
+    def value(read: PathTotals, write: PathTotals) -> float:
+        both = total((read, write))
         return getattr(both, seconds) / both.ops / unit if both.ops else 0.0
 
     return value
 
 
-def _of(direction: Direction, pick: Pick) -> Pick:
-    none = WayTotals()
+def _of_direction(direction: Direction, pick: Pick) -> Pick:
+    none = PathTotals()
     if direction == "read":
         return lambda read, _: pick(read, none)
     return lambda _, write: pick(none, write)
@@ -52,54 +52,61 @@ def _rate(pick: Pick) -> Pick:
     return lambda read, write: pick(read, write) / SAMPLE_SECONDS
 
 
-def _operations(read: WayTotals, write: WayTotals) -> float:
+def _operations(read: PathTotals, write: PathTotals) -> float:
     return read.ops + write.ops
 
 
-def _kibibytes(read: WayTotals, write: WayTotals) -> float:
+def _kibibytes(read: PathTotals, write: PathTotals) -> float:
     return (read.bytes + write.bytes) / _KIB
 
 
-def _in_flight(read: WayTotals, write: WayTotals) -> float:
+def _in_flight(read: PathTotals, write: PathTotals) -> float:
     return read.guest_seconds + write.guest_seconds
 
 
-def _at_device(read: WayTotals, write: WayTotals) -> float:
+def _at_device(read: PathTotals, write: PathTotals) -> float:
     return read.device_seconds + write.device_seconds
 
 
-def _aborted(read: WayTotals, write: WayTotals) -> float:
+def _aborted(read: PathTotals, write: PathTotals) -> float:
     return read.aborted + write.aborted
 
 
-def _nothing(_read: WayTotals, _write: WayTotals) -> float:
+def _nothing(_read: PathTotals, _write: PathTotals) -> float:
     return 0.0
 
 
 _DIRECTIONS: tuple[tuple[Direction, str], ...] = (("read", "Read"), ("write", "Write"))
-_PARTS = {"device": "device_seconds", "kernel": "queue_seconds", "queue": "queue_seconds", "total": "guest_seconds"}
+_LATENCY_FIELDS = {
+    "device": "device_seconds",
+    "kernel": "queue_seconds",
+    "queue": "queue_seconds",
+    "total": "guest_seconds",
+}
 _MS, _US = 1e-3, 1e-6
 
 
 def _moved(group: str) -> Iterator[tuple[str, _Counter]]:
     for direction, name in _DIRECTIONS:
-        of = _of(direction, _operations)
-        yield f"{group}.number{name}Averaged.average", _Counter("number", _rate(of))
-        kibibytes = _rate(_of(direction, _kibibytes))
+        operations = _of_direction(direction, _operations)
+        yield f"{group}.number{name}Averaged.average", _Counter("number", _rate(operations))
+        kibibytes = _rate(_of_direction(direction, _kibibytes))
         yield f"{group}.{direction}.average", _Counter("kiloBytesPerSecond", kibibytes)
-        latency = _of(direction, _mean("guest_seconds" if group == "virtualDisk" else "device_seconds", _MS))
+        latency = _of_direction(
+            direction, _mean("guest_seconds" if group == "virtualDisk" else "device_seconds", _MS)
+        )
         yield f"{group}.total{name}Latency.average", _Counter("millisecond", latency)
 
 
 def _disk() -> Iterator[tuple[str, _Counter]]:
-    for part, seconds in _PARTS.items():
-        yield f"disk.{part}Latency.average", _Counter("millisecond", _mean(seconds, _MS))
+    for selector, seconds in _LATENCY_FIELDS.items():
+        yield f"disk.{selector}Latency.average", _Counter("millisecond", _mean(seconds, _MS))
         for direction, name in _DIRECTIONS:
-            latency = _of(direction, _mean(seconds, _MS))
-            yield f"disk.{part}{name}Latency.average", _Counter("millisecond", latency)
+            latency = _of_direction(direction, _mean(seconds, _MS))
+            yield f"disk.{selector}{name}Latency.average", _Counter("millisecond", latency)
     for direction, name in _DIRECTIONS:
-        yield f"disk.number{name}.summation", _Counter("number", _of(direction, _operations))
-        yield f"disk.{direction}.average", _Counter("kiloBytesPerSecond", _rate(_of(direction, _kibibytes)))
+        yield f"disk.number{name}.summation", _Counter("number", _of_direction(direction, _operations))
+        yield f"disk.{direction}.average", _Counter("kiloBytesPerSecond", _rate(_of_direction(direction, _kibibytes)))
     yield "disk.commandsAborted.summation", _Counter("number", _aborted)
     for fault in ("busResets", "scsiReservationConflicts"):
         yield f"disk.{fault}.summation", _Counter("number", _nothing)
@@ -107,9 +114,9 @@ def _disk() -> Iterator[tuple[str, _Counter]]:
 
 def _virtual_disk() -> Iterator[tuple[str, _Counter]]:
     for direction, _ in _DIRECTIONS:
-        latency = _of(direction, _mean("guest_seconds", _US))
+        latency = _of_direction(direction, _mean("guest_seconds", _US))
         yield f"virtualDisk.{direction}LatencyUS.latest", _Counter("microsecond", latency)
-        yield f"virtualDisk.{direction}OIO.latest", _Counter("number", _rate(_of(direction, _in_flight)))
+        yield f"virtualDisk.{direction}OIO.latest", _Counter("number", _rate(_of_direction(direction, _in_flight)))
 
 
 COUNTERS: Mapping[str, _Counter] = {
@@ -153,7 +160,7 @@ def _described(name: str, unit: str) -> Any:
 
 
 def series(scenario: Scenario, moid: str) -> list[Series]:
-    """What there is of a managed object."""
+    """Return the series of a managed object."""
     if moid == MACHINE:
         return list(_group(scenario, "virtualDisk", {VIRTUAL_DISK: None}))
     if moid != HOST:
@@ -171,28 +178,28 @@ def series(scenario: Scenario, moid: str) -> list[Series]:
     ]
 
 
-Part = tuple[str, str | None] | None
+PathSelector = tuple[str, str | None] | None
 """Initiator and target of the paths that belong to an instance; None: any."""
 
 
-def _group(scenario: Scenario, group: str, instances: Mapping[str, Part]) -> Iterator[Series]:
+def _group(scenario: Scenario, group: str, instances: Mapping[str, PathSelector]) -> Iterator[Series]:
     for name, counter in COUNTERS.items():
         if name.startswith(f"{group}."):
-            for instance, part in instances.items():
+            for instance, selector in instances.items():
                 if name == "disk.maxQueueDepth.average":
                     yield name, instance, lambda _: scenario.host.lun_queue_depth
                 else:
-                    yield name, instance, _value(counter.value, part)
+                    yield name, instance, _value(counter.value, selector)
 
 
-def _value(pick: Pick, part: Part) -> Callable[[Sample], int]:
+def _value(pick: Pick, selector: PathSelector) -> Callable[[Sample], int]:
     def value(sample: Sample) -> int:
         reads, writes = (
-            together(
+            total(
                 totals
-                for nexus, totals in sample.ways.items()
+                for nexus, totals in sample.totals_by_nexus.items()
                 if nexus.direction == direction
-                and (part is None or (nexus.initiator == part[0] and part[1] in (None, nexus.target)))
+                and (selector is None or (nexus.initiator == selector[0] and selector[1] in (None, nexus.target)))
             )
             for direction, _ in _DIRECTIONS
         )
@@ -204,7 +211,7 @@ def _value(pick: Pick, part: Part) -> Callable[[Sample], int]:
 def answer(scenario: Scenario, entity: Any, asked: set[int], samples: Sequence[Sample]) -> Any:
     """QueryPerf of one managed object in csv form. `asked`: ids of counters, all instances of each."""
     manager = vim.PerformanceManager
-    told = [
+    values = [
         manager.MetricSeriesCSV(
             id=manager.MetricId(counterId=KEYS[name], instance=instance),
             value=",".join(str(value(sample)) for sample in samples),
@@ -213,7 +220,7 @@ def answer(scenario: Scenario, entity: Any, asked: set[int], samples: Sequence[S
         if KEYS[name] in asked
     ]
     times = ",".join(f"{SAMPLE_SECONDS},{_time(sample.second)}" for sample in samples)
-    return manager.EntityMetricCSV(entity=entity, sampleInfoCSV=times, value=told)
+    return manager.EntityMetricCSV(entity=entity, sampleInfoCSV=times, value=values)
 
 
 def _time(second: int) -> str:

@@ -49,5 +49,7 @@ class VcenterServer:
 
     async def _call(self, request: web.Request) -> web.Response:
         self._catch_up()
-        told = self._service.answer(await request.read(), request.cookies.get(COOKIE, "").strip('"'))
-        return web.Response(status=told.status, headers=dict(told.headers), body=told.body, content_type="text/xml")
+        response = self._service.answer(await request.read(), request.cookies.get(COOKIE, "").strip('"'))
+        return web.Response(
+            status=response.status, headers=dict(response.headers), body=response.body, content_type="text/xml"
+        )

@@ -1,4 +1,4 @@
-"""What the simulated vCenter answers: the methods of the vSphere API that reading properties and counters takes."""
+"""The methods of the vSphere API of the simulated vCenter that are needed to read properties and counters."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ class VcenterService:
             "QueryAvailablePerfMetric": self._available,
             "QueryPerf": self._query,
         }
-        """Method → what it returns."""
+        """Method → function that returns its value."""
         self._written: dict[str, Callable[[Element], str]] = {
             "RetrieveManagedMethodExecuter": lambda _: _EXECUTER,
             "ExecuteSoap": self._esxcli,
         }
-        """Methods of which pyVmomi has no types → what they return, as XML."""
+        """Methods without pyVmomi types → function that returns its value as XML."""
 
     def end_sessions(self) -> None:
         """Forget every session, as after a restart."""
         self._sessions.clear()
 
     def document(self, path: str) -> bytes | None:
-        """What is at a path without a session; None: nothing."""
+        """Return the document at a path that needs no session. None: no such document."""
         return soap.VERSIONS_DOCUMENT.encode() if path == VERSIONS_PATH else None
 
     def answer(self, message: bytes, session: str) -> Answer:
@@ -118,8 +118,8 @@ class VcenterService:
 
     def _session(self) -> Any:
         now = self._now()
-        who = {"userName": VCENTER_USER, "fullName": "sanpath", "locale": "en", "messageLocale": "en"}
-        return vim.UserSession(key="52-1", loginTime=now, lastActiveTime=now, **who)
+        user = {"userName": VCENTER_USER, "fullName": "sanpath", "locale": "en", "messageLocale": "en"}
+        return vim.UserSession(key="52-1", loginTime=now, lastActiveTime=now, **user)
 
     def _content(self) -> Any:
         return vim.ServiceInstanceContent(
@@ -155,40 +155,41 @@ class VcenterService:
             spec.findtext(f"{_NS}type", ""): [path.text or "" for path in spec.iter(f"{_NS}pathSet")]
             for spec in call.iter(f"{_NS}propSet")
         }
-        named = {one.text for one in call.iter(f"{_NS}obj")}
-        found = [
+        named = {element.text for element in call.iter(f"{_NS}obj")}
+        objects = [
             collector.ObjectContent(
                 obj=soap.reference(kind, moid),
                 propSet=[
-                    vmodl.DynamicProperty(name=path, val=soap.typed(kind, path, told[path]))
+                    vmodl.DynamicProperty(name=path, val=soap.typed(kind, path, values[path]))
                     for path in wanted[kind]
-                    if path in told
+                    if path in values
                 ],
             )
-            for (kind, moid), told in self._objects().items()
+            for (kind, moid), values in self._objects().items()
             if kind in wanted and (moid in named or _VIEW in named)
         ]
-        return collector.RetrieveResult(objects=found) if found else None
+        return collector.RetrieveResult(objects=objects) if objects else None
 
     def _privileges(self, call: Element) -> Any:
         manager = vim.AuthorizationManager
         granted = [
-            manager.PrivilegeAvailability(privId=one.text, isGranted=True) for one in call.iter(f"{_NS}privId")
+            manager.PrivilegeAvailability(privId=element.text, isGranted=True)
+            for element in call.iter(f"{_NS}privId")
         ]
         return [manager.EntityPrivilege(entity=vim.Folder("group-d1", None), privAvailability=granted)]
 
     def _available(self, call: Element) -> Any:
         moid = call.findtext(f"{_NS}entity", "")
-        told = performance.series(self._simulation.scenario, moid)
+        values = performance.series(self._simulation.scenario, moid)
         metric = vim.PerformanceManager.MetricId
-        return [metric(counterId=performance.KEYS[name], instance=instance) for name, instance, _ in told]
+        return [metric(counterId=performance.KEYS[name], instance=instance) for name, instance, _ in values]
 
     def _query(self, call: Element) -> Any:
-        return [self._query_one(spec) for spec in call.findall(f"{_NS}querySpec")]
+        return [self._query_metrics(spec) for spec in call.findall(f"{_NS}querySpec")]
 
-    def _query_one(self, spec: Element) -> Any:
+    def _query_metrics(self, spec: Element) -> Any:
         entity = spec.find(f"{_NS}entity")
-        asked = {int(one.text) for one in spec.iter(f"{_NS}counterId")}
+        asked = {int(element.text) for element in spec.iter(f"{_NS}counterId")}
         last = int(spec.findtext(f"{_NS}maxSample", "0"))
         samples: list[Sample] = list(self._hypervisor.samples)[-last:]
         reference = soap.reference(entity.get("type"), entity.text)
@@ -197,10 +198,10 @@ class VcenterService:
     def _esxcli(self, call: Element) -> str:
         rows = esxcli.answer(self._simulation.scenario, call.findtext(f"{_NS}method", ""))
         if rows is None:
-            told = "<fault><faultMsg>The object or item referred to could not be found.</faultMsg></fault>"
+            values = "<fault><faultMsg>The object or item referred to could not be found.</faultMsg></fault>"
         else:
-            told = f"<response>{escape(rows)}</response>"
-        return f"<returnval>{told}</returnval>"
+            values = f"<response>{escape(rows)}</response>"
+        return f"<returnval>{values}</returnval>"
 
 
 _EXECUTER = '<returnval type="ReflectManagedMethodExecuter">ManagedMethodExecuter-1</returnval>'

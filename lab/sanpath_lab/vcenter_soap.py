@@ -28,9 +28,9 @@ class FaultRaised(Exception):  # noqa: N818 - SOAP's word
 def reply(method: str, value: Any) -> bytes:
     """The reply of a method that returns a value; None: it returns nothing."""
     kind = VmomiSupport.GuessWsdlMethod(method).info.result
-    parts = value if isinstance(value, list) else [] if value is None else [value]
+    values = value if isinstance(value, list) else [] if value is None else [value]
     item = kind.Item if issubclass(kind, list) else kind
-    return written_reply(method, "".join(_written("returnval", part, item) for part in parts))
+    return written_reply(method, "".join(_written("returnval", element, item) for element in values))
 
 
 def written_reply(method: str, content: str) -> bytes:
@@ -39,7 +39,7 @@ def written_reply(method: str, content: str) -> bytes:
 
 
 def fault(value: Any) -> bytes:
-    """A reply that is a fault; it goes with the status 500 (SOAP 1.1, section 6.2)."""
+    """Return a fault, which is sent with the status 500 (SOAP 1.1, section 6.2)."""
     tag = f"{value._wsdlName}Fault"
     info = VmomiSupport.Object(name=tag, type=object, version=VERSION, flags=0)
     detail = SoapAdapter.SerializeFaultDetail(value, info, VERSION, _spaces())
@@ -49,10 +49,10 @@ def fault(value: Any) -> bytes:
 
 
 def typed(kind: str, path: str, value: Any) -> Any:
-    """A property's value as pyVmomi writes it: its lists know what they are lists of."""
+    """Return a property's value as pyVmomi writes it: its lists have an element type."""
     owner = VmomiSupport.GuessWsdlType(kind)
-    for part in path.split("."):
-        owner = owner._GetPropertyInfo(part).type
+    for element in path.split("."):
+        owner = owner._GetPropertyInfo(element).type
     return owner(value) if isinstance(value, list) else value
 
 

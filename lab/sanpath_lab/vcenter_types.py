@@ -1,4 +1,4 @@
-"""pyVmomi for the simulated vCenter: it has no annotations, so that everything of it is Any here."""
+"""pyVmomi for the simulated vCenter. It has no annotations, so all of its types are Any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The write cache of an array: writes are let in as long as there is room, and then as fast as it is emptied."""
+"""The write cache of an array: admits writes while it has space, then as fast as it is destaged."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from sanpath_lab.scenario import WriteCache
 
 
 class WriteBuffer:
-    """What has been let in and not yet been written to the media, bytes; it is emptied at a steady rate."""
+    """The dirty bytes of a write cache, destaged at a constant rate."""
 
     def __init__(self, cache: WriteCache) -> None:
         self._capacity, self._rate = cache.capacity_bytes, cache.destage_bytes_per_second
         self._dirty = 0.0
         self._since = 0.0
 
-    def admit(self, at: float, payload_bytes: int) -> float:
-        """When a write that comes at `at` has room, both in simulated seconds; in the order in which they come."""
-        start = max(at, self._since)
+    def admit(self, arrival: float, payload_bytes: int) -> float:
+        """Return when a write has space. Times are in simulated seconds; writes arrive in order."""
+        start = max(arrival, self._since)
         self._empty_until(start)
         if (missing := self._dirty + payload_bytes - self._capacity) > 0:
             start += missing / self._rate

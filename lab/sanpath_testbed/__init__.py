@@ -1,1 +1,1 @@
-"""The test bed: records the simulated SAN as sanpath's collectors would, and scores what sanpath says of it."""
+"""The test bed: records the simulated SAN as sanpath's collectors do, and scores sanpath's verdicts."""

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sanpath.errors import SanpathError, UsageError
 from sanpath_lab import families
-from sanpath_lab.generator import FAMILY, called
+from sanpath_lab.generator import FAMILY, draw_by_name
 from sanpath_lab.generator.reading import EVERYTHING, Reading
 from sanpath_lab.scenario import SCENARIO_FOLDER, Scenario, load_scenario
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _record(name: str, seed: int | None, into: Path) -> int:
-    # What reads devices takes half a second to load: a mistake is told before.
+    # Collectors take half a second to import, so mistakes are reported first.
     scenario, reading = _scenario(name, seed)
     from sanpath.recording.format.layout import check
     from sanpath_testbed.defects import Defects
@@ -71,12 +71,12 @@ def _record(name: str, seed: int | None, into: Path) -> int:
 
 
 def _scenario(name: str, seed: int | None) -> tuple[Scenario, Reading]:
-    """A scenario by what it is called, and what of it is read."""
-    if (drawn := called(name)) is not None:
+    """Return a scenario by name, and which of its sources are read."""
+    if (drawn := draw_by_name(name)) is not None:
         return drawn.scenario, drawn.reading
-    # A scenario may be called as the family that varies it: a seed asks for one of the family.
-    ours = name in families.FAMILIES
-    if ours and (seed is not None or not (SCENARIO_FOLDER / f"{name}.yaml").exists()):
+    # A scenario and a family may have the same name: with a seed, the family is meant.
+    is_family = name in families.FAMILIES
+    if is_family and (seed is not None or not (SCENARIO_FOLDER / f"{name}.yaml").exists()):
         return families.case(name, 1 if seed is None else seed).scenario, EVERYTHING
     scenario = load_scenario(name)
     return (scenario if seed is None else scenario.model_copy(update={"seed": seed})), EVERYTHING
@@ -94,10 +94,10 @@ def _score(arguments: argparse.Namespace) -> int:
     defects = [] if arguments.defects == "none" else _chosen("--defects", arguments.defects, DEFECTS)
     first = arguments.first_seed
     wanted: list[corpus.Job] = []
-    for these, count in ((names, arguments.seeds if names else 0), ([FAMILY], arguments.draws)):
+    for family_names, count in ((names, arguments.seeds if names else 0), ([FAMILY], arguments.draws)):
         seeds = range(first, first + count)
-        wanted += corpus.jobs(these, seeds, [None])
-        wanted += corpus.jobs(these, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
+        wanted += corpus.jobs(family_names, seeds, [None])
+        wanted += corpus.jobs(family_names, seeds[: arguments.defect_seeds], [d for d in DEFECTS if d in defects])
 
     changes = [] if arguments.relations == "none" else _chosen("--relations", arguments.relations, RELATIONS)
     drawn = range(first, first + arguments.draws)[: arguments.relation_draws]
@@ -106,18 +106,18 @@ def _score(arguments: argparse.Namespace) -> int:
     tried = range(first, first + min(arguments.experiments, arguments.draws))
     wanted += [corpus.Job(FAMILY, seed, None, corpus.EXPERIMENTS) for seed in tried]
 
-    def tell(count: int, newest: Outcome) -> None:
-        word = "right" if newest.first else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
-        what = f"{newest.fault or newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
-        what += f", {newest.relation}" if newest.relation else ""
-        print(f"{count} of {len(wanted)}  {what}: {word}", file=sys.stderr, flush=True)
+    def report_progress(count: int, newest: Outcome) -> None:
+        word = "right" if newest.is_right else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
+        case = f"{newest.fault or newest.family} {newest.seed}" + (f" with {newest.defect}" if newest.defect else "")
+        case += f", {newest.relation}" if newest.relation else ""
+        print(f"{count} of {len(wanted)}  {case}: {word}", file=sys.stderr, flush=True)
 
     with executor(arguments.cluster) as remote:
         processes: AbstractContextManager[Executor] = (
             ProcessPoolExecutor(arguments.workers) if remote is None else nullcontext(remote)
         )
         with processes as pool:
-            found = corpus.run(wanted, arguments.keep, pool, tell)
+            outcomes = corpus.run(wanted, arguments.keep, pool, report_progress)
     asked = f"--families {asked_for} --seeds {arguments.seeds} " if asked_for else ""
     asked += f"--draws {arguments.draws} " if arguments.draws else ""
     asked += f"--first-seed {first}"
@@ -130,20 +130,20 @@ def _score(arguments: argparse.Namespace) -> int:
         command += f" --relation-draws {arguments.relation_draws}"
     if arguments.experiments:
         command += f" --experiments {arguments.experiments}"
-    text = table.paper(found, sorted({job.seed for job in wanted}), command)
+    text = table.report(outcomes, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")
     print(text)
     return 0
 
 
-def _chosen(option: str, asked: str, there_are: Collection[str]) -> list[str]:
-    """The names that were asked for. Raises UsageError for one that there is not."""
+def _chosen(option: str, asked: str, available: Collection[str]) -> list[str]:
+    """Return the names of a list with commas, or all. Raises UsageError: a name is not available."""
     if asked == "all":
-        return list(there_are)
+        return list(available)
     for name in (names := asked.split(",")):
-        if name not in there_are:
-            raise UsageError(f"{option}: there is no {name!r}; there are: {', '.join(there_are)}")
+        if name not in available:
+            raise UsageError(f"{option}: there is no {name!r}; there are: {', '.join(available)}")
     return names
 
 

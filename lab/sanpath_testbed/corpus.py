@@ -1,4 +1,4 @@
-"""Runs a corpus: cases of families and seeds, with or without a defect, in parallel, resumable."""
+"""Runs a corpus of cases, by family, seed and defect, in parallel. A run that was interrupted can be resumed."""
 
 from __future__ import annotations
 
@@ -23,22 +23,25 @@ from sanpath_lab.generator import FAMILY, Drawn, draw
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.defects import Defect, Defects, as_tested
-from sanpath_testbed.experiments import one_step, trials
-from sanpath_testbed.outcome import Outcome, absent, judged
+from sanpath_testbed.experiments import heaviest_step_alone, trials
+from sanpath_testbed.outcome import Outcome, judge, not_applicable
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 from sanpath_testbed.relations import Variant, variant
 
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
 
 EXPERIMENTS = "experiments"
-"""In place of a relation: the heaviest step alone, and the experiments that its diagnosis proposes."""
+"""Stands in place of a relation: run the heaviest step alone, then the experiments that its diagnosis proposes."""
 REACHED_SECONDS = 4.0
-"""How long a relieved scenario is simulated after its ramp."""
+"""How long a relieved scenario is measured after its ramp."""
 
 
 class Job(NamedTuple):
-    """One case to be judged. `family` "draw": a draw of the generator. `defect` None: nothing goes wrong; `relation`
-    None: the case is as it is drawn."""
+    """A case to record and judge.
+
+    `family`: "draw" is a draw of the generator. `defect`: None is a recording without a defect. `relation`: None is
+    the case as drawn.
+    """
 
     family: str
     seed: int
@@ -47,47 +50,56 @@ class Job(NamedTuple):
 
 
 def jobs(names: Iterable[str], seeds: Sequence[int], defects: Sequence[Defect | None]) -> list[Job]:
-    """All of a corpus, seed by seed: what has run when it is broken off is a smaller corpus."""
+    """Return all jobs of a corpus, seed by seed, so that an interrupted run is a smaller corpus."""
     named = list(names)
     return [Job(family, seed, defect) for defect in defects for seed in seeds for family in named]
 
 
-def run(wanted: Sequence[Job], kept: Path, pool: Executor, tell: Callable[[int, Outcome], None]) -> list[Outcome]:
-    """Judge what has not been judged by this very code; every outcome is kept in a file as soon as it is there.
+def run(
+    jobs_wanted: Sequence[Job], outcomes_file: Path, pool: Executor, on_outcome: Callable[[int, Outcome], None]
+) -> list[Outcome]:
+    """Run the jobs whose outcome is not yet in the file, and return all outcomes, sorted.
 
-    `pool` does the work; `tell` gets the number of outcomes so far and the newest.
+    Outcomes of another version of the code do not count. Each new outcome is appended at once. `pool` runs the jobs.
+    `on_outcome` is called with the number of outcomes so far and the newest one.
     """
     code = _digest()
-    done = {(o.family, o.seed, o.defect, o.relation): o for o in _read(kept, code)}
-    found = [done[job] for job in wanted if job in done]
-    left = [job for job in wanted if job not in done]
-    with kept.open("a", encoding="utf-8") as file:
-        running = [pool.submit(outcome, job) for job in left]
+    done = {(o.family, o.seed, o.defect, o.relation): o for o in _read(outcomes_file, code)}
+    outcomes = [done[job] for job in jobs_wanted if job in done]
+    pending = [job for job in jobs_wanted if job not in done]
+    with outcomes_file.open("a", encoding="utf-8") as file:
+        running = [pool.submit(outcome, job) for job in pending]
         for ended in as_completed(running):
             result = ended.result()
-            found.append(result)
+            outcomes.append(result)
             file.write(json.dumps({"code": code, **asdict(result)}) + "\n")
             file.flush()
-            tell(len(found), result)
-    return sorted(found, key=lambda o: (o.family, o.seed, o.defect or "", o.relation or ""))
+            on_outcome(len(outcomes), result)
+    return sorted(outcomes, key=lambda o: (o.family, o.seed, o.defect or "", o.relation or ""))
 
 
 def outcome(job: Job, relieve: bool = True) -> Outcome:
-    """Draw, record, diagnose and judge one case; where its limit can be relieved, and that is asked for, see what it
-    brings."""
+    """Draw, record, diagnose and judge a case.
+
+    `relieve`: also simulate the case with its limit relieved, if the verdict is right and the limit can be relieved.
+    """
     if job.family == FAMILY:
-        return _of_draw(job, relieve)
+        return _outcome_of_draw(job, relieve)
     case = families.case(job.family, job.seed)
     scenario, relieved = case.scenario, case.relieved if relieve and job.defect is None else None
-    diagnosis, told = _told(as_tested(scenario, job.defect), Defects(scenario, job.defect), relieved is not None)
-    found = judged(job.family, job.seed, job.defect, scenario.truth, diagnosis)
-    if told is None or relieved is None or not found.first:
-        return found
-    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=_reached(relieved))
+    diagnosis, prediction = _diagnose_and_predict(
+        as_tested(scenario, job.defect), Defects(scenario, job.defect), relieved is not None
+    )
+    result = judge(job.family, job.seed, job.defect, scenario.truth, diagnosis)
+    if prediction is None or relieved is None or not result.is_right:
+        return result
+    return replace(
+        result, predicted=prediction.predicted_ops_per_second, likely=prediction.likely, reached=_reached(relieved)
+    )
 
 
-def _of_draw(job: Job, relieve: bool) -> Outcome:
-    """The same for a draw of the generator."""
+def _outcome_of_draw(job: Job, relieve: bool) -> Outcome:
+    """Return the outcome of a draw of the generator; arguments as of `outcome`."""
     drawn = draw(job.seed)
     if job.relation == EXPERIMENTS:
         return _after_experiments(job, drawn)
@@ -95,51 +107,55 @@ def _of_draw(job: Job, relieve: bool) -> Outcome:
     if job.relation is not None:
         changed = variant(job.relation, drawn)
     if changed is None:
-        return replace(absent(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
+        return replace(not_applicable(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
     relieve = relieve and drawn.reached is not None and job.defect is None and job.relation is None
     scenario = as_tested(changed.scenario, job.defect)
     defects = Defects(scenario, changed.defect, changed.reading, changed.counted_low)
-    diagnosis, told = _told(scenario, defects, relieve)
-    found = judged(*job[:3], scenario.truth, diagnosis)
-    accused = tuple(map(changed.old_name, found.accused))
-    found = replace(found, fault=drawn.fault, tellable=drawn.tellable, relation=job.relation, accused=accused)
-    if told is None or not found.first:
-        return found
-    return replace(found, predicted=told.predicted_ops_per_second, likely=told.likely, reached=drawn.reached)
-
-
-def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
-    scenario = one_step(drawn.scenario)
-    made = [
-        replace(judged(*job[:3], scenario.truth, trial.diagnosis), experiments=trial.made)
-        for trial in trials(scenario, drawn.reading)
-    ]
+    diagnosis, prediction = _diagnose_and_predict(scenario, defects, relieve)
+    result = judge(*job[:3], scenario.truth, diagnosis)
+    accused = tuple(map(changed.old_name, result.accused))
+    result = replace(result, fault=drawn.fault, diagnosable=drawn.diagnosable, relation=job.relation, accused=accused)
+    if prediction is None or not result.is_right:
+        return result
     return replace(
-        made[-1],
-        fault=drawn.fault,
-        tellable=drawn.tellable,
-        relation=job.relation,
-        kind_at_first=made[0].kind,
-        right_at_first=made[0].first,
+        result, predicted=prediction.predicted_ops_per_second, likely=prediction.likely, reached=drawn.reached
     )
 
 
-def _told(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:
-    """The diagnosis of a scenario, and what `sanpath whatif --relieve` says of its heaviest step; None: it says
-    nothing, or is not asked."""
+def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
+    scenario = heaviest_step_alone(drawn.scenario)
+    outcomes = [
+        replace(judge(*job[:3], scenario.truth, trial.diagnosis), experiments=trial.performed)
+        for trial in trials(scenario, drawn.reading)
+    ]
+    return replace(
+        outcomes[-1],
+        fault=drawn.fault,
+        diagnosable=drawn.diagnosable,
+        relation=job.relation,
+        kind_at_first=outcomes[0].kind,
+        right_at_first=outcomes[0].is_right,
+    )
+
+
+def _diagnose_and_predict(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:
+    """Return the diagnosis of a scenario, and the prediction of `sanpath whatif --relieve` for its heaviest step.
+
+    None: nothing is predicted, or `relieve` is false.
+    """
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
-        place = Path(folder) / "case.sanpath"
-        record(scenario, place, defects)
-        recording = Recording(place)
+        path = Path(folder) / "case.sanpath"
+        record(scenario, path, defects)
+        recording = Recording(path)
         facts, judgements = diagnose.judge_recording(recording)
         diagnosis = diagnose.conclude(recording, facts, judgements)
         steps = what_if(facts, judgements, (), True).steps if relieve else ()
-    heaviest = max(steps, key=lambda told: told.in_flight, default=None)
+    heaviest = max(steps, key=lambda step: step.in_flight, default=None)
     return diagnosis, heaviest if heaviest is not None and heaviest.predicted_ops_per_second is not None else None
 
 
 def _reached(scenario: Scenario) -> float:
-    """The operations a second of a scenario's last and heaviest step, as the simulation counts them."""
+    """Return the operations a second that the simulation counts in the last and heaviest step of a scenario."""
     heaviest = scenario.model_copy(
         update={"load": scenario.load.model_copy(update={"threads": scenario.load.threads[-1:]})}
     )
@@ -151,18 +167,18 @@ def _reached(scenario: Scenario) -> float:
     return job.ios / job.runtime_seconds(simulation.now)
 
 
-def _read(kept: Path, code: str) -> Iterator[Outcome]:
-    if not kept.exists():
+def _read(outcomes_file: Path, code: str) -> Iterator[Outcome]:
+    if not outcomes_file.exists():
         return
-    outcomes = TypeAdapter(Outcome)
-    for line in kept.read_text(encoding="utf-8").splitlines():
-        said: dict[str, Any] = json.loads(line)
-        if said.pop("code") == code:
-            yield outcomes.validate_python(said)
+    adapter = TypeAdapter(Outcome)
+    for line in outcomes_file.read_text(encoding="utf-8").splitlines():
+        document: dict[str, Any] = json.loads(line)
+        if document.pop("code") == code:
+            yield adapter.validate_python(document)
 
 
 def _digest() -> str:
-    """Of all code and rules that an outcome depends on."""
+    """Return a digest of all code and rules that an outcome depends on."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         folder = _folder(package)

@@ -1,4 +1,4 @@
-"""What goes wrong between devices and a recording: clocks that are off, lost polls, counters that start over."""
+"""Defects of recorded data: clocks that are wrong, lost polls, counters that are cleared or wrap."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SKEW_SECONDS = 45.0
 _LOST_RATIO = 0.1
 _SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
 _LONG_SECONDS = 44.0
-"""Four whole windows of the switches and what lies over both edges of a step; arrays tell every second afterwards."""
-_LOW = 0.97
+"""Four whole windows of the switches and one across each edge of the step. Arrays report each second later."""
+_LOW_RATIO = 0.97
 LOAD = "fio"
 
 
 def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
-    """The scenario as somebody whose sources are that coarse would test it: with steps that hold whole windows."""
+    """Return the scenario with steps that hold whole polling windows, as a user with such sources would choose."""
     load = scenario.load
     if defect != "coarse" or load.measured_seconds >= _LONG_SECONDS:
         return scenario
@@ -42,9 +42,9 @@ def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
 
 
 class Defects:
-    """One kind of defect, or none, in a recording of a scenario; what is drawn is drawn with the scenario's seed.
+    """One kind of defect, or none, in a recording of a scenario. Random numbers use the scenario's seed.
 
-    `reading`: what of the scenario is read to begin with, and how often. `counted_low`: the switch whose ports count
+    `reading`: which sources are read without the defect, and how often. `counted_low`: the switch whose ports count
     3 % of their bytes too little.
     """
 
@@ -79,11 +79,11 @@ class Defects:
 
     @property
     def disks_read(self) -> bool:
-        """Whether the load tells what the guest's kernel counts of its disks."""
+        """Whether the load reports the disk statistics of the guest's kernel."""
         return "host" not in self._reading.unread
 
     def every(self, source: str, seconds: float) -> float:
-        """How far apart the polls of a source are, of one that should be polled every `seconds`."""
+        """Return the poll interval of a source in seconds. `seconds`: its configured interval."""
         coarse, reading = self._defect == "coarse", self._reading
         if source in self._switches:
             return _SWITCH_SECONDS if coarse else reading.switch_seconds or seconds
@@ -92,24 +92,24 @@ class Defects:
         return seconds
 
     def skew_seconds(self, source: str) -> float:
-        """By how much a source's clock is ahead."""
+        """Return by how many seconds a source's clock is ahead; negative: behind."""
         if self._defect != "skew":
             return 0.0
         return _SKEW_SECONDS if source == LOAD else -_SKEW_SECONDS if source in self._arrays else 0.0
 
-    def loses(self, source: str, at_us: int) -> bool:  # noqa: ARG002 - any source, at any time
-        """Whether a source that is polled at `at_us` gives no answer."""
+    def loses(self, source: str, time_us: int) -> bool:  # noqa: ARG002 - any source, at any time
+        """Return whether a source that is polled at `time_us` gives no answer."""
         return self._defect == "missing" and self._random.random() < _LOST_RATIO
 
-    def bent(self, source: str, item: Item) -> Iterator[Item]:
-        """What is recorded instead of an item."""
+    def distorted(self, source: str, item: Item) -> Iterator[Item]:
+        """Yield what is recorded instead of an item."""
         if isinstance(item, Rows) and source == self._counted_low:
-            yield _low(item)
+            yield _counted_low_rows(item)
         elif isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
         elif isinstance(item, Rows) and item.device_time and source in self._arrays:
-            ahead = round(self.skew_seconds(source) * 1e6)
-            yield replace(item, device_time=[moment + ahead for moment in item.device_time])
+            ahead_us = round(self.skew_seconds(source) * 1e6)
+            yield replace(item, device_time=[moment + ahead_us for moment in item.device_time])
         else:
             yield item
 
@@ -137,10 +137,12 @@ class Defects:
         return value - self._first.setdefault(key, value)
 
 
-def _low(rows: Rows) -> Rows:
-    """The same with the bytes counted too low."""
+def _counted_low_rows(rows: Rows) -> Rows:
+    """Return the rows with their bytes counted 3 % too low."""
     values = {
-        metric: [None if value is None else int(value * _LOW) for value in column] if "bytes" in metric else column
+        metric: [None if value is None else int(value * _LOW_RATIO) for value in column]
+        if "bytes" in metric
+        else column
         for metric, column in rows.values.items()
     }
     return replace(rows, values=values)

@@ -1,4 +1,4 @@
-"""The lab's answers without a socket: an SNMP agent, an array's REST server and a vCenter, asked in the process."""
+"""Answers of the lab's devices without a socket: SNMP agent, REST server of an array and vCenter in this process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _VERSION = ".".join(map(str, NEWEST))
 
 
 class DirectContext:
-    """`plugin.Context` of one source, which has one of these devices: an agent, an array or a vCenter."""
+    """`plugin.Context` of one source. Exactly one of `tree` (SNMP agent), `array` and `vcenter` is given."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class DirectContext:
 
     @property
     def clock(self) -> Clock:
-        """The simulated one."""
+        """The simulated clock."""
         return self._clock
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - there is one agent
-        """The agent."""
+        """Return the SNMP agent."""
         assert self._tree is not None, "no agent was given"  # noqa: S101
         return DirectSnmp(self._tree, self._clock, self.cost)
 
@@ -66,19 +66,19 @@ class DirectContext:
         pinned_certificate: Path | None = None,  # noqa: ARG002
         client: ClientCertificate | None = None,  # noqa: ARG002
     ) -> Http:
-        """The server of the array or the vCenter."""
+        """Return the server of the array or of the vCenter."""
         if self._vcenter is not None:
             return DirectVcenter(self._vcenter, self.cost)
         assert self._array is not None, "no array was given"  # noqa: S101
         return DirectHttp(self._array, self.cost)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """There is none."""
+        """Raises NotImplementedError: the lab has no machine to log in to."""
         return self._none(ssh)
 
     @property
     def files(self) -> Files:
-        """There are none."""
+        """Raises NotImplementedError: the lab has no files of a machine."""
         return self._none(None)
 
     def _none(self, _asked: object) -> NoReturn:
@@ -86,14 +86,14 @@ class DirectContext:
 
 
 class DirectSnmp:
-    """`plugin.Snmp` over the objects of a simulated agent: all of a poll at one instant."""
+    """`plugin.Snmp` over the objects of a simulated agent. All values of a poll are of the same instant."""
 
     def __init__(self, tree: ObjectTree, clock: Clock, cost: Cost) -> None:
         self._tree, self._clock, self._cost = tree, clock, cost
         self._columns: dict[str, list[tuple[str, Getter]]] = {}
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Scalars of now."""
+        """Return the present values of scalars."""
         self._cost.requests += 1
         return {oid: _plain(self._tree.get(_numbers(oid))) for oid in oids}
 
@@ -104,7 +104,7 @@ class DirectSnmp:
         alongside: str | None = None,
         row_per_pdu: bool = True,  # noqa: ARG002 - they always are
     ) -> dict[str, dict[str, SnmpValue]]:
-        """Columns of now."""
+        """Return the present values of columns, by row index."""
         now = self._clock.now_us()
         stamp: dict[str, SnmpValue] = {"seen": now}
         if alongside is not None:
@@ -121,13 +121,13 @@ class DirectSnmp:
 
     def _instances(self, oid: str) -> list[tuple[str, Getter]]:
         if oid not in self._columns:
-            found = self._tree.column(_numbers(oid))
-            self._columns[oid] = [(".".join(map(str, index)), getter) for index, getter in found]
+            instances = self._tree.column(_numbers(oid))
+            self._columns[oid] = [(".".join(map(str, index)), getter) for index, getter in instances]
         return self._columns[oid]
 
 
 class DirectHttp:
-    """`plugin.Http` over what a simulated array shows: whoever asks is let in, and every answer is one page."""
+    """`plugin.Http` of a simulated array. Any login succeeds, and every response is one page."""
 
     def __init__(self, array: ArrayState, cost: Cost) -> None:
         self._array, self._cost = array, cost
@@ -140,7 +140,7 @@ class DirectHttp:
         headers: Mapping[str, str] | None = None,  # noqa: ARG002 - no session is kept
         body: bytes | None = None,  # noqa: ARG002 - nothing is written
     ) -> HttpReply:
-        """The answer of now."""
+        """Return the present response."""
         self._cost.requests += 1
         if path == "/api/api_version":
             return _reply({"version": [_VERSION]})
@@ -164,7 +164,7 @@ class DirectHttp:
 
 
 class DirectVcenter:
-    """`plugin.Http` of a simulated vCenter, whose answers are those of its socket."""
+    """`plugin.Http` of a simulated vCenter, with the responses of its server."""
 
     def __init__(self, vcenter: VcenterService, cost: Cost) -> None:
         self._vcenter, self._cost = vcenter, cost
@@ -177,15 +177,17 @@ class DirectVcenter:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> HttpReply:
-        """The answer of now."""
+        """Return the present response."""
         self._cost.requests += 1
         if method != "POST" or body is None:
             document = self._vcenter.document(path)
             return HttpReply(404, {}, b"") if document is None else HttpReply(200, {}, document)
         session = (headers or {}).get("cookie", "").partition("=")[2]
-        told = self._vcenter.answer(body, session)
-        self._cost.bytes_in += len(told.body)
-        return HttpReply(told.status, {name.lower(): value for name, value in told.headers.items()}, told.body)
+        response = self._vcenter.answer(body, session)
+        self._cost.bytes_in += len(response.body)
+        return HttpReply(
+            response.status, {name.lower(): value for name, value in response.headers.items()}, response.body
+        )
 
     async def close(self) -> None:
         """Nothing to free."""
@@ -196,11 +198,11 @@ def _reply(document: object, headers: Mapping[str, str] | None = None) -> HttpRe
 
 
 def _numbers(oid: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in oid.strip(".").split("."))
+    return tuple(int(number) for number in oid.strip(".").split("."))
 
 
 def _plain(value: object) -> SnmpValue:
-    """An SNMP value as `plugin.Snmp` gives it."""
+    """Return an SNMP value as `plugin.Snmp` returns it."""
     match value:
         case Integer():
             return int(value)

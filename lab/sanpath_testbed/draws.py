@@ -1,4 +1,4 @@
-"""The score of draws of the generator as tables: by fault, by grade, by probability, and what could not be told."""
+"""Renders the score of draws as tables: by fault, by grade, by probability, by relation and after experiments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ is said to limit although something does. Convicted: an element is accused that 
 though what is read can. Brier: mean square of the difference between the verdict's probability and its being right or
 not; where it cannot tell, its probability is that of the first suspect.
 """
-_EXPERIMENTS = """## What a verdict proposes, done
+_EXPERIMENTS_HEAD = """## What a verdict proposes, done
 
 Of each draw only the heaviest step was run. As long as the verdict cannot tell, or is of grade C, the experiment
 that it proposes is done and added: another step of the load, or a source that was not read. What would need a setting
@@ -28,40 +28,45 @@ to be changed is left to a person, and ends it; so does the fifth experiment.
 
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-_MODEL = 0.01
-"""What the model of frames on a link is good to."""
+_MODEL_ERROR = 0.01
+"""Relative error of the model of frames on a link."""
 
 
-def paper(outcomes: Sequence[Outcome]) -> str:
-    """What there is to say of draws without a defect and as they were drawn."""
-    told = [o for o in outcomes if o.tellable]
-    parts = [_HEAD, by_fault(told), _predictions(told), _untold([o for o in outcomes if not o.tellable])]
-    return "\n".join([part for part in (*parts, reliability(outcomes), _wrong(outcomes)) if part])
+def report(outcomes: Sequence[Outcome]) -> str:
+    """Render all tables of draws without a defect and without a relation."""
+    diagnosable = [o for o in outcomes if o.diagnosable]
+    sections = [
+        _HEAD,
+        by_fault(diagnosable),
+        _predictions(diagnosable),
+        _undiagnosable([o for o in outcomes if not o.diagnosable]),
+    ]
+    return "\n".join([section for section in (*sections, reliability(outcomes), _wrong(outcomes)) if section])
 
 
 def by_fault(outcomes: Sequence[Outcome]) -> str:
-    """The table of faults, and of all of them."""
+    """Render the table of faults, with a last row for all of them."""
     head = ("fault", "draws", "AC@1", "AC@3", "acquitted", "convicted", "open", "Brier")
-    rows = [_row(fault, found) for fault, found in sorted(_grouped(outcomes, lambda o: o.fault or "").items())]
+    rows = [_row(fault, cases) for fault, cases in sorted(_grouped(outcomes, lambda o: o.fault or "").items())]
     return _table(head, [*rows, _row("**all**", outcomes)])
 
 
-def _row(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
-    count = len(found)
+def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    count = len(outcomes)
     return (
         name,
         str(count),
-        _ratio(sum(o.first for o in found), count),
-        _ratio(sum(o.in_three for o in found), count),
-        str(sum(o.acquitted for o in found)),
-        str(sum(o.convicted for o in found)),
-        str(sum(o.undecided for o in found)),
-        _brier(found),
+        _ratio(sum(o.is_right for o in outcomes), count),
+        _ratio(sum(o.in_top_three for o in outcomes), count),
+        str(sum(o.acquitted for o in outcomes)),
+        str(sum(o.convicted for o in outcomes)),
+        str(sum(o.undecided for o in outcomes)),
+        _brier(outcomes),
     )
 
 
-def _brier(found: Sequence[Outcome]) -> str:
-    squares = [o.brier for o in found if o.brier is not None]
+def _brier(outcomes: Sequence[Outcome]) -> str:
+    squares = [o.brier for o in outcomes if o.brier is not None]
     return f"{mean(squares):.3f}" if squares else ""
 
 
@@ -69,20 +74,20 @@ def _predictions(outcomes: Sequence[Outcome]) -> str:
     checked = [(*o.predicted, o.reached) for o in outcomes if o.predicted and o.reached]
     if not checked:
         return ""
-    held = sum(low * (1 - _MODEL) <= reached <= high * (1 + _MODEL) for low, high, reached in checked)
+    covered = sum(low * (1 - _MODEL_ERROR) <= reached <= high * (1 + _MODEL_ERROR) for low, high, reached in checked)
     width = median(high / low for low, high, _ in checked if low)
     return (
-        f"What-if: relieved in the simulation, {held} of {len(checked)} reached what was predicted, give or take "
+        f"What-if: relieved in the simulation, {covered} of {len(checked)} reached what was predicted, give or take "
         f"the 1 % that the model of frames on a link is good to; the interval's median width is a factor of "
         f"{width:.2f}.\n"
     )
 
 
-def _untold(outcomes: Sequence[Outcome]) -> str:
+def _undiagnosable(outcomes: Sequence[Outcome]) -> str:
     if not outcomes:
         return ""
     opened = sum(o.kind == "cannot_tell" for o in outcomes)
-    right, convicted = sum(o.first for o in outcomes), sum(o.convicted for o in outcomes)
+    right, convicted = sum(o.is_right for o in outcomes), sum(o.convicted for o in outcomes)
     acquitted = sum(o.acquitted for o in outcomes)
     return (
         f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open and {right} told "
@@ -91,7 +96,7 @@ def _untold(outcomes: Sequence[Outcome]) -> str:
 
 
 def experiments(outcomes: Sequence[Outcome]) -> str:
-    """What becomes of the verdict on one step once what it proposes is done."""
+    """Render verdicts on one step alone, before and after the proposed experiments. Empty: none were performed."""
     tried = [o for o in outcomes if o.experiments is not None]
     if not tried:
         return ""
@@ -109,59 +114,61 @@ def experiments(outcomes: Sequence[Outcome]) -> str:
         "cannot tell": [o for o in tried if o.kind_at_first == "cannot_tell"],
         "named wrongly": [o for o in tried if o.kind_at_first != "cannot_tell" and not o.right_at_first],
     }
-    rows = [_after(name, of) for name, of in kinds.items() if of]
-    left = [
+    rows = [_after(name, cases) for name, cases in kinds.items() if cases]
+    still_wrong = [
         (f"draw:{o.seed}", o.fault or "", ", ".join(o.experiments or ()), f"{o.kind} ({o.grade})", o.suspects[0])
         for o in tried
-        if not o.first
+        if not o.is_right
     ]
-    text = _EXPERIMENTS + _table(head, rows)
+    text = _EXPERIMENTS_HEAD + _table(head, rows)
     names = ("draw", "fault", "experiments", "verdict", "first suspect")
-    return text + ("\n" + _table(names, left) if left else "")
+    return text + ("\n" + _table(names, still_wrong) if still_wrong else "")
 
 
-def _after(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
+def _after(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return (
         name,
-        str(len(found)),
-        _ratio(sum(o.right_at_first for o in found), len(found)),
-        _ratio(sum(o.first for o in found), len(found)),
-        str(sum(o.acquitted for o in found)),
-        str(sum(o.convicted for o in found)),
-        f"{mean(len(o.experiments or ()) for o in found):.2f}",
+        str(len(outcomes)),
+        _ratio(sum(o.right_at_first for o in outcomes), len(outcomes)),
+        _ratio(sum(o.is_right for o in outcomes), len(outcomes)),
+        str(sum(o.acquitted for o in outcomes)),
+        str(sum(o.convicted for o in outcomes)),
+        f"{mean(len(o.experiments or ()) for o in outcomes):.2f}",
     )
 
 
 def relations(outcomes: Sequence[Outcome]) -> str:
-    """How often kind and element stay where something changes that leaves the truth as it is."""
+    """Render how often a relation leaves kind and element unchanged. Empty: no relation was applied."""
     outcomes = [o for o in outcomes if o.experiments is None]
     before = {o.seed: o for o in outcomes if o.relation is None and o.defect is None and o.fault is not None}
     pairs = [(o, before[o.seed]) for o in outcomes if o.relation is not None and o.applies and o.seed in before]
     if not pairs:
         return ""
     by_name: defaultdict[str, list[tuple[Outcome, Outcome]]] = defaultdict(list)
-    for changed, was in pairs:
-        by_name[changed.relation or ""].append((changed, was))
+    for changed, unchanged in pairs:
+        by_name[changed.relation or ""].append((changed, unchanged))
     head = ("relation", "cases", "stayed", "right before", "right after")
-    rows = [_stayed(f"{name}: {meaning(name)}", by_name[name]) for name in RELATIONS if name in by_name]
-    lost = [
+    rows = [_agreement(f"{name}: {meaning(name)}", by_name[name]) for name in RELATIONS if name in by_name]
+    disagreements = [
         (
             f"draw:{o.seed}",
             o.relation or "",
             o.fault or "",
-            _accuses(was),
+            _accuses(unchanged),
             _accuses(o),
         )
-        for o, was in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
-        if not o.same_as(was)
+        for o, unchanged in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
+        if not o.agrees_with(unchanged)
     ]
-    text = "## The same truth, told otherwise\n\n" + _table(head, [*rows, _stayed("**all**", pairs)])
-    return text + ("\n" + _table(("draw", "relation", "fault", "before", "after"), lost) if lost else "")
+    text = "## The same truth, told otherwise\n\n" + _table(head, [*rows, _agreement("**all**", pairs)])
+    return text + (
+        "\n" + _table(("draw", "relation", "fault", "before", "after"), disagreements) if disagreements else ""
+    )
 
 
-def _stayed(name: str, pairs: Sequence[tuple[Outcome, Outcome]]) -> tuple[str, ...]:
-    found = [(o.same_as(was), was.first, o.first) for o, was in pairs]
-    return name, str(len(pairs)), *(_ratio(sum(column), len(pairs)) for column in zip(*found, strict=True))
+def _agreement(name: str, pairs: Sequence[tuple[Outcome, Outcome]]) -> tuple[str, ...]:
+    triples = [(o.agrees_with(before), before.is_right, o.is_right) for o, before in pairs]
+    return name, str(len(pairs)), *(_ratio(sum(column), len(pairs)) for column in zip(*triples, strict=True))
 
 
 def _accuses(o: Outcome) -> str:
@@ -169,27 +176,29 @@ def _accuses(o: Outcome) -> str:
 
 
 def reliability(outcomes: Sequence[Outcome]) -> str:
-    """How often the verdict is the truth, by grade and by the probability that it was given."""
-    said = [o for o in outcomes if o.probability is not None]
-    if not said:
+    """Render how often the verdict is the truth, by grade and by its probability."""
+    judged = [o for o in outcomes if o.probability is not None]
+    if not judged:
         return ""
     head = ("", "cases", "said", "right")
-    grades = [_reliable(f"grade {grade}", of) for grade, of in sorted(_grouped(said, lambda o: o.grade).items())]
+    grades = [
+        _reliable(f"grade {grade}", group) for grade, group in sorted(_grouped(judged, lambda o: o.grade).items())
+    ]
     bands = [
-        (low, high, [o for o in said if o.probability is not None and low <= o.probability < high])
+        (low, high, [o for o in judged if o.probability is not None and low <= o.probability < high])
         for low, high in zip(_EDGES, (*_EDGES[1:], 2.0), strict=True)
     ]
-    rows = [_reliable(f"{low:.2f} to {min(high, 1.0):.2f}", of) for low, high, of in bands if of]
+    rows = [_reliable(f"{low:.2f} to {min(high, 1.0):.2f}", group) for low, high, group in bands if group]
     return "### How far to trust the probability\n\n" + _table(head, [*grades, *rows])
 
 
-def _reliable(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
-    probability = mean(o.probability for o in found if o.probability is not None)
-    return name, str(len(found)), f"{probability:.3f}", f"{mean(o.lead_is_right for o in found):.3f}"
+def _reliable(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    probability = mean(o.probability for o in outcomes if o.probability is not None)
+    return name, str(len(outcomes)), f"{probability:.3f}", f"{mean(o.lead_is_right for o in outcomes):.3f}"
 
 
 def _wrong(outcomes: Sequence[Outcome]) -> str:
-    wrong = [o for o in outcomes if not o.first and (o.tellable or o.kind != "cannot_tell")]
+    wrong = [o for o in outcomes if not o.is_right and (o.diagnosable or o.kind != "cannot_tell")]
     if not wrong:
         return ""
     rows = [
@@ -198,7 +207,7 @@ def _wrong(outcomes: Sequence[Outcome]) -> str:
             o.fault or "",
             f"{o.kind} ({o.grade})",
             "; ".join(o.suspects[:3]),
-            "" if o.tellable else "no",
+            "" if o.diagnosable else "no",
         )
         for o in sorted(wrong, key=lambda o: (o.fault or "", o.seed))
     ]
@@ -211,12 +220,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _grouped(found: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+def _grouped(outcomes: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
     groups: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for o in found:
+    for o in outcomes:
         groups[key(o)].append(o)
     return groups
 
 
-def _ratio(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else ""
+def _ratio(count: int, total: int) -> str:
+    return f"{count / total:.3f}" if total else ""

@@ -1,8 +1,8 @@
-"""The experiments that diagnoses propose, made in the simulation: what comes of a verdict once they are done.
+"""Performs the experiments that diagnoses propose, in the simulation, and diagnoses again.
 
-Each case is run with one step, its heaviest. As long as its verdict cannot tell, or is of grade C, the experiment
-that it proposes is made and added to the same recording: another step of the load, or a source that was not read.
-What would need a setting to be changed is a person's, and ends it.
+Each case is run with one step, its heaviest. As long as the verdict is "cannot tell" or of grade C, the proposed
+experiment is performed and added to the same recording: another step of the load, or a source that was not read.
+An experiment that needs a changed setting is left to a person and ends the sequence.
 """
 
 from __future__ import annotations
@@ -21,49 +21,54 @@ from sanpath_lab.scenario import Scenario
 from sanpath_testbed.defects import Defects
 from sanpath_testbed.record import record
 
-MOST = 5
-"""Experiments that are made of one case at most."""
+MAX_EXPERIMENTS = 5
+"""Most experiments of one case."""
 _READ: dict[str, Source] = {"read_switches": "switches", "read_array": "array", "read_host": "host"}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A diagnosis, and the experiments that were made before it, in order."""
+    """A diagnosis, and the actions of the experiments that were performed before it, in order."""
 
     diagnosis: Diagnosis
-    made: tuple[str, ...]
+    performed: tuple[str, ...]
 
 
-def one_step(scenario: Scenario) -> Scenario:
-    """The heaviest step alone, by threads with one I/O outstanding each, so that every number can be run."""
+def heaviest_step_alone(scenario: Scenario) -> Scenario:
+    """Return the scenario with its heaviest step alone.
+
+    Its threads have one I/O outstanding each, so that every number of I/Os in flight can be run.
+    """
     load = scenario.load
     threads = load.outstanding_per_thread * load.threads[-1]
     if load.one_core_per_thread or load.ios_per_second is not None:
         return _with_threads(scenario, load.threads[-1:])
-    alone = load.model_copy(update={"outstanding_per_thread": 1})
-    return _with_threads(scenario.model_copy(update={"load": alone}), (threads,))
+    single = load.model_copy(update={"outstanding_per_thread": 1})
+    return _with_threads(scenario.model_copy(update={"load": single}), (threads,))
 
 
 def trials(scenario: Scenario, reading: Reading) -> Iterator[Trial]:
-    """The diagnosis of a scenario, then those after each experiment that it proposes."""
-    made: tuple[str, ...] = ()
+    """Yield the diagnosis of a scenario, then the diagnosis after each proposed experiment."""
+    performed: tuple[str, ...] = ()
     while True:
-        found = _diagnosed(scenario, reading)
-        yield Trial(found, made)
-        experiment = found.verdict.experiment
-        settled = found.verdict.kind != "cannot_tell" and found.verdict.grade != "C"
-        if settled or experiment is None or len(made) == MOST:
+        diagnosis = _diagnose(scenario, reading)
+        yield Trial(diagnosis, performed)
+        experiment = diagnosis.verdict.experiment
+        settled = diagnosis.verdict.kind != "cannot_tell" and diagnosis.verdict.grade != "C"
+        if settled or experiment is None or len(performed) == MAX_EXPERIMENTS:
             return
-        after = performed(scenario, reading, experiment)
-        if after is None or after == (scenario, reading):
+        changed = perform(scenario, reading, experiment)
+        if changed is None or changed == (scenario, reading):
             return
-        scenario, reading = after
-        made += (experiment.action,)
+        scenario, reading = changed
+        performed += (experiment.action,)
 
 
-def performed(scenario: Scenario, reading: Reading, experiment: Experiment) -> tuple[Scenario, Reading] | None:
-    """The scenario with an experiment's step added, or what of it is read with its source. None: it is a setting of
-    the storage, which only a person changes, or the load cannot be run so."""
+def perform(scenario: Scenario, reading: Reading, experiment: Experiment) -> tuple[Scenario, Reading] | None:
+    """Return the scenario with the experiment's step added, or the reading with its source added.
+
+    None: the experiment changes a setting of the storage, which is left to a person, or the load cannot run it.
+    """
     if (source := _READ.get(experiment.action)) is not None:
         return scenario, replace(reading, unread=reading.unread - {source})
     load = scenario.load
@@ -77,8 +82,8 @@ def _with_threads(scenario: Scenario, threads: tuple[int, ...]) -> Scenario:
     return scenario.model_copy(update={"load": scenario.load.model_copy(update={"threads": threads})})
 
 
-def _diagnosed(scenario: Scenario, reading: Reading) -> Diagnosis:
+def _diagnose(scenario: Scenario, reading: Reading) -> Diagnosis:
     with tempfile.TemporaryDirectory(prefix="sanpath-testbed-") as folder:
-        place = Path(folder) / "case.sanpath"
-        record(scenario, place, Defects(scenario, None, reading))
-        return diagnose(Recording(place))
+        path = Path(folder) / "case.sanpath"
+        record(scenario, path, Defects(scenario, None, reading))
+        return diagnose(Recording(path))

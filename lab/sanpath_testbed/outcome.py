@@ -1,4 +1,4 @@
-"""What a diagnosis says of one case, against what is true of it."""
+"""Compares the diagnosis of a case with its truth."""
 
 from __future__ import annotations
 
@@ -8,31 +8,41 @@ from dataclasses import dataclass
 from sanpath.verdict.model import Diagnosis, Suspect, Verdict
 from sanpath_lab.scenario import Truth
 
-NOTHING = ("concurrency_limited", "demand_limited", "healthy")
-"""Kinds that say that nothing but the load itself holds it."""
-_QUIET = "healthy"
+NO_ELEMENT_KINDS = ("concurrency_limited", "demand_limited", "healthy")
+"""Kinds of verdict by which only the load itself limits the test."""
+_NOTHING_WRONG = "healthy"
 _ENDS = ("switch_port", "hba", "array_port")
 _OF_ARRAYS = ("volume", "controller")
-HELD = ("bottleneck", "configured_cap")
-"""Kinds of verdict that say that an element holds the test."""
+ELEMENT_KINDS = ("bottleneck", "configured_cap")
+"""Kinds of verdict by which an element limits the test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One case, judged. `rank`: place of the first right element among those named, from 1; None: none of them is.
-    `found`, `called_cause`: rules that hit, and those of them that the diagnosis calls a cause, or of which it says
-    that mending them relieves what limits. `held_nothing`: nothing of the storage holds the test, and a verdict that
-    names an element is a false alarm, as is one that names what the label clears (`accuses_cleared`). `predicted`:
-    operations a second once the limit is relieved, the least and the most, and `likely` what is held against a run
-    that follows; `reached`: what the simulation then gives. None: not predicted, not relieved.
+    """The judged diagnosis of one case.
 
-    `relation`: what was changed about the case that changes nothing about the truth, None: it is as drawn.
-    `experiments`: what was done one after the other before this verdict of a case with one step, None: it is no such
-    case; `kind_at_first`: of the verdict before them, `right_at_first`: whether that was right.
+    `family`, `seed`, `defect`, `relation`: the case, as in `corpus.Job`. `fault`: the fault of a draw; None: the case
+    is of a family. `applies`: false if the relation does not apply to the case. `diagnosable`: whether the sources
+    that are read can show the truth.
 
-    `fault`: of a draw. `tellable`: what is read can show the truth. `probability`: of the verdict, `lead_is_right`:
-    whether what it is given to is the truth; `suspect_rank`: place of the first suspect that is, from 1; `suspects`:
-    in one word each.
+    The verdict: `kind`, `grade` and `headline`. `kind_is_right`: whether its kind is the true one.
+    `named`: the elements that the diagnosis names, in order; `accused`: the first element and what coincides with it.
+    `rank`: position of the first right element among them, from 1; None: none is right.
+    `probability`: probability of the verdict; None: it has none. `lead_is_right`: whether the explanation that has
+    this probability is the truth.
+    `suspects`: the first suspects, one line each. `suspect_rank`: position of the first right suspect, from 1.
+
+    The truth: `wants_element`: an element limits the test. `generator`: the load generator limits the test.
+    `nothing_limits`: no element limits it, so a verdict that names one is a false alarm. So is one that names an
+    element that the label clears (`accuses_cleared`).
+    `expected`, `forbidden`: rules that should hit, and rules that should not be called a cause.
+    `hits`: rules that hit. `causes`: those that the diagnosis calls a cause, or whose remedy relieves the limit.
+
+    What-if, in operations a second; None: not predicted, or not relieved. `predicted`: lowest and highest throughput
+    after relief. `likely`: the likely one. `reached`: throughput of the relieved simulation.
+
+    `experiments`: actions performed before this verdict, in order, of a case with one step; None: not such a case.
+    `kind_at_first`, `right_at_first`: the verdict before them, and whether it was right.
     """
 
     family: str
@@ -43,11 +53,11 @@ class Outcome:
     kind_is_right: bool
     rank: int | None
     named: tuple[str, ...]
-    found: tuple[str, ...]
-    called_cause: tuple[str, ...]
+    hits: tuple[str, ...]
+    causes: tuple[str, ...]
     headline: str
     wants_element: bool
-    held_nothing: bool
+    nothing_limits: bool
     expected: tuple[str, ...]
     forbidden: tuple[str, ...]
     accuses_cleared: bool = False
@@ -56,7 +66,7 @@ class Outcome:
     reached: float | None = None
     relation: str | None = None
     fault: str | None = None
-    tellable: bool = True
+    diagnosable: bool = True
     probability: float | None = None
     lead_is_right: bool = False
     suspect_rank: int | None = None
@@ -69,63 +79,69 @@ class Outcome:
     right_at_first: bool = False
 
     @property
-    def first(self) -> bool:
-        """Whether the verdict is right: its kind, and the element that it names first where there is one to name."""
+    def is_right(self) -> bool:
+        """Whether the kind is right, and also the first element if an element limits the test."""
         return self.kind_is_right and (self.rank == 1 or not self.wants_element)
 
     @property
-    def in_three(self) -> bool:
-        """Whether the verdict is right, or the truth among the first three suspects."""
-        return self.first or (self.suspect_rank is not None and self.suspect_rank <= 3)
+    def in_top_three(self) -> bool:
+        """Whether the verdict is right, or the truth is among the first three suspects."""
+        return self.is_right or (self.suspect_rank is not None and self.suspect_rank <= 3)
 
     @property
     def acquitted(self) -> bool:
-        """Whether nothing is said to limit although something does."""
-        return self.kind in NOTHING and not self.kind_is_right and self.something_limits
+        """Whether the verdict is that nothing limits, although something does."""
+        return self.kind in NO_ELEMENT_KINDS and not self.kind_is_right and self.something_limits
 
     @property
     def something_limits(self) -> bool:
-        """Whether an element or the generator holds the test."""
+        """Whether an element or the load generator limits the test."""
         return self.wants_element or self.generator
 
     @property
     def convicted(self) -> bool:
-        """Whether an element is accused that is not at fault, or the generator."""
+        """Whether an element, or the load generator, is accused that is not at fault."""
         if self.kind == "generator_limited":
             return not self.kind_is_right
-        return self.kind in HELD and self.rank != 1
+        return self.kind in ELEMENT_KINDS and self.rank != 1
 
     @property
     def undecided(self) -> bool:
-        """Whether it is left open although what is read can tell."""
-        return self.kind == "cannot_tell" and self.tellable
+        """Whether the verdict is "cannot tell" although the data show the truth."""
+        return self.kind == "cannot_tell" and self.diagnosable
 
     @property
     def brier(self) -> float | None:
-        """Of the probability that the verdict is given; None where it has none."""
+        """Brier score: squared error of the verdict's probability. None: it has no probability."""
         return None if self.probability is None else (self.probability - self.lead_is_right) ** 2
 
     @property
     def false_alarm(self) -> bool:
-        """Whether an element is accused of holding a test that nothing holds, or that something else does."""
-        return self.accuses_cleared or (self.held_nothing and self.kind in HELD)
+        """Whether an element is accused although nothing limits the test, or although the label clears it."""
+        return self.accuses_cleared or (self.nothing_limits and self.kind in ELEMENT_KINDS)
 
-    def same_as(self, before: Outcome) -> bool:
-        """Whether kind and element are those of another outcome: a verdict that is right stays so with another of the
-        elements that are at fault together."""
-        if self.first and before.first:
+    def agrees_with(self, before: Outcome) -> bool:
+        """Return whether kind and element are those of another outcome.
+
+        Two right verdicts agree even if they name different elements, because several may be at fault together.
+        """
+        if self.is_right and before.is_right:
             return True
-        kind, was = (_QUIET if k in ("demand_limited", "healthy") else k for k in (self.kind, before.kind))
-        return kind == was and (set(self.accused) == set(before.accused) or bool({*self.accused} & {*before.accused}))
+        kind, previous_kind = (
+            _NOTHING_WRONG if k in ("demand_limited", "healthy") else k for k in (self.kind, before.kind)
+        )
+        return kind == previous_kind and (
+            set(self.accused) == set(before.accused) or bool({*self.accused} & {*before.accused})
+        )
 
 
-def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
-    """A diagnosis against the truth."""
+def judge(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: Diagnosis) -> Outcome:
+    """Compare a diagnosis with the truth."""
     verdict = diagnosis.verdict
     candidates = _candidates(diagnosis)
     suspects = [_suspect_is_right(suspect, truth) for suspect in verdict.suspects]
     hits = [finding for finding in diagnosis.findings if finding.outcome == "hit"]
-    causes = {finding.rule for finding in hits if finding.role in ("cause", "culprit") or finding.relieves}
+    cause_rules = {finding.rule for finding in hits if finding.role in ("cause", "culprit") or finding.relieves}
     return Outcome(
         family,
         seed,
@@ -133,16 +149,16 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
         verdict.kind,
         verdict.grade,
         verdict.kind in (truth.kind, *truth.also),
-        next((place for place, names in enumerate(candidates, 1) if _right(names, truth)), None),
+        next((place for place, names in enumerate(candidates, 1) if _is_at_fault(names, truth)), None),
         tuple(name for names in candidates for name in names),
         tuple(sorted({finding.rule for finding in hits})),
-        tuple(sorted(causes)),
+        tuple(sorted(cause_rules)),
         verdict.headline,
         bool(truth.bottlenecks),
-        truth.kind not in HELD,
+        truth.kind not in ELEMENT_KINDS,
         truth.findings,
         truth.forbidden,
-        any(_is_one(name, truth.cleared) for names in candidates for name in names),
+        any(_names_element(name, truth.cleared) for names in candidates for name in names),
         generator=truth.kind == "generator_limited",
         accused=tuple(candidates[0]) if verdict.bottlenecks else (),
         probability=verdict.probability,
@@ -155,18 +171,20 @@ def judged(family: str, seed: int, defect: str | None, truth: Truth, diagnosis: 
 def _lead_is_right(
     verdict: Verdict, suspects: Sequence[bool], truth: Truth, candidates: Sequence[Sequence[str]]
 ) -> bool:
-    """Whether what the verdict's probability is given to is the truth: the verdict, or where that is left open the
-    first suspect that says what it would be."""
+    """Return whether the explanation that has the verdict's probability is the truth.
+
+    It is the verdict, or, if that is "cannot tell", the first suspect with another kind.
+    """
     if verdict.kind == "cannot_tell":
         return next(
             (right for s, right in zip(verdict.suspects, suspects, strict=True) if s.verdict != verdict.kind), False
         )
     right_kind = verdict.kind in (truth.kind, *truth.also)
-    return right_kind and (not truth.bottlenecks or (bool(candidates) and _right(candidates[0], truth)))
+    return right_kind and (not truth.bottlenecks or (bool(candidates) and _is_at_fault(candidates[0], truth)))
 
 
-def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
-    """In place of an outcome where a relation does not apply."""
+def not_applicable(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
+    """Return the outcome of a case to which the relation does not apply."""
     nothing: tuple[str, ...] = ()
     return Outcome(
         family,
@@ -177,11 +195,11 @@ def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
         kind_is_right=False,
         rank=None,
         named=nothing,
-        found=nothing,
-        called_cause=nothing,
+        hits=nothing,
+        causes=nothing,
         headline="",
         wants_element=bool(truth.bottlenecks),
-        held_nothing=truth.kind not in HELD,
+        nothing_limits=truth.kind not in ELEMENT_KINDS,
         expected=nothing,
         forbidden=nothing,
         applies=False,
@@ -189,38 +207,48 @@ def absent(family: str, seed: int, defect: str | None, truth: Truth) -> Outcome:
 
 
 def _suspect_is_right(suspect: Suspect, truth: Truth) -> bool:
-    """Whether one of the ranked explanations is the truth: kind of verdict, and element where there is one."""
+    """Return whether a suspect has the true kind of verdict, and the true element if one limits the test."""
     if suspect.verdict not in (truth.kind, *truth.also):
         return False
     names = [name for name in (suspect.entity, *suspect.coincident) if name]
-    return not truth.bottlenecks or _right(names, truth)
+    return not truth.bottlenecks or _is_at_fault(names, truth)
 
 
 def _candidates(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
-    """Elements in the order in which they are named: a bottleneck with what is coincident, then causes among the
-    findings."""
-    found = [(b.entity, *b.coincident, *([b.culprit] if b.culprit else [])) for b in diagnosis.verdict.bottlenecks]
-    named = {name for names in found for name in names}
+    """Return the elements in the order in which the diagnosis names them.
+
+    A bottleneck and what coincides with it are one group; causes among the findings follow.
+    """
+    candidates = [
+        (b.entity, *b.coincident, *([b.culprit] if b.culprit else [])) for b in diagnosis.verdict.bottlenecks
+    ]
+    named = {name for names in candidates for name in names}
     for finding in diagnosis.findings:
         if finding.outcome == "hit" and finding.role in ("cause", "culprit") and finding.entity not in named:
             named.add(finding.entity)
-            found.append((finding.entity,))
-    return found
+            candidates.append((finding.entity,))
+    return candidates
 
 
-def _right(names: Sequence[str], truth: Truth) -> bool:
-    """Whether one of these names is an element at fault."""
+def _is_at_fault(names: Sequence[str], truth: Truth) -> bool:
+    """Return whether one of these names is an element at fault."""
     at_fault = (*truth.bottlenecks, *([truth.culprit] if truth.culprit else []))
-    return any(_is_one(name, at_fault) for name in names)
+    return any(_names_element(name, at_fault) for name in names)
 
 
-def _is_one(name: str, elements: Sequence[str]) -> bool:
-    """Whether a name is that of one of these elements; a link is named by the ports at its ends, an array also by its
-    volumes and controllers."""
+def _names_element(name: str, elements: Sequence[str]) -> bool:
+    """Return whether a name stands for one of these elements.
+
+    A link contains the names of the ports at its ends. Volumes and controllers of an array count as the array.
+    """
     for element in elements:
-        kind, _, own = element.partition(":")
-        if name == element or (kind in _ENDS and own in name.partition(":")[2].split("--")):
+        kind, _, local_name = element.partition(":")
+        if name == element or (kind in _ENDS and local_name in name.partition(":")[2].split("--")):
             return True
-        if kind == "array" and name.partition(":")[0] in _OF_ARRAYS and name.partition(":")[2].startswith(f"{own}/"):
+        if (
+            kind == "array"
+            and name.partition(":")[0] in _OF_ARRAYS
+            and name.partition(":")[2].startswith(f"{local_name}/")
+        ):
             return True
     return False

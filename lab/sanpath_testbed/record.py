@@ -1,8 +1,8 @@
-"""A recording of a scenario in simulated time: the collectors ask the simulated devices, and nobody waits.
+"""Records a scenario in simulated time: collectors poll the simulated devices, and no real time passes between polls.
 
-What `sanpath run` does against the served lab happens here on the simulation's own clock: every source is polled on
-its grid, the load generator prints its status once a second, and what the collectors and the load's reader make of
-the answers is written by the recording's writer. No formula and no mapping is written twice.
+It does what `sanpath run` does against the served lab, on the simulation's own clock. Every source is polled at its
+interval, and the load generator prints its status once a second. Collectors, the reader of the load and the writer of
+recordings are those of sanpath, so no formula or mapping is written twice.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from sanpath_lab.vcenter_service import VcenterService
 
 EPOCH_SECONDS = 1_800_000_000
-"""The wall clock when a simulation begins: any will do, and the same one gives the same recording."""
+"""Wall clock at the start of a simulation. A fixed one makes recordings reproducible."""
 STATUS_SECONDS = 1.0
 BEFORE_SECONDS = 3.0
-"""How long the sources are polled before the load, and"""
+"""How long the sources are polled before the load starts."""
 AFTER_SECONDS = 3.0
-"""after it."""
+"""How long the sources are polled after the load has ended."""
 _JITTER_SECONDS = 0.02
-"""Polls are late by up to this: those of a real recorder are never exact."""
+"""Largest delay of a poll: the polls of a real recorder are never exact either."""
 _ADDRESS = ("127.0.0.1", 161)
-_PASSWORD = "none"  # noqa: S105  of a vCenter that is asked inside the process
+_PASSWORD = "none"  # noqa: S105  of a vCenter inside this process
 
 
 class SimulatedClock:
@@ -58,35 +58,38 @@ class SimulatedClock:
         self._simulation = simulation
 
     def now_us(self) -> int:
-        """Microseconds since the epoch."""
+        """Return microseconds since the epoch."""
         return round((self._simulation.epoch_seconds + self._simulation.now) * 1e6)
 
 
 class _Source:
-    """One source: its collector, the context it asks in, and where it is on its grid."""
+    """A source with its collector and context.
+
+    `due`: simulated second of the next poll. `asked_at`: simulated second of the last one.
+    """
 
     def __init__(self, config: SourceConfig, context: DirectContext) -> None:
         self.config, self.context = config, context
         self.name = config.name
-        self._made = registry.collector_class(registry.spec(config.collector))
-        self._collector: Collector[SourceConfig] = self._made(config)
+        self._collector_class = registry.collector_class(registry.spec(config.collector))
+        self._collector: Collector[SourceConfig] = self._collector_class(config)
         self._open = False
         self.asked_at = 0.0
-        # Spread over the interval by their names, as the recorder does.
+        # Names spread the polls over the interval, as in the recorder.
         self.due = (zlib.crc32(self.name.encode()) % 250) / 1000 * config.every_seconds
 
     async def items(self) -> list[Item]:
-        """One poll; the first logs in and takes the inventory."""
-        found: list[Item] = []
+        """Poll once. The first poll also logs in and reads the inventory."""
+        items: list[Item] = []
         if not self._open:
             await self._collector.open(self.context)
-            found += [item async for item in self._collector.inventory(self.context)]
+            items += [item async for item in self._collector.inventory(self.context)]
             self._open = True
-        return found + [item async for item in self._collector.poll(self.context)]
+        return items + [item async for item in self._collector.poll(self.context)]
 
 
 class _Recorder:
-    """One recording in the making. `defects`: what goes wrong on the way."""
+    """Writes one recording. `defects`: defects of the recorded data."""
 
     def __init__(self, scenario: Scenario, folder: Path, defects: Defects) -> None:
         self._scenario, self._defects = scenario, defects
@@ -118,17 +121,17 @@ class _Recorder:
                 started_us=self._clock.now_us(),
                 load_command=[LOAD],
                 sources=tuple(
-                    Declaration(name=name, collector=of.name, every_seconds=every, tables=of.tables)
-                    for name, of, every in declared
+                    Declaration(name=name, collector=spec.name, every_seconds=every, tables=spec.tables)
+                    for name, spec, every in declared
                 ),
             )
         )
-        known: tuple[SourceEntity | SourceLink, ...] = (*config.entities, *config.links)
-        for item in known:
+        declared_items: tuple[SourceEntity | SourceLink, ...] = (*config.entities, *config.links)
+        for item in declared_items:
             self._writer.inventory("config", self._clock.now_us(), item)
 
     async def run(self) -> None:
-        """Poll, start the load, and go on until it has ended."""
+        """Poll, start the load, and poll on until it has ended."""
         await self._poll_until(BEFORE_SECONDS)
         reader: LoadReader = self._reader_class()
         disks = disk_status(self._simulation)
@@ -137,9 +140,9 @@ class _Recorder:
         while not load.finished:
             number += 1
             await self._poll_until(began + number * STATUS_SECONDS)
-            self._status(reader, load, disks)
-        seen = self._clock.now_us()
-        self._take_all(LOAD, seen, reader.finish(seen))
+            self._read_load_status(reader, load, disks)
+        now_us = self._clock.now_us()
+        self._write_items(LOAD, now_us, reader.finish(now_us))
         ended = self._simulation.now
         await self._poll_until(ended + AFTER_SECONDS)
         for source in self._sources:
@@ -158,58 +161,58 @@ class _Recorder:
         return DirectContext(self._clock, array=state)
 
     async def _poll_until(self, moment: float) -> None:
-        """Everything that is due up to a moment of simulated time."""
+        """Do all polls that are due up to a simulated second, and advance to it."""
         while self._sources and (source := min(self._sources, key=lambda s: s.due)).due <= moment:
             self._simulation.advance(source.due + self._random.random() * _JITTER_SECONDS)
-            due = round((EPOCH_SECONDS + source.due) * 1e6)
+            due_us = round((EPOCH_SECONDS + source.due) * 1e6)
             source.due += self._defects.every(source.name, source.config.every_seconds)
-            await self._poll(source, due)
+            await self._poll(source, due_us)
         self._simulation.advance(moment)
 
-    async def _poll(self, source: _Source, due: int) -> None:
-        now, cost = self._clock.now_us(), source.context.cost
+    async def _poll(self, source: _Source, due_us: int) -> None:
+        now_us, cost = self._clock.now_us(), source.context.cost
         source.asked_at = self._simulation.now
-        if self._defects.loses(source.name, now):
-            self._writer.poll(Poll(source.name, due, now, now, "failed", "unreachable", "no answer"))
+        if self._defects.loses(source.name, now_us):
+            self._writer.poll(Poll(source.name, due_us, now_us, now_us, "failed", "unreachable", "no answer"))
             return
         cost.requests = cost.bytes_in = 0
         try:
-            rows = self._take_all(source.name, now, await source.items())
+            rows = self._write_items(source.name, now_us, await source.items())
         except CollectorError as error:
-            self._writer.poll(Poll(source.name, due, now, now, "failed", error.failure.value, str(error)))
+            self._writer.poll(Poll(source.name, due_us, now_us, now_us, "failed", error.failure.value, str(error)))
             return
         self._writer.poll(
-            Poll(source.name, due, now, now, "ok", rows=rows, requests=cost.requests, bytes_in=cost.bytes_in)
+            Poll(source.name, due_us, now_us, now_us, "ok", rows=rows, requests=cost.requests, bytes_in=cost.bytes_in)
         )
 
-    def _status(self, reader: LoadReader, load: LoadRun, disks: Sequence[DiskStatus]) -> None:
+    def _read_load_status(self, reader: LoadReader, load: LoadRun, disks: Sequence[DiskStatus]) -> None:
         status = asdict(load_status(self._simulation, load, disks))
-        seen = self._clock.now_us()
-        if self._defects.loses(LOAD, seen):
+        now_us = self._clock.now_us()
+        if self._defects.loses(LOAD, now_us):
             return
         if not self._defects.disks_read:
             status["disks"] = ()
         status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
-        rows = self._take_all(LOAD, seen, reader.feed(render(document(status)).encode(), seen))
+        rows = self._write_items(LOAD, now_us, reader.feed(render(document(status)).encode(), now_us))
         if rows:
-            self._writer.poll(Poll(LOAD, seen, seen, seen, "ok", rows=rows))
+            self._writer.poll(Poll(LOAD, now_us, now_us, now_us, "ok", rows=rows))
 
-    def _take_all(self, source: str, seen: int, items: Iterable[Item]) -> int:
+    def _write_items(self, source: str, seen_us: int, items: Iterable[Item]) -> int:
         rows = 0
-        for item in self._bent(source, items):
+        for item in self._distorted(source, items):
             match item:
                 case Rows():
                     self._writer.samples(source, item)
                     rows += len(item.entity)
                 case SourceEntity() | SourceLink():
-                    self._writer.inventory(source, seen, item)
+                    self._writer.inventory(source, seen_us, item)
                 case Event():
                     self._writer.event(source, item)
         return rows
 
-    def _bent(self, source: str, items: Iterable[Item]) -> Iterator[Item]:
+    def _distorted(self, source: str, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
-            yield from self._defects.bent(source, item)
+            yield from self._defects.distorted(source, item)
 
 
 def record(scenario: Scenario, folder: Path, defect: Defect | Defects | None = None) -> None:
@@ -220,14 +223,14 @@ def record(scenario: Scenario, folder: Path, defect: Defect | Defects | None = N
 
 
 def _vcenter(simulation: Simulation) -> VcenterService:
-    # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
+    # pyVmomi takes a third of a second to import, so only scenarios with a vCenter import it.
     from sanpath_lab.vcenter_service import VcenterService
 
     return VcenterService(simulation, _PASSWORD)
 
 
 def _config(scenario: Scenario) -> Config:
-    """The configuration that is written for the served lab, read as a user's would be."""
+    """Return the configuration of the served lab, written and read as a user's would be."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         communities = {

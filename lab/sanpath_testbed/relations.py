@@ -1,4 +1,4 @@
-"""Changes of a case that leave its truth as it is: the same truth should get the same verdict (metamorphic tests)."""
+"""Changes of a case that preserve its truth, so the verdict should be the same (metamorphic tests)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath_lab.generator import Drawn
-from sanpath_lab.generator.confirm import confirmed
-from sanpath_lab.generator.faults import FAULTS, tells
+from sanpath_lab.generator.confirm import confirm
+from sanpath_lab.generator.faults import FAULTS, can_diagnose
 from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.scenario import FcPort, Neighbour, OtherDisk, Scenario, Volume
 from sanpath_testbed.defects import Defect
@@ -19,9 +19,10 @@ _COARSER = Reading(frozenset(), 5.0, 10.0, 24.0)
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is recorded in place of a draw: another scenario, what of it is read, what goes wrong on the way.
+    """A changed draw: its scenario, which sources are read, and a defect of the recording.
 
-    `counted_low`: the switch all of whose ports count 3 % too little. `names`: what was renamed, new name → old.
+    `counted_low`: name of the switch whose ports count 3 % of the bytes too little; None: all count right.
+    `names`: new name → old name of what was renamed.
     """
 
     scenario: Scenario
@@ -31,31 +32,33 @@ class Variant:
     names: Mapping[str, str] | None = None
 
     def old_name(self, entity: str) -> str:
-        """What an element was called before it was renamed."""
+        """Return the name that an element had before it was renamed."""
         return renamed(entity, self.names or {})
 
 
 Relation = Callable[[Drawn], Variant | None]
-"""The variant of a draw; None: the draw has nothing that could be changed so."""
+"""Returns the variant of a draw. None: the change does not apply to the draw."""
 
 
 def variant(name: str, drawn: Drawn) -> Variant | None:
-    """The variant of a draw by a relation; None: there is none whose truth is the same, as far as the simulation
-    confirms it, and that can be told as well.
+    """Return the variant of a draw by a relation.
+
+    None: the relation does not apply, the simulation does not confirm that the truth is the same, or the sources
+    show the fault in only one of the two.
 
     Raises KeyError: there is no such relation.
     """
-    made = RELATIONS[name](drawn)
-    if made is None or drawn.tellable != tells(drawn.fault, made.reading, made.scenario):
+    changed = RELATIONS[name](drawn)
+    if changed is None or drawn.diagnosable != can_diagnose(drawn.fault, changed.reading, changed.scenario):
         return None
     if name not in _TO_CONFIRM:
-        return made
+        return changed
     fault = FAULTS[drawn.fault]
-    return made if confirmed(made.scenario, fault.relief, fault.waits) is not None else None
+    return changed if confirm(changed.scenario, fault.relief, fault.latency_bound) is not None else None
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A text with every name in it replaced that is a word of its own.
+    """Replace every name in a text that is an entire word.
 
     >>> renamed("link:esx7/vmhba2--sw1/0/1", {"sw1": "blue"})
     'link:esx7/vmhba2--blue/0/1'
@@ -63,7 +66,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     if not names:
         return text
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda found: names[found[0]], text)
+    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda match: names[match[0]], text)
 
 
 def _as_drawn(drawn: Drawn, scenario: Scenario) -> Variant:
@@ -105,7 +108,7 @@ def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Varia
         name="esx77",
         hba=hba,
         target=scenario.active_paths[0].target,
-        volume=_like(scenario.volume, 77, limited=False),
+        volume=_volume_like(scenario.volume, 77, limited=False),
         direction=scenario.truth.direction,
         block_bytes=8192,
         outstanding=outstanding,
@@ -114,16 +117,16 @@ def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Varia
     return _as_drawn(drawn, scenario.model_copy(update={"neighbours": (*scenario.neighbours, neighbour)}))
 
 
-def _like(volume: Volume, number: int, limited: bool = True) -> Volume:
-    """A volume like another one, with a number of its own."""
+def _volume_like(volume: Volume, number: int, limited: bool = True) -> Volume:
+    """Return a copy of a volume with another number in its name, identifiers and LUN."""
     limits = {} if limited else {"bandwidth_limit": None, "iops_limit": None}
-    own = {
+    identity = {
         "name": f"vol{number:02}",
         "id": f"{volume.id[:-2]}{number:02x}",
         "serial": f"{volume.serial[:-2]}{number:02X}",
         "lun": number,
     }
-    return volume.model_copy(update={**own, **limits})
+    return volume.model_copy(update={**identity, **limits})
 
 
 def _split(drawn: Drawn) -> Variant | None:
@@ -143,12 +146,12 @@ def _split_volumes(drawn: Drawn) -> Variant | None:
         return None
     scenario = split.scenario
     disk = scenario.guest_disk.model_copy(update={"name": "sdb"})
-    other = OtherDisk(disk=disk, volume=_like(scenario.volume, 2))
-    alike = {"lun:sqlvm1/sda": "lun:sqlvm1/sdb", "volume:fa1/vol01": "volume:fa1/vol02"}
+    second_disk = OtherDisk(disk=disk, volume=_volume_like(scenario.volume, 2))
+    second_names = {"lun:sqlvm1/sda": "lun:sqlvm1/sdb", "volume:fa1/vol01": "volume:fa1/vol02"}
     truth = scenario.truth
-    more = tuple(alike[name] for name in truth.bottlenecks if name in alike)
-    truth = truth.model_copy(update={"bottlenecks": (*truth.bottlenecks, *more)})
-    return replace(split, scenario=scenario.model_copy(update={"other_disks": (other,), "truth": truth}))
+    added = tuple(second_names[name] for name in truth.bottlenecks if name in second_names)
+    truth = truth.model_copy(update={"bottlenecks": (*truth.bottlenecks, *added)})
+    return replace(split, scenario=scenario.model_copy(update={"other_disks": (second_disk,), "truth": truth}))
 
 
 def _mixed(drawn: Drawn) -> Variant | None:
@@ -177,9 +180,11 @@ def _other_names(drawn: Drawn) -> Variant:
     arrays = {array.name: f"store-{number}" for number, array in enumerate(reversed(scenario.arrays), 1)}
     switches = {switch.name: f"blue{number}" for number, switch in enumerate(reversed(scenario.switches), 1)}
     names = {**arrays, **switches, scenario.host.name: "node9"}
-    other = Scenario.model_validate_json(renamed(scenario.model_dump_json(), names))
-    other = other.model_copy(update={"switches": other.switches[::-1], "name": scenario.name})
-    return Variant(other, drawn.reading, names={new: old for old, new in names.items()})
+    renamed_scenario = Scenario.model_validate_json(renamed(scenario.model_dump_json(), names))
+    renamed_scenario = renamed_scenario.model_copy(
+        update={"switches": renamed_scenario.switches[::-1], "name": scenario.name}
+    )
+    return Variant(renamed_scenario, drawn.reading, names={new: old for old, new in names.items()})
 
 
 def _half_the_rate(drawn: Drawn) -> Variant | None:
@@ -211,11 +216,11 @@ _RATES = ("destage_bytes_per_second", "bandwidth_limit", "iops_limit", "ios_per_
 _GIGABITS = ("capable_gigabit", "gigabit")
 
 
-def _slowed(part: object) -> object:
-    """The same document with times doubled, and rates and speeds halved."""
-    if isinstance(part, Mapping):
-        return {name: _slowed_value(name, value) for name, value in part.items()}
-    return [_slowed(each) for each in part] if isinstance(part, list | tuple) else part
+def _slowed(document: object) -> object:
+    """Return the document with times doubled, and rates and speeds halved."""
+    if isinstance(document, Mapping):
+        return {name: _slowed_value(name, value) for name, value in document.items()}
+    return [_slowed(item) for item in document] if isinstance(document, list | tuple) else document
 
 
 def _slowed_value(name: str, value: object) -> object:
@@ -238,15 +243,15 @@ def _coarser(drawn: Drawn) -> Variant | None:
     if drawn.reading.switch_seconds is not None:
         return None
     seconds = max(_COARSER.measured_seconds, drawn.scenario.load.measured_seconds)
-    made = _with_load(drawn, measured_seconds=seconds)
-    return replace(made, reading=replace(_COARSER, unread=drawn.reading.unread))
+    changed = _with_load(drawn, measured_seconds=seconds)
+    return replace(changed, reading=replace(_COARSER, unread=drawn.reading.unread))
 
 
 def _dropped(drawn: Drawn) -> Variant | None:
     """A source without which the fault can still be told is not read."""
     sources: Sequence[Source] = ("array", "switches", "host")
-    spare = [source for source in sources if source not in FAULTS[drawn.fault].seen_by]
-    if drawn.reading.unread or not spare or not drawn.tellable:
+    spare = [source for source in sources if source not in FAULTS[drawn.fault].required_sources]
+    if drawn.reading.unread or not spare or not drawn.diagnosable:
         return None
     unread = frozenset((spare[drawn.seed % len(spare)],))
     return Variant(drawn.scenario, replace(drawn.reading, unread=unread))
@@ -255,10 +260,10 @@ def _dropped(drawn: Drawn) -> Variant | None:
 def _counted_low(drawn: Drawn) -> Variant:
     """A switch counts 3 % of the bytes too little."""
     ports = [name.removeprefix("switch_port:") for name in drawn.scenario.truth.bottlenecks]
-    there_are = {port: switch.name for switch in drawn.scenario.switches for port in switch.ports}
+    switch_of_port = {port: switch.name for switch in drawn.scenario.switches for port in switch.ports}
     first = drawn.scenario.host.hbas[0].switch_port
-    low = next((there_are[port] for port in ports if port in there_are), there_are[first])
-    return Variant(drawn.scenario, drawn.reading, counted_low=low)
+    switch = next((switch_of_port[port] for port in ports if port in switch_of_port), switch_of_port[first])
+    return Variant(drawn.scenario, drawn.reading, counted_low=switch)
 
 
 RELATIONS: Mapping[str, Relation] = {
@@ -276,11 +281,11 @@ RELATIONS: Mapping[str, Relation] = {
     "dropped": _dropped,
     "counted-low": _counted_low,
 }
-"""Every relation by name."""
+"""Relation name → relation. Reports print the docstrings of these functions up to the first semicolon."""
 _TO_CONFIRM = frozenset(("idle-host", "busy-host", "split", "split-volumes", "mixed", "half-the-rate"))
-"""Those that change what happens in the heaviest step."""
+"""Relations that change the heaviest step, so the simulation has to confirm them."""
 
 
 def meaning(name: str) -> str:
-    """What a relation changes, in a few words."""
+    """Return a few words on what a relation changes."""
     return (RELATIONS[name].__doc__ or "").split(";")[0].strip().rstrip(".")

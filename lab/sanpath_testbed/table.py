@@ -1,4 +1,4 @@
-"""The score of a corpus as a Markdown paper."""
+"""Renders the score of a corpus as a Markdown report."""
 
 from __future__ import annotations
 
@@ -28,71 +28,71 @@ limit is relieved, against the throughput of the same simulation with the limit 
 differences; held: how often the predicted interval contains it, give or take the 1 % that the model of frames on a
 link is good to.
 """
-_MODEL = 0.01
+_MODEL_ERROR = 0.01
 
 
-def paper(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> str:
-    """The whole paper; `command`: what makes it."""
+def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> str:
+    """Render the report. `command`: the command that writes it."""
     as_drawn = [o for o in outcomes if o.relation is None]
     clean = [o for o in as_drawn if o.defect is None]
     named, drawn = [o for o in clean if o.fault is None], [o for o in clean if o.fault is not None]
-    parts = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n"]
+    sections = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n"]
     if drawn:
-        parts.append(draws.paper(drawn))
+        sections.append(draws.report(drawn))
     if named:
-        parts += [_FAMILIES, _families(named), _alarms(named)]
+        sections += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
-        parts.append(_defects(as_drawn))
-    parts += [text for text in (draws.relations(outcomes), draws.experiments(outcomes)) if text]
+        sections.append(_defects(as_drawn))
+    sections += [text for text in (draws.relations(outcomes), draws.experiments(outcomes)) if text]
     if named:
-        parts.append(_wrong(named))
-    return "\n".join(parts)
+        sections.append(_wrong(named))
+    return "\n".join(sections)
 
 
 def families(outcomes: Sequence[Outcome]) -> str:
-    """The table of families."""
+    """Render the table of families."""
     return _families([o for o in outcomes if o.defect is None])
 
 
 def _families(clean: Sequence[Outcome]) -> str:
     by_family = _grouped(clean, lambda o: o.family)
     head = ("family", "cases", "AC@1", "AC@3", "false", "precision", "recall", "prediction", "held")
-    rows = [_row(name, found) for name, found in sorted(by_family.items())]
+    rows = [_row(name, cases) for name, cases in sorted(by_family.items())]
     rows.append(_row("**all**", clean))
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, found: Sequence[Outcome]) -> tuple[str, ...]:
-    expected = sum(len(o.expected) for o in found)
-    hit = sum(len(set(o.expected) & set(o.found)) for o in found)
-    causes = sum(len(o.called_cause) for o in found)
-    allowed = sum(len(set(o.called_cause) - set(o.forbidden)) for o in found)
-    checked = [(o.predicted, o.reached) for o in found if o.predicted and o.reached]
-    errors = [abs(o.likely / o.reached - 1) for o in found if o.likely and o.reached]
-    held = sum(p[0] * (1 - _MODEL) <= r <= p[1] * (1 + _MODEL) for p, r in checked)
+def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    expected = sum(len(o.expected) for o in outcomes)
+    hit_count = sum(len(set(o.expected) & set(o.hits)) for o in outcomes)
+    causes = sum(len(o.causes) for o in outcomes)
+    allowed = sum(len(set(o.causes) - set(o.forbidden)) for o in outcomes)
+    checked = [(o.predicted, o.reached) for o in outcomes if o.predicted and o.reached]
+    errors = [abs(o.likely / o.reached - 1) for o in outcomes if o.likely and o.reached]
+    covered = sum(p[0] * (1 - _MODEL_ERROR) <= r <= p[1] * (1 + _MODEL_ERROR) for p, r in checked)
     return (
         name,
-        str(len(found)),
-        _share(sum(o.first for o in found), len(found)),
-        _share(sum(o.in_three for o in found), len(found)),
-        str(sum(o.false_alarm for o in found)),
+        str(len(outcomes)),
+        _share(sum(o.is_right for o in outcomes), len(outcomes)),
+        _share(sum(o.in_top_three for o in outcomes), len(outcomes)),
+        str(sum(o.false_alarm for o in outcomes)),
         _share(allowed, causes),
-        _share(hit, expected),
+        _share(hit_count, expected),
         f"{100 * median(errors):.1f} %" if errors else "",
-        f"{held} of {len(checked)}" if checked else "",
+        f"{covered} of {len(checked)}" if checked else "",
     )
 
 
 def _alarms(clean: Sequence[Outcome]) -> str:
-    held_nothing = [o for o in clean if o.held_nothing]
-    false = sum(o.false_alarm for o in held_nothing)
-    held = [o for o in clean if not o.held_nothing]
-    healthy = sum(o.kind == "healthy" for o in held)
+    nothing_limits = [o for o in clean if o.nothing_limits]
+    false = sum(o.false_alarm for o in nothing_limits)
+    limited = [o for o in clean if not o.nothing_limits]
+    healthy = sum(o.kind == "healthy" for o in limited)
     return (
-        f"Of {len(held_nothing)} runs that nothing of the storage held, {false} had a verdict that accuses one.\n"
-        f"Of {len(held)} runs that an element held, {healthy} were called healthy.\n"
+        f"Of {len(nothing_limits)} runs that nothing of the storage held, {false} had a verdict that accuses one.\n"
+        f"Of {len(limited)} runs that an element held, {healthy} were called healthy.\n"
     )
 
 
@@ -100,19 +100,24 @@ def _defects(outcomes: Sequence[Outcome]) -> str:
     head = "| defect | cases | AC@1 | without it | lost, points |"
     lines = ["## What defects of the data do", "", head, "|---|---|---|---|---|"]
     without = {(o.family, o.seed): o for o in outcomes if o.defect is None}
-    told = [o for o in outcomes if o.defect and o.tellable]
-    for defect, found in sorted(_grouped(told, lambda o: str(o.defect)).items()):
-        same = [without[key] for o in found if (key := (o.family, o.seed)) in without]
+    diagnosable = [o for o in outcomes if o.defect and o.diagnosable]
+    for defect, cases in sorted(_grouped(diagnosable, lambda o: str(o.defect)).items()):
+        without_defect = [without[key] for o in cases if (key := (o.family, o.seed)) in without]
         meaning = next(text for name, text in MEANINGS.items() if name == defect)
-        ours, theirs = sum(o.first for o in found), sum(o.first for o in same)
-        shares = f"{_share(ours, len(found))} | {_share(theirs, len(same))}"
-        lost = f"{100 * (theirs / len(same) - ours / len(found)):.1f}" if same else ""
-        lines.append(f"| {defect}: {meaning} | {len(found)} | {shares} | {lost} |")
+        right_count, right_without = (
+            sum(o.is_right for o in cases),
+            sum(o.is_right for o in without_defect),
+        )
+        shares = f"{_share(right_count, len(cases))} | {_share(right_without, len(without_defect))}"
+        lost_points = (
+            f"{100 * (right_without / len(without_defect) - right_count / len(cases)):.1f}" if without_defect else ""
+        )
+        lines.append(f"| {defect}: {meaning} | {len(cases)} | {shares} | {lost_points} |")
     return "\n".join(lines) + "\n"
 
 
 def _wrong(clean: Sequence[Outcome]) -> str:
-    wrong = [o for o in clean if not o.first]
+    wrong = [o for o in clean if not o.is_right]
     if not wrong:
         return ""
     lines = ["## What it got wrong", "", "| family | seed | verdict | names |", "|---|---|---|---|"]
@@ -122,15 +127,15 @@ def _wrong(clean: Sequence[Outcome]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _grouped(found: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
     groups: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for o in found:
+    for o in outcomes:
         groups[key(o)].append(o)
     return groups
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2f}" if whole else ""
+def _share(count: int, total: int) -> str:
+    return f"{count / total:.2f}" if total else ""
 
 
 def _span(seeds: Sequence[int]) -> str:

@@ -19,14 +19,14 @@ SEED = 103
 def test_the_verdict_is_as_right_as_it_was(family: str) -> None:
     found = outcome(Job(family, SEED, None), relieve=False)
     assert not found.false_alarm, found.headline
-    assert found.first, f"{found.kind}, {found.named[:3]}: {found.headline}"
-    assert set(found.called_cause).isdisjoint(found.forbidden)
+    assert found.is_right, f"{found.kind}, {found.named[:3]}: {found.headline}"
+    assert set(found.causes).isdisjoint(found.forbidden)
 
 
 def test_small_ios_of_others_do_not_hide_what_the_volume_waits_for() -> None:
     """Others move a hundredth of the array's bytes with a fourteenth of its operations."""
     found = outcome(Job("qos", 515, None), relieve=False)
-    assert (found.kind, found.first) == ("configured_cap", True)
+    assert (found.kind, found.is_right) == ("configured_cap", True)
 
 
 def test_what_a_deeper_queue_of_a_virtual_disk_brings_is_predicted() -> None:

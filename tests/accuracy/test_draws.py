@@ -17,7 +17,7 @@ from sanpath_lab.generator.relief import relieved
 from sanpath_testbed import draws
 from sanpath_testbed.corpus import Job, outcome
 from sanpath_testbed.defects import Defects
-from sanpath_testbed.outcome import Outcome, absent
+from sanpath_testbed.outcome import Outcome, not_applicable
 from sanpath_testbed.relations import RELATIONS, Variant, renamed, variant
 
 PORT = "switch_port:sw1/0/1"
@@ -44,28 +44,28 @@ def link() -> Drawn:
 @pytest.fixture(scope="module")
 def blank(link: Drawn) -> Outcome:
     """An outcome of a case in which a link limits, to be filled in."""
-    return replace(absent("draw", 1, None, link.scenario.truth), applies=True, fault="host-link")
+    return replace(not_applicable("draw", 1, None, link.scenario.truth), applies=True, fault="host-link")
 
 
 def test_a_link_that_limits_may_be_found_acquitted_missed_or_an_innocent_convicted(blank: Outcome) -> None:
     right = replace(blank, kind="bottleneck", kind_is_right=True, rank=1, accused=(PORT,))
     acquitted = replace(blank, kind="concurrency_limited")
     convicted = replace(blank, kind="bottleneck", kind_is_right=True, accused=("array:fa1",))
-    told = [(o.first, o.acquitted, o.convicted, o.undecided) for o in (right, acquitted, convicted, blank)]
+    told = [(o.is_right, o.acquitted, o.convicted, o.undecided) for o in (right, acquitted, convicted, blank)]
     assert told == [
         (True, False, False, False),
         (False, True, False, False),
         (False, False, True, False),
         (False, False, False, True),
     ]
-    assert not replace(blank, tellable=False).undecided
+    assert not replace(blank, diagnosable=False).undecided
 
 
 def test_a_suspect_counts_among_the_first_three(blank: Outcome) -> None:
-    assert replace(blank, suspect_rank=3).in_three
-    assert not replace(blank, suspect_rank=4).in_three
-    assert replace(blank, kind_is_right=True, rank=1).in_three
-    assert not replace(blank, kind_is_right=True, rank=2).in_three
+    assert replace(blank, suspect_rank=3).in_top_three
+    assert not replace(blank, suspect_rank=4).in_top_three
+    assert replace(blank, kind_is_right=True, rank=1).in_top_three
+    assert not replace(blank, kind_is_right=True, rank=2).in_top_three
 
 
 def test_the_brier_score_is_that_of_the_verdict(blank: Outcome) -> None:
@@ -78,7 +78,7 @@ def test_the_tables_tell_shares_reliability_and_what_stayed(blank: Outcome) -> N
     found = replace(blank, kind="bottleneck", kind_is_right=True, rank=1, suspect_rank=1, grade="B")
     right = replace(found, probability=0.9, lead_is_right=True)
     wrong = replace(blank, seed=2, kind="concurrency_limited", probability=0.6)
-    paper = draws.paper([right, wrong])
+    paper = draws.report([right, wrong])
     assert "| host-link | 2 | 0.500 | 0.500 | 1 | 0 | 0 | 0.185 |" in paper
     assert "| grade B | 1 | 0.900 | 1.000 |" in paper
     assert "| draw:2 | host-link | concurrency_limited (C) |" in paper
@@ -144,10 +144,10 @@ def test_a_switch_that_counts_low_counts_three_percent_less_and_no_other_does(li
     assert low.counted_low is not None
     defects = Defects(link.scenario, None, link.reading, low.counted_low)
     rows = Rows(SWITCH_PORTS, ["0/1"], [0], {"bytes_tx_total": [1000], "frames_tx_total": [10]})
-    (told,) = defects.bent(low.counted_low, rows)
+    (told,) = defects.distorted(low.counted_low, rows)
     assert isinstance(told, Rows)
     assert (told.values["bytes_tx_total"], told.values["frames_tx_total"]) == ([970], [10])
-    assert list(defects.bent("another", rows)) == [rows]
+    assert list(defects.distorted("another", rows)) == [rows]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from sanpath_lab.link import LinkDirection
-from sanpath_lab.routing import between
+from sanpath_lab.routing import egress_ports
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation
 
@@ -164,10 +164,10 @@ TRIANGLE = [("a/0/1", "b/0/1"), ("b/0/2", "c/0/2"), ("a/0/3", "c/0/3"), ("c/0/4"
 
 
 def test_frames_take_the_fewest_links_and_pairs_are_spread_over_parallel_ones() -> None:
-    assert between(TRIANGLE, "a/0/9", "a/0/8", 0) == []
-    assert between(TRIANGLE, "a/0/9", "b/0/9", 0) == ["a/0/1"]
-    assert {between(TRIANGLE, "a/0/9", "c/0/9", number)[0] for number in range(2)} == {"a/0/3", "a/0/4"}
-    assert between(TRIANGLE[:2], "a/0/9", "c/0/9", 0) == ["a/0/1", "b/0/2"]
+    assert egress_ports(TRIANGLE, "a/0/9", "a/0/8", 0) == []
+    assert egress_ports(TRIANGLE, "a/0/9", "b/0/9", 0) == ["a/0/1"]
+    assert {egress_ports(TRIANGLE, "a/0/9", "c/0/9", number)[0] for number in range(2)} == {"a/0/3", "a/0/4"}
+    assert egress_ports(TRIANGLE[:2], "a/0/9", "c/0/9", 0) == ["a/0/1", "b/0/2"]
 
 
 def refused(**update: object) -> str:

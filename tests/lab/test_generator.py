@@ -10,9 +10,9 @@ from itertools import islice
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath_lab.generator import called, drafts, draw
-from sanpath_lab.generator.confirm import confirmed, throughput
-from sanpath_lab.generator.faults import FAULTS, tells
+from sanpath_lab.generator import drafts, draw, draw_by_name
+from sanpath_lab.generator.confirm import confirm, throughput
+from sanpath_lab.generator.faults import FAULTS, can_diagnose
 from sanpath_lab.generator.reading import EVERYTHING
 from sanpath_lab.generator.relief import PLACES, Place, relieved
 from sanpath_lab.scenario import Scenario
@@ -65,12 +65,12 @@ def test_what_a_label_names_is_in_the_scenario() -> None:
 @pytest.mark.parametrize("fault", ["host-link", "media", "qos", "lun-queue", "concurrency", "generator-cpu"])
 def test_a_label_is_confirmed_by_the_simulation_and_a_false_one_is_not(fault: str) -> None:
     scenario, truth = draft_of(fault), FAULTS[fault]
-    found = confirmed(scenario, truth.relief, truth.waits)
+    found = confirm(scenario, truth.relief, truth.latency_bound)
     assert found is not None
     assert found.relieved is not None
     assert found.relieved > 1.05 * found.ops
     innocent: Place = "isls" if fault != "media" else "host queues"
-    assert confirmed(scenario, (innocent,), False) is None
+    assert confirm(scenario, (innocent,), False) is None
 
 
 def test_a_place_that_holds_as_well_makes_a_label_false() -> None:
@@ -84,8 +84,8 @@ def test_a_place_that_holds_as_well_makes_a_label_false() -> None:
         for other in scenario.other_disks
     )
     both = scenario.model_copy(update={"volume": capped, "other_disks": others})
-    assert confirmed(scenario, MEDIA, False) is not None
-    assert confirmed(both, MEDIA, False) is None
+    assert confirm(scenario, MEDIA, False) is not None
+    assert confirm(both, MEDIA, False) is None
 
 
 def test_every_place_can_be_given_room() -> None:
@@ -97,22 +97,24 @@ def test_every_place_can_be_given_room() -> None:
 
 def test_a_draw_says_how_it_was_confirmed() -> None:
     drawn = draw(1)
-    assert drawn is called("draw:1")
-    assert drawn.confirmed.relieved is not None
-    assert drawn.confirmed.relieved > drawn.confirmed.ops
+    assert drawn is draw_by_name("draw:1")
+    assert drawn.confirmation.relieved is not None
+    assert drawn.confirmation.relieved > drawn.confirmation.ops
 
 
 def test_what_is_not_read_cannot_tell() -> None:
     drawn = [next(drafts(seed)) for seed in range(1, 300)]
-    unseen = [d for d in drawn if set(FAULTS[d[0]].seen_by) & d[1].unread]
+    unseen = [d for d in drawn if set(FAULTS[d[0]].required_sources) & d[1].unread]
     assert unseen
-    assert not any(tells(*d) for d in unseen)
-    assert all(tells(fault, EVERYTHING, scenario) for fault, _, scenario in drawn if not FAULTS[fault].grows)
+    assert not any(can_diagnose(*d) for d in unseen)
+    assert all(
+        can_diagnose(fault, EVERYTHING, scenario) for fault, _, scenario in drawn if not FAULTS[fault].needs_two_steps
+    )
 
 
 def test_a_link_at_an_end_can_be_told_by_the_device_there_and_one_between_switches_by_them_alone() -> None:
     drawn = [d for d in (next(drafts(seed)) for seed in range(1, 900)) if d[1].unread == {"switches"}]
-    told = {fault: tells(fault, reading, scenario) for fault, reading, scenario in drawn}
+    told = {fault: can_diagnose(fault, reading, scenario) for fault, reading, scenario in drawn}
     assert told["host-link"]
     assert told["array-link"]
     assert not told["isl"]
@@ -121,7 +123,7 @@ def test_a_link_at_an_end_can_be_told_by_the_device_there_and_one_between_switch
 def test_one_step_does_not_tell_a_wait_that_the_array_calls_service() -> None:
     media = [scenario for seed in range(1, 900) for fault, _, scenario in islice(drafts(seed), 1) if fault == "media"]
     alone = [s for s in media if len(s.load.threads) == 1]
-    told = {s.array.parallel_servers == s.array.parallel_media: tells("media", EVERYTHING, s) for s in alone}
+    told = {s.array.parallel_servers == s.array.parallel_media: can_diagnose("media", EVERYTHING, s) for s in alone}
     assert told == {True: True, False: False}
 
 

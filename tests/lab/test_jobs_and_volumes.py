@@ -108,6 +108,6 @@ def test_a_host_counts_what_it_has_to_do_again() -> None:
     simulation.begin_load()
     simulation.advance(21)
     assert simulation.host.hypervisor is not None
-    aborted = sum(totals.aborted for s in simulation.host.hypervisor.samples for totals in s.ways.values())
+    aborted = sum(totals.aborted for s in simulation.host.hypervisor.samples for totals in s.totals_by_nexus.values())
     damaged = sum(cable.towards_switch.damaged_frames for cable in simulation.fabric.cables.values())
     assert 0 < aborted <= damaged

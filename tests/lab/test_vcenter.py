@@ -18,7 +18,7 @@ from sanpath_lab.certificate import server_context
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import VCENTER_USER
-from sanpath_lab.vcenter_counters import WayTotals, together
+from sanpath_lab.vcenter_counters import PathTotals, total
 from sanpath_lab.vcenter_server import VcenterServer
 from sanpath_lab.vcenter_types import vim, vmodl
 from tests.collectors.vsphere.asking import Asked, ask_all
@@ -44,10 +44,10 @@ def loaded(scenario: Scenario, threads: int = 8, seconds: float = 41.0, **host: 
     return simulation
 
 
-def last_interval(simulation: Simulation) -> WayTotals:
+def last_interval(simulation: Simulation) -> PathTotals:
     """What the host has counted in its last whole interval under load, over all paths."""
     assert simulation.host.hypervisor is not None
-    return together(simulation.host.hypervisor.samples[-1].ways.values())
+    return total(simulation.host.hypervisor.samples[-1].totals_by_nexus.values())
 
 
 @pytest.fixture(scope="module")

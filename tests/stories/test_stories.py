@@ -15,19 +15,19 @@ from examples import stories
 CASES = [
     (name, recording)
     for name in stories.names()
-    for recording in yaml.safe_load((stories.HERE / name / "expected.yaml").read_text(encoding="utf-8"))
+    for recording in yaml.safe_load((stories.FOLDER / name / "expected.yaml").read_text(encoding="utf-8"))
 ]
 
-tell = cache(stories.tell)
+diagnose_story = cache(stories.diagnose_story)
 
 
 def expected(name: str) -> Any:
-    return yaml.safe_load((stories.HERE / name / "expected.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((stories.FOLDER / name / "expected.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("name", "recording"), CASES)
 def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
-    wanted, verdict = expected(name)[recording], tell(name).diagnoses[recording]["verdict"]
+    wanted, verdict = expected(name)[recording], diagnose_story(name).diagnoses[recording]["verdict"]
     assert (verdict["kind"], verdict["grade"]) == (wanted["kind"], wanted["grade"]), verdict["headline"]
     named = {e: b["direction"] for b in verdict["bottlenecks"] for e in (b["entity"], *b["coincident"])}
     assert sorted(named) == sorted(wanted.get("limits", []))
@@ -42,7 +42,7 @@ def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
 
 @pytest.mark.parametrize(("name", "recording"), CASES)
 def test_each_step_is_judged_as_expected(name: str, recording: str) -> None:
-    steps = {step["name"]: step for step in tell(name).diagnoses[recording]["steps"]}
+    steps = {step["name"]: step for step in diagnose_story(name).diagnoses[recording]["steps"]}
     for step, wanted in expected(name)[recording].get("steps", {}).items():
         verdict = steps[step]["verdict"]
         assert verdict["kind"] == wanted["kind"], (step, verdict["because"])
@@ -55,7 +55,7 @@ def test_each_step_is_judged_as_expected(name: str, recording: str) -> None:
 
 @pytest.mark.parametrize(("name", "recording"), CASES)
 def test_findings_and_what_was_not_seen_are_listed(name: str, recording: str) -> None:
-    wanted, diagnosis = expected(name)[recording], tell(name).diagnoses[recording]
+    wanted, diagnosis = expected(name)[recording], diagnose_story(name).diagnoses[recording]
     hits = {finding["rule"]: finding for finding in diagnosis["findings"] if finding["outcome"] == "hit"}
     assert not set(wanted.get("findings", {})) - hits.keys()
     for rule, role in wanted.get("findings", {}).items():
@@ -69,26 +69,28 @@ def test_findings_and_what_was_not_seen_are_listed(name: str, recording: str) ->
 
 @pytest.mark.parametrize("name", stories.names())
 def test_comparisons_say_what_is_expected(name: str) -> None:
-    told: Mapping[str, Any] = tell(name).story
-    for wanted, comparison in zip(told.get("compared", []), tell(name).comparisons, strict=True):
+    told: Mapping[str, Any] = diagnose_story(name).story
+    for wanted, comparison in zip(told.get("compared", []), diagnose_story(name).comparisons, strict=True):
         for words in wanted:
             assert words in comparison["headline"]
 
 
 @pytest.mark.parametrize("name", stories.names())
 def test_published_figures_are_reproduced_within_five_percent(name: str) -> None:
-    off = {d.what: (d.published, d.reproduced) for d in tell(name).deviations if d.ratio > 0.05}
+    off = {d.figure: (d.published, d.reproduced) for d in diagnose_story(name).deviations if d.ratio > 0.05}
     assert not off
 
 
 @pytest.mark.parametrize("name", stories.names())
 def test_the_report_is_what_sanpath_says_now(name: str) -> None:
-    kept = (stories.HERE / name / "report.md").read_text(encoding="utf-8")
-    changed = "\n".join(unified_diff(kept.splitlines(), tell(name).report.splitlines(), "kept", "now", "", "", 0, ""))
+    kept = (stories.FOLDER / name / "report.md").read_text(encoding="utf-8")
+    changed = "\n".join(
+        unified_diff(kept.splitlines(), diagnose_story(name).report.splitlines(), "kept", "now", "", "", 0, "")
+    )
     assert not changed, f"examples/{name}/report.md is stale: run `make stories`\n{changed}"
 
 
 @pytest.mark.parametrize("name", stories.names())
 def test_the_line_of_a_story_says_what_is_published_and_what_sanpath_says(name: str) -> None:
-    line = tell(name).line
+    line = diagnose_story(name).line
     assert all(f"\n  {part}: " in line for part in ("published", "sanpath", "differs", "largest deviation"))

@@ -1,4 +1,4 @@
-"""The switches' SNMP agents: net-snmp in each fabric's namespace, told how fast its ports are."""
+"""The switches' SNMP agents: net-snmp in each fabric's namespace, with configured port speeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from real_lab.system import run, start
 
 
 def start_agents(case: Case, state: State, folder: Path) -> None:
-    """Start an agent a fabric and return when all answer. Raises LabError."""
+    """Start one agent per fabric; returns when all answer. Raises LabError."""
     community, setting_up = secrets.token_urlsafe(), secrets.token_urlsafe()
     write_private(folder / "secrets/community", community + "\n")
     for letter, fabric in network.fabrics(case).items():

@@ -1,4 +1,4 @@
-"""What can be built: every case is data with its true answer, and the builder knows none of them."""
+"""The cases of the kernel lab, as data, with their correct verdicts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ GUEST_SIDES = ("host", "target")
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One bridge with a port towards the host and one towards the target.
+    """A bridge with a port to the host and a port to the target.
 
-    `host` and `target` limit what the switch sends that way, in megabits per second: `host` limits reads, `target`
-    writes; None: no limit. `emulation`: words for `tc netem` at the target's own port, as "delay 5ms".
+    `host`, `target`: rate limits of these ports in megabits per second; None: no limit. `host` limits reads, `target`
+    writes. `emulation`: arguments of `tc netem` at the target's port, such as "delay 5ms".
     """
 
     host: int | None = None
@@ -26,21 +26,20 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Load(RandomLoad):
-    """fio's steps on one volume. `rate_iops`: what the load asks for, None: as much as it gets."""
+    """fio's steps on one volume. `rate_iops`: requested I/Os a second; None: no limit."""
 
     step_seconds: int = 10
     rate_iops: int | None = None
 
     @property
     def seconds(self) -> int:
-        """How long all steps take."""
+        """Duration of all steps."""
         return len(self.queue_depths) * (self.ramp_seconds + self.step_seconds + self.gap_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The right answer: kinds of verdict of which each says it, and the elements of which one may be named; each a
-    part of its name."""
+    """The correct verdict: `kinds` that are correct, and substrings of names of the elements that it may name."""
 
     kinds: tuple[str, ...]
     elements: tuple[str, ...] = ()
@@ -48,7 +47,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A SAN to build and the load to put on it.
+    """A SAN to build and its load.
 
     `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `connect`: settings
     of open-iscsi, or options of `nvme connect`. `host_after`, `target_before`, `target_after`: shell commands.
@@ -85,13 +84,13 @@ _MEDIA_5_MS = ("completion_nsec=5000000",)
 _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
 ARRAY = ("array:", "volume:", "array_port:")
 _SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy"))
-"""Once the slots of the slow path are full, what spills over takes the emulated processor."""
+"""Once the queue of the slow path is full, further I/Os saturate the emulated processor."""
 _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
-"""Nobody reads the array: it may be named, and it is as right to say that nobody looked there."""
+"""The array is not read: naming it is correct, and so is "cannot tell"."""
 
 
 def _both(name: str, truth: Truth, **settings: Any) -> Iterator[Case]:
-    """The case over iSCSI with dm-multipath, and over NVMe/TCP with the driver's own."""
+    """Yield the case over iSCSI with dm-multipath, and over NVMe/TCP with native multipathing."""
     for transport in ("iscsi", "nvme"):
         yield Case(f"{transport}-{name}", truth, transport, **{"policy": _ROUND_ROBIN[transport], **settings})
 

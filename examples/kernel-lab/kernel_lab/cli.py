@@ -25,7 +25,7 @@ Draws = Annotated[int, typer.Option("--draws", help="so many cases drawn at rand
 FirstSeed = Annotated[int, typer.Option("--first-seed", help="seed of the first of them")]
 
 SPARE_SECONDS = 30
-"""Longer than a load needs to start and to end; then a guest that died is not waited for."""
+"""Longer than a load needs to start and end. After that, sanpath does not wait for a guest that died."""
 
 
 @app.command("run")

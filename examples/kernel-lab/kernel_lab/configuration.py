@@ -1,4 +1,4 @@
-"""What the lab writes for others to read: sanpath.yaml and the fio job."""
+"""Writes sanpath.yaml and the fio job of a lab."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from real_lab.files import options
 from real_lab.state import State
 
 VOLUMES = {"iscsi": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
-"""What the host calls the volume."""
+"""Transport → device of the volume on the host."""
 
 POLL_SECONDS = 2
-"""An emulated machine takes a tenth of a second to answer; every second it would feel it."""
+"""An emulated machine needs a tenth of a second per poll, so polling every second would slow it down."""
 
 
 def write_configuration(case: Case, state: State, folder: Path) -> Path:
-    """sanpath.yaml: host and target over SSH, a switch a fabric over SNMP."""
+    """Write sanpath.yaml: host and target over SSH, one switch per fabric over SNMP."""
     login = {"user": "root", "key_file": "secrets/login_key", "known_hosts": "secrets/known_hosts"}
-    machines.known_hosts(state, folder)
+    machines.write_known_hosts(state, folder)
     sources: list[dict[str, object]] = [
         {
             "name": name,
@@ -32,7 +32,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
         }
         for name, collector, side in (("host1", "linux_host", "host"), ("array1", "linux_target", "target"))
     ]
-    links, things = ["load:fio runs_on host:host1"], {}
+    links, entities = ["load:fio runs_on host:host1"], {}
     for number, letter in enumerate(network.fabrics(case), start=1):
         switch = f"sw-{letter}"
         sources.append({
@@ -40,7 +40,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
             "community": "file:secrets/community", "every_seconds": 1,
         })  # fmt: skip
         hba = f"hba:host1/eth{number}"
-        things[hba] = {"capable_bits_per_second": network.FAST_MEGABITS * 1e6}
+        entities[hba] = {"capable_bits_per_second": network.FAST_MEGABITS * 1e6}
         links += [
             f"switch_port:{switch}/p-host cabled_to {hba}",
             f"switch_port:{switch}/p-target cabled_to array_port:array1/eth{number}",
@@ -48,7 +48,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
     document = {
         "hosts": {"host1": {"address": network.guest_address(state, "host"), **login}},
         "sources": [source for source in sources if source["name"] not in case.unread],
-        "topology": {"links": links, "things": things},
+        "topology": {"links": links, "things": entities},
     }
     file = folder / "sanpath.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))
@@ -56,7 +56,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
 
 
 def write_job(case: Case, folder: Path) -> Path:
-    """The fio job: a step a queue depth. fio counts startdelay from its own start, so the gaps are summed up."""
+    """Write the fio job, one step per queue depth. fio counts startdelay from its own start, so gaps add up."""
     load = case.load
     lines = [
         "[global]",

@@ -1,4 +1,4 @@
-"""Cases drawn at random: a fault, what it is made of, and the load, each on its own. A seed is one case for ever."""
+"""Draws random cases: fault, its parameters and load, independently. A seed always gives the same case."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _POLICIES = {"iscsi": ("round-robin 0", "service-time 0", "queue-length 0"), "nv
 
 
 def draw(seed: int) -> Case:
-    """The case of a seed, called by it."""
+    """Return the case of a seed, named draw-SEED."""
     random = Random(seed)  # noqa: S311 - a draw that can be repeated, no secret
     return random.choice(list(_FAULTS.values()))(f"draw-{seed}", random)
 
 
 def _ports(name: str, random: Random) -> Case:
-    """One fabric or both with as slow a port; the other direction may be written a little."""
+    """A slow port in one fabric or in both. Some I/Os may use the other direction."""
     rate, several, writes = random.randint(50, 120), random.random() < 0.5, random.random() < 0.3
     fabric = Fabric(target=rate) if writes else Fabric(host=rate)
     mix = 100 if writes else random.choice((0, 0, 20, 30))
@@ -29,7 +29,7 @@ def _ports(name: str, random: Random) -> Case:
 
 
 def _media(name: str, random: Random) -> Case:
-    """Media that serve a few at a time; below what two emulated machines can do."""
+    """Media that serve few I/Os at a time, at a rate below what two emulated machines can reach."""
     at_a_time, service_ms = random.randint(1, 4), random.randint(6, 15)
     media = (f"completion_nsec={service_ms * 1_000_000}", f"hw_queue_depth={at_a_time}", "submit_queues=1")
     load = Load(random.choice(_STEPS), random.choice((4, 8, 16)) * _KIB, write_percent=random.choice((0, 0, 30, 50)))
@@ -37,14 +37,14 @@ def _media(name: str, random: Random) -> Case:
 
 
 def _cap(name: str, random: Random) -> Case:
-    """A limit of bandwidth at the media."""
+    """A bandwidth limit of the media."""
     load = Load(random.choice(_STEPS), 8 * _KIB, write_percent=random.choice((0, 0, 30)))
     media = ("completion_nsec=300000", f"mbps={random.randint(2, 5)}")
     return _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
 
 
 def _depth(name: str, random: Random) -> Case:
-    """A LUN queue of a few slots in front of media that take as many as come."""
+    """A shallow LUN queue in front of media without a limit of I/Os at a time."""
     depth, service_ms = random.randint(1, 3), random.randint(8, 15)
     load = Load(random.choice(_STEPS), 8 * _KIB)
     after = f"for d in /sys/block/sd*/device/queue_depth; do echo {depth} >$d; done"
@@ -55,7 +55,7 @@ def _depth(name: str, random: Random) -> Case:
 
 
 def _little(name: str, random: Random) -> Case:
-    """Too few I/Os in flight for media, or for a distance."""
+    """Too few I/Os in flight for slow media or a long distance."""
     load = Load(random.choice(_FEW), 8 * _KIB)
     if random.random() < 0.5:
         fabrics = (Fabric(emulation=f"delay {random.randint(5, 20)}ms"),) * 2
@@ -65,7 +65,7 @@ def _little(name: str, random: Random) -> Case:
 
 
 def _demand(name: str, random: Random) -> Case:
-    """A rate that is asked for and met."""
+    """A requested rate that is reached."""
     load = Load((random.choice((8, 16)),), 8 * _KIB, rate_iops=random.randint(50, 150))
     return _case(name, random, Truth(("demand_limited", "healthy")), load)
 

@@ -46,7 +46,7 @@ exec /bin/bash /lab/start
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """What a guest boots."""
+    """The files that a guest boots from. `first_files`: its initramfs."""
 
     kernel: Path
     first_files: Path
@@ -54,7 +54,7 @@ class Images:
 
 
 def images() -> Images:
-    """The images, built when the cache has none of these contents: a minute and 1 GB. Raises LabError."""
+    """Return the images; build them if they are not cached, which takes a minute and 1 GB. Raises LabError."""
     contents = "\n".join((KERNEL_PACKAGE, *GUEST_PACKAGES, *BOOT_MODULES, INIT, ROOT_INIT, str(ROOT_BYTES)))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sanpath-kernel-lab"
     folder = cache / hashlib.sha256(contents.encode()).hexdigest()[:12]
@@ -67,14 +67,14 @@ def images() -> Images:
 
 
 def _build(work: Path) -> None:
-    made, root, packages = work / "images", work / "root", work / "packages"
-    for one in (made, root, packages):
-        one.mkdir()
+    images_folder, root, packages = work / "images", work / "root", work / "packages"
+    for folder in (images_folder, root, packages):
+        folder.mkdir()
     depends = run("apt-cache", "depends", KERNEL_PACKAGE)
     package = next(line.split()[1] for line in depends.splitlines() if "Depends: linux-image-" in line)
     run("sh", "-c", f"cd {packages} && apt-get download --quiet {package}")
     run("dpkg-deb", "--extract", str(next(packages.glob("*.deb"))), str(work / "kernel"))
-    shutil.copy(next((work / "kernel" / "boot").glob("vmlinuz-*")), made / "kernel")
+    shutil.copy(next((work / "kernel" / "boot").glob("vmlinuz-*")), images_folder / "kernel")
     modules = next((work / "kernel").glob("**/lib/modules/*"))
     tar = work / "root.tar"
     run("mmdebstrap", "--variant=minbase", f"--include={','.join(GUEST_PACKAGES)}", "bookworm", str(tar))
@@ -82,8 +82,8 @@ def _build(work: Path) -> None:
     shutil.copytree(modules, root / "usr/lib/modules" / modules.name, symlinks=True)
     run("depmod", "--basedir", str(root), modules.name)
     _executable(root / "sbin/lab-init", ROOT_INIT)
-    run("mke2fs", "-q", "-t", "ext4", "-d", str(root), str(made / "root"), str(ROOT_BYTES >> 10))
-    _first_files(work / "first", root, modules.name, made / "first-files")
+    run("mke2fs", "-q", "-t", "ext4", "-d", str(root), str(images_folder / "root"), str(ROOT_BYTES >> 10))
+    _first_files(work / "first", root, modules.name, images_folder / "first-files")
 
 
 def _first_files(folder: Path, root: Path, version: str, archive: Path) -> None:

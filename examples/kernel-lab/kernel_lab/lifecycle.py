@@ -1,4 +1,4 @@
-"""Builds a lab and takes it down, whatever happened in between."""
+"""Builds a lab and takes it down, also after errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from real_lab.state import LabError, State
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is up: the configuration that reads it and the command that loads it, on host1."""
+    """A running lab. `config`: sanpath.yaml. `load`: command of the load generator on host1."""
 
     config: Path
     load: tuple[str, ...] = ("fio", "/lab/job.fio")
@@ -28,7 +28,7 @@ class Lab:
 
 @contextmanager
 def running(case: Case, folder: Path) -> Iterator[Lab]:
-    """A lab in `folder`, new or empty, that is gone afterwards. Raises LabError."""
+    """Build a lab in `folder`, new or empty, and take it down on exit. Raises LabError."""
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     if any(folder.iterdir()):
@@ -45,7 +45,7 @@ def running(case: Case, folder: Path) -> Iterator[Lab]:
 
 
 def _build(case: Case, folder: Path) -> Lab:
-    made = images()
+    guest_images = images()
     with choosing_a_network() as management_network:
         lab = State(state.new_lab_name(), case.name, management_network)
         state.save(lab, folder)
@@ -54,7 +54,7 @@ def _build(case: Case, folder: Path) -> Lab:
     machines.make_keys(folder)
     job = write_job(case, folder)
     for side in ("target", "host"):
-        machines.boot(case, lab, side, made, job, folder)
+        machines.boot(case, lab, side, guest_images, job, folder)
     start_agents(case, lab, folder)
     config = write_configuration(case, lab, folder)
     for side in ("target", "host"):

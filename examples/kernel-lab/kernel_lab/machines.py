@@ -1,4 +1,4 @@
-"""The guests: QEMU with Debian's kernel, what each is told in a tar file as its second disk."""
+"""The guests: QEMU with Debian's kernel. A tar file on the second disk holds the settings of each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ GUEST = Path(__file__).parent / "guest"
 SIZE_MIB = 256
 MEMORY_MIB = {"host": 512, "target": 768}
 CPU = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,-cx16"
-"""With `max`, QEMU 7.2 lets nvmet die of a double fault every tenth minute, where slabs are exchanged in 16 bytes."""
+"""With `max`, nvmet dies of a double fault every ten minutes in QEMU 7.2, where slabs use 16-byte exchanges."""
 BOOT_SECONDS = 180.0
-"""Generous: without KVM, beside other work, a guest takes half a minute."""
+"""Long, because a guest without KVM on a busy machine takes half a minute."""
 
 _MULTIPATH = """defaults {{
   user_friendly_names yes
@@ -33,15 +33,15 @@ _MULTIPATH = """defaults {{
 
 
 def make_keys(folder: Path) -> None:
-    """Key pairs of the guests and of whoever logs in to them. Raises LabError."""
+    """Create the key pairs of the guests and of the user who logs in to them. Raises LabError."""
     home = folder / "secrets"
     home.mkdir(mode=0o700)
     for name in ("host_key", "login_key"):
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(home / name))
 
 
-def known_hosts(state: State, folder: Path) -> Path:
-    """A file with the guests' public key."""
+def write_known_hosts(state: State, folder: Path) -> Path:
+    """Write and return a known_hosts file with the guests' public key."""
     key = (folder / "secrets/host_key.pub").read_text().strip()
     file = folder / "secrets/known_hosts"
     file.write_text("".join(f"{network.guest_address(state, side)} {key}\n" for side in ("host", "target")))
@@ -49,7 +49,7 @@ def known_hosts(state: State, folder: Path) -> Path:
 
 
 def boot(case: Case, state: State, side: str, images: Images, job: Path, folder: Path) -> None:
-    """Start a guest and plug in its cables; it goes on booting. Raises LabError."""
+    """Start a guest and connect its cables; it continues to boot. Raises LabError."""
     disk, log = folder / f"{side}.tar", folder / "logs" / f"{side}.log"
     _write_disk(case, state, side, job, folder, disk)
     ports = (network.MANAGEMENT_PORT, *network.fabrics(case))
@@ -72,7 +72,7 @@ def boot(case: Case, state: State, side: str, images: Images, job: Path, folder:
 
 
 def wait_ready(side: str, folder: Path) -> None:
-    """Return when a guest has done what its role asks. Raises LabError."""
+    """Wait until a guest has set up its role. Raises LabError."""
     log = folder / "logs" / f"{side}.log"
     wait_until(
         lambda: log.exists() and "LAB-READY" in log.read_text(errors="replace"), f"{side}, see {log}", BOOT_SECONDS

@@ -1,4 +1,4 @@
-"""The fabrics, one bridge each in a namespace of its own, and the management network beside them."""
+"""The fabrics, each a bridge in a separate namespace, and the management network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from real_lab.system import run, wait_until
 
 FABRICS = "ab"
 FAST_MEGABITS = 1000
-"""What a port without a limit is said to do; more than two emulated machines can send."""
+"""Reported speed of a port without a limit; more than two emulated machines can send."""
 
 TBF_LATENCY = "200ms"
 """A queue deep enough that TCP fills the rate on two busy cores."""
@@ -20,32 +20,32 @@ MANAGEMENT_PORT = "m"
 
 
 def namespace(state: State, fabric: str) -> str:
-    """Where a fabric's bridge is."""
+    """Return the namespace of a fabric's bridge."""
     return f"{state.lab}-{fabric}"
 
 
 def fabrics(case: Case) -> dict[str, Fabric]:
-    """Letter to fabric."""
+    """Return letter → fabric."""
     return dict(zip(FABRICS, case.fabrics, strict=False))
 
 
 def switch_address(state: State, fabric: str) -> str:
-    """Where a fabric's agent answers."""
+    """Return the address of a fabric's SNMP agent."""
     return state.management_network.replace(".0/24", f".{2 + FABRICS.index(fabric)}")
 
 
 def guest_address(state: State, side: str) -> str:
-    """Where a guest's SSH answers."""
+    """Return the address of a guest's SSH server."""
     return state.management_network.replace(".0/24", {"host": ".10", "target": ".20"}[side])
 
 
 def storage_address(side: str, fabric: str) -> str:
-    """A guest's address in a fabric."""
+    """Return a guest's address in a fabric."""
     return f"10.214.{1 + FABRICS.index(fabric)}.{ {'host': 10, 'target': 20}[side] }"
 
 
 def tap(state: State, side: str, port: str) -> str:
-    """A guest's cable as it is called before it is plugged in; `port`: a fabric or the management network."""
+    """Return the name of a guest's cable before it is connected. `port`: a fabric or `MANAGEMENT_PORT`."""
     return f"{state.lab}-{side[0]}{port}"
 
 
@@ -68,7 +68,7 @@ def build(case: Case, state: State) -> None:
 
 
 def plug_in(case: Case, state: State, side: str) -> None:
-    """Connect a machine's cables, which it has made when it started. Raises LabError."""
+    """Connect a machine's cables, which it created when it started. Raises LabError."""
     cables = [tap(state, side, port) for port in (MANAGEMENT_PORT, *fabrics(case))]
     wait_until(lambda: set(cables) <= _interfaces(state), f"the cables of {side}")
     _ip(state, "link", "set", cables[0], "master", _management(state), "up")

@@ -1,10 +1,10 @@
-"""What this machine must have before a kernel lab can be built."""
+"""Checks what this machine needs to build a kernel lab."""
 
 from __future__ import annotations
 
 import platform
 
-from real_lab.requirements import lacking_here
+from real_lab.requirements import missing_programs
 
 PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -21,11 +21,11 @@ PACKAGES = {
     "tc": "iproute2",
     "setsid": "util-linux",
 }
-"""Program to the Debian package that has it."""
+"""Program → Debian package that contains it."""
 
 
 def missing() -> list[str]:
-    """What is missing, in words a person can act on; empty when a lab can be built here."""
+    """Return messages on what is missing; empty if a lab can be built."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return ["the kernel lab needs Linux on x86-64"]
-    return lacking_here("the kernel lab", PACKAGES)
+    return missing_programs("the kernel lab", PACKAGES)

@@ -1,4 +1,4 @@
-"""The switch's SNMP agent: net-snmp in the switch namespace, its answers those of a switch with known port speeds."""
+"""The switch's SNMP agent: net-snmp in the switch namespace, with configured port speeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IF_TABLE_CACHE_TIMEOUT = f"{CACHE_TABLE}.3.1.2.1.3.6.1.2.1.2.2"
 def snmpd_configuration(
     case: Case, indexes: Mapping[str, int], address: str, read_community: str, set_up_community: str
 ) -> str:
-    """snmpd.conf. The set-up community may write the cache timeouts alone, and from inside the switch alone."""
+    """Return snmpd.conf. The set-up community may only write cache timeouts, and only from inside the switch."""
     lines = [
         f"agentaddress udp:{address}:161,udp:127.0.0.1:161",
         "dontLogTCPWrappersConnects yes",
@@ -42,7 +42,7 @@ def snmpd_configuration(
 
 
 def start_agent(case: Case, state: State, secrets: Secrets, folder: Path) -> None:
-    """Start the agent and return when it answers with the case's cache time. Raises LabError."""
+    """Start the agent and set the case's cache time; returns when it answers. Raises LabError."""
     home, switch = folder / "agent", state.namespaces["switch"]
     home.mkdir(mode=0o700)
     (home / "persistent").mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""What can be built: every case is data, the builder knows none of them."""
+"""The cases of the real lab, as data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 class SwitchPort:
     """A port of the lab's switch.
 
-    `name`: its ifName. `speed_megabits_per_second`: what the agent reports as ifHighSpeed.
-    `rate_megabits_per_second`: what the port really sends at most (tbf), towards the device; None: no limit.
+    `name`: its ifName. `speed_megabits_per_second`: the ifHighSpeed that the agent reports.
+    `rate_megabits_per_second`: rate limit (tbf) towards the device; None: no limit.
     """
 
     name: str
@@ -20,9 +20,9 @@ class SwitchPort:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One initiator port and one target port with a bridge of their own between them.
+    """One initiator port and one target port, connected by a separate bridge.
 
-    A limit of `host_port` limits reads, one of `array_port` writes. `loaded`: whether the load uses this way.
+    A rate limit of `host_port` limits reads, one of `array_port` writes. `loaded`: whether the load uses this fabric.
     """
 
     host_port: SwitchPort
@@ -32,9 +32,10 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """How nbdkit behaves: its filters below `log`, outermost first, their parameters and the size of a volume.
+    """The configuration of nbdkit: filters below the filter `log`, outermost first, and their parameters.
 
-    `front_filters`: those above `log`; what they take passes before the array's own clock starts.
+    `size_bytes`: size of a volume. `front_filters`: filters above `log`; their time passes before the array's own
+    clock starts.
     """
 
     filters: tuple[str, ...]
@@ -46,8 +47,10 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """fio's steps: random I/O, one job a queue depth and volume, each after an idle gap that shows as an edge
-    everywhere. `write_percent`: of the I/Os."""
+    """fio's steps of random I/O: one job per queue depth and volume.
+
+    Each step starts after an idle gap, which all sources show as an edge. `write_percent`: share of writes.
+    """
 
     queue_depths: tuple[int, ...] = (2, 16, 64)
     block_bytes: int = 64 << 10
@@ -59,10 +62,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A lab to build and the load to put on it.
+    """A lab to build and its load.
 
-    `counter_cache_seconds`: how long the agent answers from its cache; None leaves net-snmp's own 3 s, and
-    real switches cache too. `unread`: sources that sanpath is not given, of sw1 and fa1.
+    `counter_cache_seconds`: how long the agent answers from its cache; None: the 3 s of net-snmp. Real switches
+    cache too. `unread`: sources that are not in sanpath.yaml, of sw1 and fa1.
     """
 
     name: str
@@ -74,7 +77,7 @@ class Case:
 
 
 _SLOW_MEGABITS = 400
-"""As slow as two busy cores can still fill."""
+"""A rate that two busy cores can still fill."""
 
 _FAST_FABRIC = Fabric(SwitchPort("p-host"), SwitchPort("p-array"))
 _UNSATURATED_ARRAY = Array(filters=("delay",), parameters=("rdelay=2ms",))
@@ -97,7 +100,7 @@ CASES = {
             counter_cache_seconds=1,
         ),
         Case(
-            # Half the rate and twice the delay: as much in flight fills it, with half the work for the machine.
+            # Half the rate and twice the delay: the same number of I/Os fills it, with half the work for the machine.
             name="slower-port",
             fabrics=(Fabric(_slow_host_port("p-host", _SLOW_MEGABITS // 2), SwitchPort("p-array")),),
             array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
@@ -105,7 +108,7 @@ CASES = {
             counter_cache_seconds=1,
         ),
         Case(
-            # slower-port with its rate doubled and nothing else: what was predicted from that must come.
+            # slower-port with twice the rate and no other change, to check what is predicted from slower-port.
             name="slower-port-doubled",
             fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
             array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
@@ -134,12 +137,12 @@ CASES = {
                 Fabric(_slow_host_port("b-host"), SwitchPort("b-array"), loaded=False),
             ),
             array=_UNSATURATED_ARRAY,
-            # Four whole windows of the agent's 3 s fit into a step wherever they begin.
+            # A step holds four whole windows of the agent's 3 s, wherever they begin.
             load=Load(queue_depths=(2, 64), step_seconds=17),
             counter_cache_seconds=None,
         ),
         Case(
-            # The array takes requests one at a time, and its own clock starts only then.
+            # The array accepts requests one at a time, before its own clock starts.
             name="one-at-a-time",
             fabrics=(_FAST_FABRIC,),
             array=Array(filters=("delay",), parameters=("rdelay=2ms",), front_filters=("noparallel",)),
@@ -147,7 +150,7 @@ CASES = {
             counter_cache_seconds=1,
         ),
         Case(
-            # The port lets 728 reads a second through, the array 750.
+            # The port can carry 728 reads a second, the array 750.
             name="close-ceilings",
             fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
             array=Array(filters=("delay", "rate"), parameters=("rdelay=2ms", "rate=375M")),

@@ -1,4 +1,4 @@
-"""What the lab writes for others to read: secrets, sanpath.yaml and the fio job."""
+"""Writes the files of a lab for sanpath and fio: secrets, sanpath.yaml and the fio job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from real_lab.state import State
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Random for every lab. `set_up_community` never leaves the switch."""
+    """The secrets of a lab, random for each. `set_up_community` never leaves the switch."""
 
     read_community: str = field(default_factory=secrets.token_urlsafe, repr=False)
     set_up_community: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -32,7 +32,7 @@ def write_private(file: Path, text: str) -> None:
 
 
 def write_secrets(secret: Secrets, folder: Path) -> None:
-    """The files that sanpath.yaml refers to."""
+    """Write the files of secrets that sanpath.yaml refers to."""
     home = folder / "secrets"
     home.mkdir(mode=0o700)
     write_private(home / "sw1-community", secret.read_community + "\n")
@@ -40,12 +40,12 @@ def write_secrets(secret: Secrets, folder: Path) -> None:
 
 
 def write_configuration(case: Case, state: State, array_endpoint: str, folder: Path) -> Path:
-    """sanpath.yaml. `array_endpoint`: host:port of the array's REST server."""
-    things: dict[str, dict[str, object]] = {}
+    """Write sanpath.yaml. `array_endpoint`: host:port of the array's REST server."""
+    entities: dict[str, dict[str, object]] = {}
     links = ["load:fio runs_on host:host1"]
     for number, fabric in enumerate(case.fabrics):
         hba, target = f"hba:host1/eth{number}", f"array_port:fa1/{port_name(number)}"
-        things[hba] = {"ip": host_address(number), "capable_bits_per_second": VETH_BITS_PER_SECOND}
+        entities[hba] = {"ip": host_address(number), "capable_bits_per_second": VETH_BITS_PER_SECOND}
         links += [
             f"{hba} attached_to host:host1",
             f"switch_port:sw1/{fabric.host_port.name} cabled_to {hba}",
@@ -60,14 +60,14 @@ def write_configuration(case: Case, state: State, array_endpoint: str, folder: P
         "api_token": "file:secrets/fa1-token", "ca_file": "ca.pem", "every_seconds": 2,
     }  # fmt: skip
     read = [source for source in (switch, array) if source["name"] not in case.unread]
-    document = {"sources": read, "topology": {"things": things, "links": links}}
+    document = {"sources": read, "topology": {"things": entities, "links": links}}
     file = folder / "sanpath.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))
     return file
 
 
 def options(load: Load) -> list[str]:
-    """What all steps of a load have in common, in fio's words."""
+    """Return the fio options that all steps of a load share."""
     return [
         *(["rw=randrw", f"rwmixwrite={load.write_percent}"] if load.write_percent else ["rw=randread"]),
         f"bs={load.block_bytes}",
@@ -79,9 +79,9 @@ def options(load: Load) -> list[str]:
 
 
 def write_job(case: Case, folder: Path) -> Path:
-    """The fio job: a step a queue depth, one process a loaded fabric and volume in each.
+    """Write the fio job: one step per queue depth, with one process per loaded fabric and volume.
 
-    fio counts startdelay from its own start, not from the end of the step before, so the gaps are summed up.
+    fio counts startdelay from its own start, not from the end of the step before, so gaps add up.
     """
     load = case.load
     lines = ["[global]", "ioengine=nbd", *options(load)]

@@ -1,4 +1,4 @@
-"""The array's management: serves what nbdkit measured as FlashArray REST answers, on this machine's loopback alone.
+"""The array's management interface: serves nbdkit's measurements over FlashArray REST, on loopback only.
 
 Started by the lab as `python -m real_lab.front_end FOLDER`; writes FOLDER/endpoint (host:port) when it listens.
 """
@@ -18,11 +18,11 @@ from sanpath_lab.certificate import server_context
 from sanpath_lab.flasharray_server import FlashArrayServer
 
 READ_EVERY_SECONDS = 0.1
-"""Well below the time a second is given to settle before it is reported."""
+"""Well below `SETTLE_SECONDS`, after which a second is reported."""
 
 
 async def serve(folder: Path) -> None:
-    """Serve the array of the lab in `folder` until SIGTERM. Raises LabError when the folder has no lab."""
+    """Serve the array of the lab in `folder` until SIGTERM. Raises LabError: the folder has no lab."""
     lab = state.load(folder)
     if lab is None:
         raise LabError(f"{folder} has no lab")

@@ -1,4 +1,4 @@
-"""Builds a lab and takes it down, whatever happened in between."""
+"""Builds a lab and takes it down, also after errors and crashes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from real_lab.state import PREFIX, LabError, State
 from real_lab.system import processes_in, processes_of, start, stop, wait_until
 
 PRIVATE_FOLDERS = ("secrets", "agent")
-"""Removed with the lab: their communities and tokens open nothing any more."""
+"""Removed with the lab, because their communities and tokens are useless without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is up: the configuration that reads it and the command that loads it."""
+    """A running lab. `config`: sanpath.yaml. `load`: command of the load generator."""
 
     config: Path
     load: list[str]
 
 
 def up(case: Case, folder: Path) -> Lab:
-    """Build a lab in `folder`, new or empty. Raises LabError; then nothing but files is left of it."""
+    """Build a lab in `folder`, new or empty. Raises LabError; only files are left then."""
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     if any(folder.iterdir()):
@@ -46,24 +46,24 @@ def up(case: Case, folder: Path) -> Lab:
 
 
 def down(folder: Path) -> None:
-    """Take down the lab of a folder, also a half-built one; nothing happens where there is none. Raises LabError."""
-    found = state.load(folder)
-    if found is None:
+    """Take down the lab of a folder, even a half-built one. A folder without a lab is ignored. Raises LabError."""
+    lab = state.load(folder)
+    if lab is None:
         return
-    _remove(found.lab)
+    _remove(lab.lab)
     for private in PRIVATE_FOLDERS:
         shutil.rmtree(folder / private, ignore_errors=True)
     state.state_file(folder).unlink(missing_ok=True)
 
 
 def down_all() -> None:
-    """Take down every lab of this machine, whoever built it; their folders stay as they are. Raises LabError."""
+    """Take down all labs of this machine, but keep their folders. Raises LabError."""
     _remove(PREFIX)
 
 
 @contextmanager
 def running(case: Case, folder: Path) -> Iterator[Lab]:
-    """A lab that is gone afterwards, also after an error or a signal."""
+    """Build a lab and take it down on exit, also after an error or a signal."""
     lab = up(case, folder)
     try:
         with terminated_is_an_exception():
@@ -95,13 +95,13 @@ def _start_front_end(lab: State, folder: Path) -> str:
     return endpoint.read_text().strip()
 
 
-def _remove(of_lab: str) -> None:
-    def left() -> set[int]:
-        inside = (name for name in network.namespaces() if name.startswith(of_lab))
-        return processes_of(lambda lab: lab.startswith(of_lab)).union(*map(_processes_in, inside))
+def _remove(name_prefix: str) -> None:
+    def remaining() -> set[int]:
+        inside = (name for name in network.namespaces() if name.startswith(name_prefix))
+        return processes_of(lambda lab: lab.startswith(name_prefix)).union(*map(_processes_in, inside))
 
-    stop(left)
-    network.remove(of_lab)
+    stop(remaining)
+    network.remove(name_prefix)
 
 
 def _processes_in(namespace: str) -> set[int]:
@@ -112,7 +112,7 @@ def _processes_in(namespace: str) -> set[int]:
 
 @contextmanager
 def terminated_is_an_exception() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind the stack as Ctrl-C does."""
+    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does."""
 
     def unwind(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -1,4 +1,4 @@
-"""The array as its nbdkits' logs show it: real service times in the shape the FlashArray server asks for."""
+"""The array as the logs of its nbdkits show it: real service times, in the form of the FlashArray server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sanpath_lab.array_state import (
 )
 
 SETTLE_SECONDS = 0.25
-"""A second is reported this long after its end: a busy machine may write a log line late."""
+"""A second is reported this long after its end, because a busy machine may write log lines late."""
 
 KEEP_SECONDS = 900
 BALANCE_SECONDS = 10
@@ -35,7 +35,7 @@ BALANCE_SECONDS = 10
 
 @dataclass(slots=True)
 class Totals:
-    """I/O served within one second."""
+    """I/Os served within one second."""
 
     operations: int = 0
     payload_bytes: int = 0
@@ -49,14 +49,14 @@ class Totals:
 
 
 class TargetLog:
-    """The log of one target port and volume, read as it grows. Seconds since the epoch to what was served in them."""
+    """The log of one target port and volume, read as it grows, with totals of each second."""
 
     def __init__(self, file: Path) -> None:
         self._log, self._file, self._offset = NbdkitLog(), file, 0
         self._seconds: dict[tuple[int, str], Totals] = {}
 
     def read_on(self) -> None:
-        """Take in what was added since the last call."""
+        """Read what was added since the last call."""
         with self._file.open("rb") as log:
             log.seek(self._offset)
             added = log.read()
@@ -66,11 +66,11 @@ class TargetLog:
             self._seconds.setdefault(key, Totals()).add(exchange)
 
     def forget_before(self, second: int) -> None:
-        """Free what nobody asks for any more."""
+        """Delete totals of seconds before `second`, in seconds since the epoch."""
         self._seconds = {key: totals for key, totals in self._seconds.items() if key[0] >= second}
 
     def served(self, second: int, direction: Literal["read", "write"]) -> Totals:
-        """What was served in one second."""
+        """Return the totals of a second, in seconds since the epoch."""
         return self._seconds.get((second, direction), Totals())
 
 
@@ -120,14 +120,14 @@ class MeasuredArray:
         self.controllers: Sequence[ArrayController] = [ArrayController(name="CT0", mode="primary")]
 
     def read_on(self) -> None:
-        """Take in what the logs gained."""
+        """Read what was added to the logs."""
         self._read_at = self._now()
         for log in self._logs.values():
             log.read_on()
             log.forget_before(int(self._read_at) - KEEP_SECONDS)
 
     def array_samples(self, since_ms: int | None, until_ms: int | None) -> list[Sample]:
-        """One-second samples; see `ArrayState`."""
+        """Return one-second samples; see `ArrayState`."""
         newest = self._newest_second()
         if since_ms is None and until_ms is None:
             return [self._sample(newest, self._logs.values())]
@@ -140,16 +140,18 @@ class MeasuredArray:
         ]
 
     def volume_sample(self, name: str) -> Sample:
-        """The newest second of a volume."""
-        return self._newest_sample_of(name, {volume.name: self._of(volume=volume.name) for volume in self.volumes})
+        """Return the newest second of a volume. Raises KeyError: no such volume."""
+        return self._newest_sample_of(
+            name, {volume.name: self._matching_logs(volume=volume.name) for volume in self.volumes}
+        )
 
     def host_sample(self, name: str) -> Sample:
-        """The newest second of the one host."""
-        return self._newest_sample_of(name, {host.name: self._of() for host in self.hosts})
+        """Return the newest second of the only host. Raises KeyError: no such host."""
+        return self._newest_sample_of(name, {host.name: self._matching_logs() for host in self.hosts})
 
     def port_sample(self, name: str) -> PortSample:
-        """The newest second of a target port."""
-        sample = self._sample(self._newest_second(), self._of(port=name))
+        """Return the newest second of a target port."""
+        sample = self._sample(self._newest_second(), self._matching_logs(port=name))
         return PortSample(
             time_ms=sample.time_ms,
             received_bytes_per_second=sample.write.bytes_per_second,
@@ -157,15 +159,15 @@ class MeasuredArray:
         )
 
     def balance(self) -> list[BalanceRow]:
-        """Operations of the last seconds; the log does not name its client, but each fabric has just one."""
+        """Return the operations of the last seconds. The log does not name the client, but each fabric has one."""
         newest = self._newest_second()
         window = range(newest - BALANCE_SECONDS + 1, newest + 1)
         counts = {
             port.name: sum(
-                log.served(second, way).operations
-                for log in self._of(port=port.name)
+                log.served(second, direction).operations
+                for log in self._matching_logs(port=port.name)
                 for second in window
-                for way in _WAYS
+                for direction in _DIRECTIONS
             )
             for port in self.ports
         }
@@ -180,27 +182,31 @@ class MeasuredArray:
     def _newest_second(self) -> int:
         return int(self._read_at - SETTLE_SECONDS) - 1
 
-    def _of(self, port: str | None = None, volume: str | None = None) -> list[TargetLog]:
-        """The logs of a port or of a volume, None: of all."""
-        return [log for (at, of), log in self._logs.items() if port in (None, at) and volume in (None, of)]
+    def _matching_logs(self, port: str | None = None, volume: str | None = None) -> list[TargetLog]:
+        """Return the logs of a port and volume; None: of all."""
+        return [
+            log
+            for (log_port, log_volume), log in self._logs.items()
+            if port in (None, log_port) and volume in (None, log_volume)
+        ]
 
-    def _newest_sample_of(self, name: str, known: Mapping[str, Sequence[TargetLog]]) -> Sample:
-        return self._sample(self._newest_second(), known[name])
+    def _newest_sample_of(self, name: str, logs_by_name: Mapping[str, Sequence[TargetLog]]) -> Sample:
+        return self._sample(self._newest_second(), logs_by_name[name])
 
     def _sample(self, second: int, logs: Iterable[TargetLog]) -> Sample:
-        read, write = (_direction(log.served(second, way) for log in logs) for way in _WAYS)
+        read, write = (_direction(log.served(second, direction) for log in logs) for direction in _DIRECTIONS)
         return Sample(time_ms=(second + 1) * 1000, read=read, write=write)
 
 
-_WAYS: tuple[Literal["read"], Literal["write"]] = ("read", "write")
+_DIRECTIONS: tuple[Literal["read"], Literal["write"]] = ("read", "write")
 
 
-def _direction(parts: Iterable[Totals]) -> DirectionSample:
+def _direction(totals_of_logs: Iterable[Totals]) -> DirectionSample:
     operations = payload_bytes = service_microseconds = 0
-    for part in parts:
-        operations += part.operations
-        payload_bytes += part.payload_bytes
-        service_microseconds += part.service_microseconds
+    for totals in totals_of_logs:
+        operations += totals.operations
+        payload_bytes += totals.payload_bytes
+        service_microseconds += totals.service_microseconds
     return DirectionSample(
         ops_per_second=operations,
         bytes_per_second=payload_bytes,

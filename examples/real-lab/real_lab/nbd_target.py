@@ -1,4 +1,4 @@
-"""The array's target ports: one nbdkit each and volume, whose own log is what the array knows about its I/O."""
+"""The array's target ports: one nbdkit per port and volume. Its log is the array's measurement of I/O."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ PORT = 10809
 """TCP port of NBD (IANA)."""
 
 THREADS = 256
-"""More than any load keeps outstanding: what waits for a thread is not in the log."""
+"""More than any load keeps outstanding, because a wait for a thread is not in the log."""
 
 
 def port_name(fabric: int) -> str:
-    """Name of the target port on a fabric."""
+    """Return the name of the target port on a fabric, counted from 0."""
     return f"CT0.ETH{fabric}"
 
 
 def port_number(volume: int) -> int:
-    """TCP port of a volume, counted from 0."""
+    """Return the TCP port of a volume, counted from 0."""
     return PORT + volume
 
 
 def log_file(folder: Path, fabric: int, volume: int = 0) -> Path:
-    """Where the nbdkit of a target port and volume writes what it does."""
+    """Return the log file of the nbdkit of a target port and volume."""
     return folder / "array" / f"{port_name(fabric)}-vol{volume + 1}.log"
 
 
 def nbdkit_command(array: Array, address: str, log: Path, volume: int = 0) -> list[str]:
-    """`log` sees what the filters below it add to the service time, and nothing of those above it."""
+    """Return the command of an nbdkit. The filter `log` measures the filters below it, not those above it."""
     return [
         "nbdkit", "--foreground", "--threads", str(THREADS), "--ipaddr", address, "--port", str(port_number(volume)),
         *(f"--filter={name}" for name in array.front_filters), "--filter=log",
@@ -44,7 +44,7 @@ def nbdkit_command(array: Array, address: str, log: Path, volume: int = 0) -> li
 
 
 def start_targets(case: Case, state: State, folder: Path) -> None:
-    """Start one nbdkit a fabric and volume and return when all listen. Raises LabError.
+    """Start one nbdkit per fabric and volume; returns when all listen. Raises LabError.
 
     They run at a higher priority, so that other work on this machine does not look like a slow array.
     """

@@ -1,4 +1,4 @@
-"""Reads the log of nbdkit's log filter: pure, bytes in, completed exchanges out.
+"""Parses the log of nbdkit's log filter into completed exchanges.
 
 Format (nbdkit-log-filter(1)): one line when a request arrives, one when it has been served, in any order:
 
@@ -26,7 +26,7 @@ DISCONNECT_LINE = re.compile(rb"\S+ \S+ connection=(?P<connection>\d+) Disconnec
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request that was served. Times in microseconds since the epoch: arrival at nbdkit, end of service."""
+    """A completed request. `arrived` at nbdkit and `served` are in microseconds since the epoch."""
 
     direction: Literal["read", "write"]
     arrived: int
@@ -35,7 +35,7 @@ class Exchange:
 
     @property
     def service_microseconds(self) -> int:
-        """What the array needed."""
+        """Service time of the array."""
         return self.served - self.arrived
 
 
@@ -46,20 +46,20 @@ class _Outstanding:
 
 
 class NbdkitLog:
-    """Pairs starts with ends while the log grows. Keeps a cut last line until its rest arrives."""
+    """Pairs starts and ends while the log grows. An incomplete last line is kept until it is completed."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._incomplete_line = b""
         self._outstanding: dict[tuple[int, int], _Outstanding] = {}
 
     @property
     def outstanding(self) -> int:
-        """Requests that arrived and are not yet served."""
+        """Number of requests that arrived and are not yet served."""
         return len(self._outstanding)
 
     def feed(self, added: bytes) -> list[Exchange]:
-        """Exchanges that `added` completes. Failed ones, and ends without a start, are left out."""
-        *lines, self._rest = (self._rest + added).split(b"\n")
+        """Return the exchanges that `added` completes. Failed ones and ends without a start are left out."""
+        *lines, self._incomplete_line = (self._incomplete_line + added).split(b"\n")
         exchanges = []
         for line in lines:
             if data := DATA_LINE.match(line):

@@ -28,7 +28,7 @@ TBF_LATENCY = "50ms"
 
 @contextmanager
 def choosing_a_network() -> Iterator[str]:
-    """A management network nobody uses; other labs wait until the caller has put an address of it on an interface."""
+    """Yield an unused management network. Other labs wait until the caller has assigned an address of it."""
     with LOCK_FILE.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         in_use = [
@@ -37,24 +37,24 @@ def choosing_a_network() -> Iterator[str]:
             for address in interface.get("addr_info", ())
         ]
         for network in MANAGEMENT_NETWORKS:
-            if not any(ipaddress.ip_network(network).overlaps(other) for other in in_use):
+            if not any(ipaddress.ip_network(network).overlaps(used_network) for used_network in in_use):
                 yield network
                 return
         raise LabError("every management network is taken: take old labs down with `down --all`")
 
 
 def host_address(fabric: int) -> str:
-    """Address of the initiator port on a fabric, counted from 0."""
+    """Return the address of the initiator port on a fabric, counted from 0."""
     return f"10.213.{fabric + 1}.1"
 
 
 def array_address(fabric: int) -> str:
-    """Address of the target port on a fabric, counted from 0."""
+    """Return the address of the target port on a fabric, counted from 0."""
     return f"10.213.{fabric + 1}.2"
 
 
 def build(case: Case, state: State) -> None:
-    """Create everything `remove` removes. Raises LabError."""
+    """Create namespaces, cables, bridges and rate limits of a lab. Raises LabError."""
     for namespace in state.namespaces.values():
         _ip(state, "netns", "add", namespace)
         _ip(state, "-n", namespace, "link", "set", "lo", "up")
@@ -77,36 +77,41 @@ def build(case: Case, state: State) -> None:
 
 
 def interface_indexes(state: State) -> dict[str, int]:
-    """Name to ifIndex of the switch's interfaces."""
+    """Return name → ifIndex of the switch's interfaces."""
     links = json.loads(_ip(state, "-json", "-n", state.namespaces["switch"], "link"))
     return {link["ifname"]: link["ifindex"] for link in links}
 
 
 def namespaces() -> set[str]:
-    """All named network namespaces of this machine."""
+    """Return all named network namespaces of this machine."""
     return {entry["name"] for entry in json.loads(run("ip", "-json", "netns", "list") or "[]")}
 
 
 def interfaces() -> set[str]:
-    """All interfaces of this namespace."""
+    """Return all interfaces of this namespace."""
     return {link["ifname"] for link in json.loads(run("ip", "-json", "link"))}
 
 
-def remove(of_lab: str) -> None:
-    """Delete what begins with `of_lab` and wait until the kernel has: it deletes a namespace's cables later."""
-    if not of_lab.startswith(PREFIX):
-        raise LabError(f"{of_lab!r} is not the name of a lab")
-    for interface in _of(of_lab, interfaces()):
+def remove(name_prefix: str) -> None:
+    """Delete namespaces and interfaces with a prefix, and wait: the kernel deletes a namespace's cables later.
+
+    Raises LabError: the prefix is not of a lab, or an interface remains.
+    """
+    if not name_prefix.startswith(PREFIX):
+        raise LabError(f"{name_prefix!r} is not the name of a lab")
+    for interface in _with_prefix(name_prefix, interfaces()):
         with suppress(LabError):  # another `down` may be quicker; whether it is gone is asked below
             run("ip", "link", "delete", interface)
-    for namespace in _of(of_lab, namespaces()):
+    for namespace in _with_prefix(name_prefix, namespaces()):
         with suppress(LabError):
             run("ip", "netns", "delete", namespace)
-    wait_until(lambda: not _of(of_lab, interfaces() | namespaces()), f"the interfaces of {of_lab} to go")
+    wait_until(
+        lambda: not _with_prefix(name_prefix, interfaces() | namespaces()), f"the interfaces of {name_prefix} to go"
+    )
 
 
-def _of(lab: str, names: set[str]) -> list[str]:
-    return sorted(name for name in names if name.startswith(lab))
+def _with_prefix(prefix: str, names: set[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(prefix))
 
 
 def _management_cable(state: State) -> None:

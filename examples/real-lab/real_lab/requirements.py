@@ -1,4 +1,4 @@
-"""What this machine must have before a lab can be built."""
+"""Checks what this machine needs to build a lab."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PACKAGES = {
     "tc": "iproute2",
     "setsid": "util-linux",
 }
-"""Program to the Debian package that has it."""
+"""Program → Debian package that contains it."""
 
 
 def missing() -> list[str]:
-    """What is missing, in words a person can act on; empty when a lab can be built here."""
+    """Return messages on what is missing; empty if a lab can be built."""
     if not sys.platform.startswith("linux"):
         return ["the real lab needs Linux"]
-    lacking = lacking_here("the real lab", PACKAGES)
+    lacking = missing_programs("the real lab", PACKAGES)
     if find_spec("sanpath_lab") is None:
         lacking.append("sanpath is not installed for this Python")
     if not lacking and not _namespaces_work():
@@ -33,8 +33,8 @@ def missing() -> list[str]:
     return lacking
 
 
-def lacking_here(lab: str, packages: Mapping[str, str]) -> list[str]:
-    """Root and programs that a lab has not got here, in words. `packages`: program → its Debian package."""
+def missing_programs(lab: str, packages: Mapping[str, str]) -> list[str]:
+    """Return messages on missing root rights and programs. `packages`: program → its Debian package."""
     rights = [] if os.geteuid() == 0 else [f"{lab} needs root"]
     return rights + [
         f"{program} is missing: install the package {package}"

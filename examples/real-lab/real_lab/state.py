@@ -1,4 +1,4 @@
-"""What a lab owns, written to its folder before any of it exists, so that a crash leaves nothing unknown."""
+"""The state of a lab. It is written to the lab's folder before anything is created, so `down` works after a crash."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 PREFIX = "srl-"
-"""Every namespace, interface of the root namespace and process of every lab is marked with a name that begins so."""
+"""Prefix of the names that mark the namespaces, root interfaces and processes of all labs."""
 
 ROLES = ("host", "switch", "array")
 
 
 class LabError(Exception):
-    """The lab cannot be built or taken down: the message says why."""
+    """The lab cannot be built or taken down. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One lab. `lab` is its unique name, e.g. srl-3fa9c1; `management_network` an IPv4 /24 of the root namespace."""
+    """A lab. `lab`: unique name, e.g. srl-3fa9c1. `management_network`: an IPv4 /24 of the root namespace."""
 
     lab: str
     case: str
@@ -27,12 +27,12 @@ class State:
 
     @property
     def namespaces(self) -> dict[str, str]:
-        """Role to network namespace."""
+        """Role → network namespace."""
         return {role: f"{self.lab}-{role}" for role in ROLES}
 
     @property
     def management_interface(self) -> str:
-        """The root namespace's end of the cable to the switch; 15 characters, the longest Linux allows."""
+        """The root namespace's end of the cable to the switch, with 15 characters, the most that Linux allows."""
         return f"{self.lab}-mgmt"
 
     @property
@@ -47,24 +47,24 @@ class State:
 
 
 def new_lab_name() -> str:
-    """A name no other lab has."""
+    """Return a unique name of a lab."""
     return PREFIX + secrets.token_hex(3)
 
 
 def state_file(folder: Path) -> Path:
-    """Where a lab's folder keeps its state; it exists exactly while there may be something to take down."""
+    """Return the state file of a lab. It exists exactly while there may be something to take down."""
     return folder / "state.json"
 
 
 def save(state: State, folder: Path) -> None:
-    """Write the state in one step: a reader sees all of it or none."""
+    """Write the state atomically."""
     new = folder / "state.json.new"
     new.write_text(json.dumps(asdict(state), indent=2) + "\n")
     new.replace(state_file(folder))
 
 
 def load(folder: Path) -> State | None:
-    """The folder's lab; None when it has none. Raises LabError when the file is not a lab's state."""
+    """Read the state of a folder's lab. None: it has no lab. Raises LabError: the file is not a lab's state."""
     try:
         state = State(**json.loads(state_file(folder).read_text()))
     except FileNotFoundError:

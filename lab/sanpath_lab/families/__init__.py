@@ -1,4 +1,4 @@
-"""Families of random scenarios whose answer is known: the labelled test bed."""
+"""Families of random scenarios with a label: each varies one fault."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ FAMILIES: Mapping[str, Draw] = {
         links.busy_port_off_path,
     )
 }
-"""Every family by name."""
+"""Family name → function that makes its fault."""
 
 
 def case(family: str, seed: int) -> Case:
-    """The case of a family with a seed. Raises KeyError: there is no such family."""
+    """Return the case of a family with a seed. Raises KeyError: no family has that name."""
     return drawn(family, seed, FAMILIES[family])

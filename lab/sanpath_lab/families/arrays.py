@@ -7,13 +7,13 @@ from sanpath_lab.families.links import CAUSES_ELSEWHERE, fill
 from sanpath_lab.families.san import San
 
 _KIB = 1024
-_OTHER = "array:fa2"
+_SECOND_ARRAY = "array:fa2"
 
 
 def two_arrays(san: San) -> Label:
-    """One of two arrays is slow, or its ports are. Where it is the one that the test is not on, nothing holds the
-    test; the other hosts have their I/O on it."""
-    slow_here, at_link = san.random.random() < 0.5, san.random.random() < 0.5
+    """One of two arrays is slow, or its ports are. Other hosts use it. If the test does not use it, nothing limits
+    the test."""
+    array_is_slow, at_link = san.random.random() < 0.5, san.random.random() < 0.5
     speed = san.random.choice((4, 8))
     san.other_array = {}
     san.background(san.random.randint(0, 2))
@@ -26,10 +26,10 @@ def two_arrays(san: San) -> Label:
             direction=san.direction,
             array="fa2",
             target=0,
-            think_seconds=0.01 if slow_here else 0.0,
+            think_seconds=0.01 if array_is_slow else 0.0,
         )
-    if slow_here:
-        return _here(san, speed) if at_link else _behind(san, slow_media["parallel_media"])
+    if array_is_slow:
+        return _slow_array_under_test(san, speed) if at_link else _behind(san, slow_media["parallel_media"])
     if at_link:
         san.other_gigabit = [speed, speed]
         # Writes that wait for such a port fill the links between switches, and would hold the test up as well.
@@ -39,11 +39,11 @@ def two_arrays(san: San) -> Label:
         san.other_array = {**slow_media, "read": service, "write": service}
     san.threads, san.outstanding = san.random.choice(((1, 2), (1, 2, 4))), 1
     forbidden = ("link-full", "noisy-neighbour", *CAUSES_ELSEWHERE)
-    cleared = {"cleared": [_OTHER, *_ports(san)], "forbidden": forbidden}
+    cleared = {"cleared": [_SECOND_ARRAY, *_ports(san)], "forbidden": forbidden}
     return san.truth("concurrency_limited", "load", **cleared), None
 
 
-def _here(san: San, speed: int) -> Label:
+def _slow_array_under_test(san: San, speed: int) -> Label:
     """The ports of the test's own array are slow."""
     san.array_gigabit = [speed, speed]
     fill(san, speed)
@@ -52,8 +52,8 @@ def _here(san: San, speed: int) -> Label:
         san.array_gigabit = [2 * speed, 2 * speed]
 
     ports = (san.array_port(0), san.array_port(1))
-    more = {"findings": ["link-full"], "forbidden": CAUSES_ELSEWHERE, "cleared": [_OTHER, *_ports(san)]}
-    return san.truth("bottleneck", "array_front", *ports, **more), relief
+    label = {"findings": ["link-full"], "forbidden": CAUSES_ELSEWHERE, "cleared": [_SECOND_ARRAY, *_ports(san)]}
+    return san.truth("bottleneck", "array_front", *ports, **label), relief
 
 
 def _behind(san: San, media: int) -> Label:
@@ -65,8 +65,12 @@ def _behind(san: San, media: int) -> Label:
     san.other_array = {"parallel_media": None, "read": fast, "write": fast}
     san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
     san.threads, san.outstanding = (1, media, 4 * media), 2
-    more = {"findings": ["array-service-grows"], "forbidden": ["link-full"], "cleared": [_OTHER, *_ports(san)]}
-    return san.truth("bottleneck", "array_back", "array:fa1", **more), None
+    label = {
+        "findings": ["array-service-grows"],
+        "forbidden": ["link-full"],
+        "cleared": [_SECOND_ARRAY, *_ports(san)],
+    }
+    return san.truth("bottleneck", "array_back", "array:fa1", **label), None
 
 
 def _ports(san: San) -> list[str]:

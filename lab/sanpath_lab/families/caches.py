@@ -10,13 +10,15 @@ _KIB, _GIB = 1024, 2**30
 
 
 def cache_resident(san: San) -> Label:
-    """The load stays within a part of the disk that a cache holds: that of the array, or the file cache of the guest.
-    What it shows is true of the path, and says nothing of the media."""
-    found = ["test-fits-in-cache"]
+    """The working set fits into a cache: that of the array, or the file cache of the guest.
+
+    The result is valid for the path, but not for the media.
+    """
+    findings = ["test-fits-in-cache"]
     if san.random.random() < 0.4:
         san.direction, san.direct, san.memory_bytes = "read", False, san.random.choice((32, 64, 128)) * _GIB
         san.working_set_bytes = round(san.memory_bytes * san.random.uniform(0.3, 3.0))
-        found.append("test-uses-file-cache")
+        findings.append("test-uses-file-cache")
     else:
         san.cache_bytes = san.random.choice((16, 32, 64)) * _GIB
         san.working_set_bytes = round(san.cache_bytes * san.random.uniform(0.1, 2.0))
@@ -29,11 +31,11 @@ def cache_resident(san: San) -> Label:
             san.host_gigabit = [2 * speed, 2 * speed]
 
         ports = (san.host_port(0), san.host_port(1))
-        held = {"findings": [*found, "link-full"], "forbidden": CAUSES_ELSEWHERE}
-        return san.truth("bottleneck", "host", *ports, **held), relief
+        label = {"findings": [*findings, "link-full"], "forbidden": CAUSES_ELSEWHERE}
+        return san.truth("bottleneck", "host", *ports, **label), relief
     san.rate, san.threads, san.outstanding = san.random.uniform(800, 3000), (8, 16), san.random.choice((2, 4))
     forbidden = (*CAUSES_ELSEWHERE, "link-full")
-    return san.truth("demand_limited", "load", also=["healthy"], findings=found, forbidden=forbidden), None
+    return san.truth("demand_limited", "load", also=["healthy"], findings=findings, forbidden=forbidden), None
 
 
 def write_cache_full(san: San) -> Label:
@@ -50,5 +52,5 @@ def write_cache_full(san: San) -> Label:
         "capacity_bytes": round((before - after) * filled_after),
         "destage_bytes_per_second": after,
     }
-    found = {"findings": ["test-not-steady", "array-slows-down"], "forbidden": ["link-full", "lun-queue-limits"]}
-    return san.truth("bottleneck", "array_back", "array:fa1", **found), None
+    label = {"findings": ["test-not-steady", "array-slows-down"], "forbidden": ["link-full", "lun-queue-limits"]}
+    return san.truth("bottleneck", "array_back", "array:fa1", **label), None

@@ -1,4 +1,4 @@
-"""A case of the test bed: a scenario drawn from a family, with its label, and the same one with its limit gone."""
+"""A case of the test bed: a scenario of a family with its label, and the same scenario with its limit relieved."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ Relief = Callable[[San], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`relieved`: the same SAN with faster links where one is full, or without the limit of its queue or
-    volume; None: this family has no such thing."""
+    """A case. `relieved`: the same SAN with a faster link, or without the limit of its queue or volume.
+
+    None: the limit of this family cannot be relieved.
+    """
 
     family: str
     seed: int
@@ -23,13 +25,13 @@ class Case:
 
 
 Label = tuple[dict[str, object], Relief | None]
-"""What is true of a drawn SAN, and how its limit is relieved."""
+"""The label of a drawn SAN, and the function that relieves its limit; None: it cannot be relieved."""
 Draw = Callable[[San], Label]
 """Makes the fault of a family in a SAN."""
 
 
 def drawn(family: str, seed: int, draw: Draw) -> Case:
-    """The case of a family with a seed: the same one every time."""
+    """Return the case of a family with a seed, the same one every time."""
     san = San(family, seed)
     truth, relief = draw(san)
     scenario = san.scenario(truth)

@@ -1,4 +1,4 @@
-"""Families whose limit is at an end: the load, the host's queue or the array."""
+"""Families with a limit at an end of the path: the load, a queue of the host, or the array."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from sanpath_lab.families.san import San
 
 _KIB = 1024
 _ENOUGH = 4096
-"""Slots for every I/O there is."""
+"""Queue depth that admits all I/Os of a load."""
 _NONE = ("link-full", "array-service-grows", "configured-cap", "generator-cpu", "slow-drain-device")
 
 
 def _rate(san: San) -> None:
-    """A load that asks for less than there is, with I/Os to spare."""
+    """Request a rate below the capacity, with more I/Os allowed in flight than it needs."""
     san.rate = san.random.uniform(800, 3000)
     san.threads, san.outstanding = (8, 16), san.random.choice((2, 4))
 
 
 def healthy(san: San) -> Label:
-    """A rate was asked for and met."""
+    """The load requests a rate and reaches it."""
     _rate(san)
     return san.truth("healthy", "load", also=["demand_limited"], forbidden=_NONE), None
 
 
 def demand_limited(san: San) -> Label:
-    """The load asks for a rate that is far below what slow hardware gives."""
+    """The load requests a rate far below the capacity of slow hardware."""
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     san.block_bytes = 32 * _KIB
@@ -74,7 +74,7 @@ def lun_queue(san: San) -> Label:
 
 
 def queue_depth_twin(san: San) -> Label:
-    """The published 4 Gb test with small blocks and fast links: here its queue of 32 does limit."""
+    """The published 4 Gb test with small blocks and fast links: its queue of 32 limits."""
     san.queue_depth, san.block_bytes = 32, 8 * _KIB
     san.service_seconds = san.random.uniform(5e-3, 8e-3)
     san.tail_seconds = san.service_seconds * 0.1
@@ -88,7 +88,7 @@ def queue_depth_twin(san: San) -> Label:
 
 
 def queue_above_link(san: San) -> Label:
-    """The published 4 Gb test: a queue of 32 only holds what waits for the link."""
+    """The published 4 Gb test: I/Os in its queue of 32 wait for the link, which limits."""
     san.queue_depth, san.block_bytes = 32, 64 * _KIB
     san.host_gigabit, san.path_policy = [4, 4], "most_recently_used"
     san.threads, san.outstanding = (2, 16, 64), 8
@@ -114,12 +114,12 @@ def vscsi_queue(san: San) -> Label:
         san.queue_depth = san.lun_queue_depth = _ENOUGH
 
     disks = ("lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")
-    found = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
-    return san.truth("bottleneck", "guest", *disks, **found), relief
+    label = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
+    return san.truth("bottleneck", "guest", *disks, **label), relief
 
 
 def controller(san: San) -> Label:
-    """The array's command processors take long for every command; I/Os wait for them, and are served as fast."""
+    """The array's command processors are slow. I/Os wait for them; the media are as fast as before."""
     san.command_seconds = san.random.uniform(4e-4, 9e-4)
     san.block_bytes = san.random.choice((8, 16)) * _KIB
     san.threads, san.outstanding = (1, 8, 32), 2
@@ -139,7 +139,7 @@ def slow_media(san: San) -> Label:
 
 
 def noisy_volume(san: San) -> Label:
-    """Other hosts keep the media that the test shares with them busy."""
+    """Other hosts saturate the media that they share with the test."""
     san.parallel_media = san.random.choice((8, 16))
     san.service_seconds = san.parallel_media / san.random.uniform(2500, 4000)
     san.tail_seconds = san.service_seconds * 0.3
@@ -157,7 +157,7 @@ def noisy_volume(san: San) -> Label:
 
 
 def qos(san: San) -> Label:
-    """The volume has a limit that somebody set, of bytes or of operations."""
+    """The volume has a configured QoS limit of bytes or operations a second."""
     iops = san.random.uniform(1000, 3000)
     san.block_bytes = san.random.choice((16, 32, 64)) * _KIB
     if san.random.random() < 0.5:
@@ -165,16 +165,16 @@ def qos(san: San) -> Label:
     else:
         san.bandwidth_limit = round(iops * san.block_bytes)
     san.threads, san.outstanding = (1, 8, 16), 4
-    found = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
+    label = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
 
     def relief(san: San) -> None:
         san.iops_limit = san.bandwidth_limit = None
 
-    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **found), relief
+    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **label), relief
 
 
 def two_faults(san: San) -> Label:
-    """A slow port of the host and a limit of the volume: whichever is lower binds, and the other is no cause."""
+    """A slow port of the host and a limit of the volume: the lower one limits, the other is no cause."""
     san.host_gigabit, san.path_policy = [4, 4], "most_recently_used"
     san.block_bytes, san.threads, san.outstanding = 64 * _KIB, (1, 8, 16), 4
     if san.random.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Families whose limit, or whose fault, is a link of the fabric."""
+"""Families with a limit or a fault at a link of the fabric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sanpath_lab.families.san import FULL_SPEED, San
 
 _KIB = 1024
 CAUSES_ELSEWHERE = ("lun-queue-limits", "array-service-grows", "configured-cap", "generator-cpu", "path-serialised")
-"""Rules that accuse something other than a link."""
+"""Rules that accuse an element that is no link."""
 
 
 def fill(san: San, gigabit: int) -> None:
@@ -58,7 +58,7 @@ def isl(san: San) -> Label:
 
 
 def single_path(san: San) -> Label:
-    """Most Recently Used keeps to the first of two paths, and its link is full."""
+    """Most Recently Used uses the first of two paths only, and its link is full."""
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     san.path_policy = "most_recently_used"
@@ -67,12 +67,12 @@ def single_path(san: San) -> Label:
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
-    found = ["link-full", "single-path-in-use"]
-    return san.truth("bottleneck", "host", san.host_port(0), findings=found, forbidden=CAUSES_ELSEWHERE), relief
+    findings = ["link-full", "single-path-in-use"]
+    return san.truth("bottleneck", "host", san.host_port(0), findings=findings, forbidden=CAUSES_ELSEWHERE), relief
 
 
 def unequal_paths(san: San) -> Label:
-    """Round Robin gives a slow port of the host as much as a fast one: the slow one is full."""
+    """Round Robin sends as many I/Os to a slow port of the host as to a fast one, so the slow one is full."""
     slow = san.random.randrange(2)
     san.host_gigabit[slow], san.host_gigabit[1 - slow] = san.random.choice(((4, 8), (4, 16), (8, 16)))
     fill(san, san.host_gigabit[slow])
@@ -81,7 +81,7 @@ def unequal_paths(san: San) -> Label:
 
 
 def path_slicing(san: San) -> Label:
-    """Round Robin sends a thousand I/Os down one path before it turns to the next: the paths take turns."""
+    """Round Robin sends 1000 I/Os down one path before it changes to the next, so only one path is busy at a time."""
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     san.ios_per_path = 1000
@@ -103,12 +103,12 @@ def noisy_port(san: San) -> Label:
     san.background(san.random.randint(0, 3))
     san.neighbour(0, block_bytes=san.block_bytes, outstanding=48, direction=san.direction, target=0, gigabit=16)
     san.threads, san.outstanding = (1, 4, 8), 2
-    found = ["link-full", "noisy-neighbour"]
-    return san.truth("bottleneck", "array_front", san.array_port(0), findings=found), None
+    findings = ["link-full", "noisy-neighbour"]
+    return san.truth("bottleneck", "array_front", san.array_port(0), findings=findings), None
 
 
 def slow_drain(san: San) -> Label:
-    """A host that is no part of the test takes its frames slowly and holds up what shares its switches."""
+    """A host outside the test drains its frames slowly and congests the traffic that shares its switches."""
     san.hops, san.direction = san.random.choice((1, 2)), "read"
     san.isl_gigabit = [16, 16]
     san.burst_frames, san.credits = 32, 80
@@ -125,12 +125,12 @@ def slow_drain(san: San) -> Label:
     )
     culprit = san.neighbours[-1]["hba"]["wwpn"].replace(":", "")
     victims = [f"switch_port:{p}" for p in san.isl_ports(0)]
-    more = {"culprit": f"hba:{culprit}", "victims": victims, "findings": ["slow-drain-device", "congestion-victim"]}
-    return san.truth("bottleneck", "fabric", port, **more), None
+    label = {"culprit": f"hba:{culprit}", "victims": victims, "findings": ["slow-drain-device", "congestion-victim"]}
+    return san.truth("bottleneck", "fabric", port, **label), None
 
 
 def damaged_frames(san: San) -> Label:
-    """A cable damages frames, and what they belonged to is soon done again: the load gets the rate it asks for."""
+    """A cable damages frames, and their commands are repeated soon: the load reaches its requested rate."""
     san.rate, san.threads, san.outstanding = san.random.uniform(1500, 2500), (8, 16), 4
     san.timeout_seconds = 0.25
     san.damaged_frame_ratio["array" if san.direction == "read" else "host"] = san.random.uniform(2e-5, 8e-5)
@@ -138,7 +138,7 @@ def damaged_frames(san: San) -> Label:
 
 
 def busy_port_off_path(san: San) -> Label:
-    """Another host fills its own slow link, which nothing of the test crosses; the test asks for too little."""
+    """Another host fills its own slow link, which the test does not use. The test requests too little."""
     san.background(san.random.randint(0, 3))
     san.neighbour(1, block_bytes=128 * _KIB, outstanding=16, direction="write", gigabit=4, target=1)
     san.threads, san.outstanding, san.path_policy = (1, 2), 1, "most_recently_used"

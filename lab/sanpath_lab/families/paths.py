@@ -1,4 +1,4 @@
-"""Families of what a hypervisor tells of its paths: which of them can carry I/O, and whether its policy suits."""
+"""Families of paths as a hypervisor reports them: which can carry I/O, and whether the path policy is suitable."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def dead_path(san: San) -> Label:
     def relief(san: San) -> None:
         san.host_gigabit = [2 * speed, 2 * speed]
 
-    found = {"findings": ["paths-down", "link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host", san.host_port(1 - dead), **found), relief
+    label = {"findings": ["paths-down", "link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
+    return san.truth("bottleneck", "host", san.host_port(1 - dead), **label), relief
 
 
 def mru_active_passive(san: San) -> Label:
-    """The path beside the one that Most Recently Used keeps to leads to the controller that does not serve the
-    volume: it is no way round the full link. Nobody reads such an array."""
+    """Most Recently Used keeps to one path. The other path leads to the controller that does not serve the volume,
+    so it cannot relieve the full link. Such an array is not read."""
     san.vcenter, san.access, san.path_policy = True, "active/passive", "most_recently_used"
     standby, speed = san.random.randrange(2), san.random.choice((4, 8))
     san.path_states[standby, 0] = "standby"
@@ -46,5 +46,5 @@ def mru_active_passive(san: San) -> Label:
         ends[:] = [2 * speed, 2 * speed]
 
     port = san.host_port(1 - standby) if at_host else san.array_port(1 - standby)
-    found = {"findings": ["link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host" if at_host else "array_front", port, **found), relief
+    label = {"findings": ["link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
+    return san.truth("bottleneck", "host" if at_host else "array_front", port, **label), relief

@@ -1,4 +1,4 @@
-"""A random SAN with room everywhere: hosts, two fabrics, links between switches and an array, to make a fault in."""
+"""A random SAN in which nothing limits: hosts, two fabrics, links between switches and an array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sanpath_lab.scenario import Direction, PathState, Scenario, VirtualController
 
 HOST_PORTS, ISL_PORTS, ARRAY_PORTS, OTHER_ARRAY_PORTS = range(1, 9), (9, 10), (11, 12), (13, 14)
-"""Which ports of a switch hold what; numbers are counted from 1."""
+"""Port numbers of a switch by use, counted from 1."""
 _AGENTS = {
     "nx_os": ("Cisco NX-OS(tm) m9100, Version 8.4(2c), RELEASE SOFTWARE (simulated)", "1.3.6.1.4.1.9.12.3.1.3.1491"),
     "fabric_os": ("6505 (simulated)", "1.3.6.1.4.1.1588.2.1.1.1"),
@@ -19,15 +19,15 @@ FULL_SPEED = 16
 
 
 class San:
-    """Attributes may be changed until `scenario` is called. Lists have an item for each of the two fabrics.
+    """A random SAN. Attributes may be changed until `scenario` is called. Lists have an item for each of two fabrics.
 
-    `rate`: I/Os a second that are asked for, None: as many as there can be. `hops`: links between switches;
-    `fabrics`: one or two of them. `write_ratio`: share of writes among reads, None: `direction` alone; `jobs`: as
-    many at a time, on the first of `volumes`, or in turn on both. `salt`: what is drawn otherwise with the same
-    seed. `paths_each`: paths over each fabric; `path_states`: (fabric, which of them) → its state where it is not
-    active. `other_array`: what of a second array, "fa2", is other than of the first, None: there is only one;
-    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts under one; `queue_depth` None: what
-    the `controller` of the disk has.
+    `salt`: changes the random numbers of a seed. `fabrics`: one or two. `hops`: number of links between switches on a
+    path. `paths_each`: paths over each fabric. `path_states`: (fabric, number of the path) → state, if not active.
+    `write_ratio`: share of writes in a mixed load; None: `direction` only. `rate`: requested I/Os a second; None: no
+    limit. `jobs`: number of jobs in parallel, on the first of `volumes` or distributed over both.
+    `other_array`: fields in which a second array, "fa2", differs from the first; None: only one array.
+    `other_gigabit`: speed of its ports. `vcenter`: the hosts are ESXi hosts of a vCenter. `queue_depth`: None: the
+    default of the disk's `controller`.
     """
 
     def __init__(self, family: str, seed: int, salt: str = "") -> None:
@@ -84,7 +84,7 @@ class San:
         self.background(random.randint(0, 7))
 
     def background(self, count: int) -> None:
-        """So many other hosts with a little I/O each, instead of those there are."""
+        """Replace the other hosts by `count` hosts with a little I/O each."""
         self.neighbours = []
         for _ in range(count):
             self.neighbour(
@@ -169,10 +169,10 @@ class San:
         """The ports at both ends of every link between switches of a fabric."""
         return [port for link in self._links(fabric) for port in link["ends"]]
 
-    def truth(self, kind: str, layer: str, *ports: str, **more: Any) -> dict[str, Any]:
-        """What is true of this SAN; `ports`: switch ports, or other elements with their kind."""
+    def truth(self, kind: str, layer: str, *ports: str, **fields: Any) -> dict[str, Any]:
+        """Return the label of this SAN. `ports`: switch ports, or other elements with their kind."""
         named = [port if ":" in port else f"switch_port:{port}" for port in ports]
-        return {"kind": kind, "layer": layer, "direction": self.direction, "bottlenecks": named, **more}
+        return {"kind": kind, "layer": layer, "direction": self.direction, "bottlenecks": named, **fields}
 
     def scenario(self, truth: dict[str, Any]) -> Scenario:
         """The scenario with its label."""
@@ -269,11 +269,11 @@ class San:
         names = [f"sw{fabric + 1 + 2 * place}" for place in range(self.hops + 1)]
         return [
             {
-                "ends": [self._port(near, ISL_PORTS[0]), self._port(far, ISL_PORTS[1])],
+                "ends": [self._port(near_switch, ISL_PORTS[0]), self._port(far_switch, ISL_PORTS[1])],
                 "gigabit": self.isl_gigabit[fabric],
                 "credits": 2 * self.credits,
             }
-            for near, far in pairwise(names)
+            for near_switch, far_switch in pairwise(names)
         ]
 
     def _array(self) -> dict[str, Any]:
@@ -318,8 +318,13 @@ class San:
             }
             for port, (fabric, second) in zip(alike["ports"], product(range(self.fabrics), range(2)), strict=True)
         ]
-        own = {"name": "fa2", "id": "6a2d1c8f-7b2e-4d66-8e1f-3c9a5e4b0d21", "volume": _volume(90), "ports": ports}
-        return {**alike, **own}
+        identity = {
+            "name": "fa2",
+            "id": "6a2d1c8f-7b2e-4d66-8e1f-3c9a5e4b0d21",
+            "volume": _volume(90),
+            "ports": ports,
+        }
+        return {**alike, **identity}
 
     def _volume(self, number: int) -> dict[str, Any]:
         """A volume; those of the test have its limits."""

@@ -1,4 +1,4 @@
-"""Cases drawn at random: topology x load x fault x decoys x what is read, each confirmed by the simulation itself."""
+"""Draws random cases: topology x load x fault x decoys x sources read. The simulation confirms each label."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import lru_cache
 from random import Random
 
 from sanpath_lab.families.san import San
-from sanpath_lab.generator.confirm import Confirmed, confirmed
+from sanpath_lab.generator.baseline import draw_baseline
+from sanpath_lab.generator.confirm import Confirmation, confirm
 from sanpath_lab.generator.decoys import add_decoys
-from sanpath_lab.generator.faults import FAULTS, tells
-from sanpath_lab.generator.grounds import grounds
-from sanpath_lab.generator.reading import Reading, read_how
+from sanpath_lab.generator.faults import FAULTS, can_diagnose
+from sanpath_lab.generator.reading import Reading, draw_reading
 from sanpath_lab.scenario import Scenario
 
 FAMILY, PREFIX = "draw", "draw:"
-"""A draw is called by its seed: draw:17."""
+"""The name of a draw holds its seed: draw:17."""
 _TRIES = 40
 _TRIES_EACH = 8
 """After so many draws of one fault that were not confirmed, another fault is drawn."""
@@ -26,40 +26,46 @@ _TRIES_EACH = 8
 class Drawn:
     """A draw that the simulation has confirmed.
 
-    `fault`: the name of what limits; `tries`: how many draws it took. `tellable`: whether what is read can show it.
-    `reached`: operations a second once the label's limit is gone, None where that is not one change of one place.
+    `fault`: name of the fault that limits the test. `tries`: number of drafts until one was confirmed.
+    `diagnosable`: whether the sources that are read can show the fault.
     """
 
     seed: int
     fault: str
     scenario: Scenario
     reading: Reading
-    tellable: bool
+    diagnosable: bool
     tries: int
-    confirmed: Confirmed
+    confirmation: Confirmation
 
     @property
     def reached(self) -> float | None:
-        """What the relieved scenario gave, of a load in one direction."""
-        one = FAULTS[self.fault].one_change and self.scenario.load.direction != "mixed"
-        return self.confirmed.relieved if one else None
+        """Operations a second of the relieved scenario.
+
+        None: the load is mixed, or relieving the fault is not a single change at one place.
+        """
+        single_change = FAULTS[self.fault].single_change and self.scenario.load.direction != "mixed"
+        return self.confirmation.relieved if single_change else None
 
 
 class NotConfirmedError(Exception):
-    """No draw of a seed was confirmed."""
+    """The simulation confirmed none of the drafts of a seed."""
 
 
 @lru_cache(maxsize=8)
 def draw(seed: int) -> Drawn:
-    """The case of a seed: the same one every time. Raises NotConfirmedError."""
+    """Return the case of a seed, the same one every time. Raises NotConfirmedError."""
     for tries, (fault, reading, scenario) in enumerate(drafts(seed), 1):
-        if (found := confirmed(scenario, FAULTS[fault].relief, FAULTS[fault].waits)) is not None:
-            return Drawn(seed, fault, scenario, reading, tells(fault, reading, scenario), tries, found)
+        if (confirmation := confirm(scenario, FAULTS[fault].relief, FAULTS[fault].latency_bound)) is not None:
+            return Drawn(seed, fault, scenario, reading, can_diagnose(fault, reading, scenario), tries, confirmation)
     raise NotConfirmedError(f"draw {seed}: none of {_TRIES} was confirmed")
 
 
-def called(name: str) -> Drawn | None:
-    """The draw of a name, draw:SEED; None: it is the name of something else. Raises FileNotFoundError: not a seed."""
+def draw_by_name(name: str) -> Drawn | None:
+    """Return the draw named draw:SEED. None: the name has another form.
+
+    Raises FileNotFoundError: what follows "draw:" is no seed.
+    """
     if not name.startswith(PREFIX):
         return None
     seed = name.removeprefix(PREFIX)
@@ -69,7 +75,10 @@ def called(name: str) -> Drawn | None:
 
 
 def _fault(seed: int, change: int) -> str:
-    """The fault of a seed; `change`: how many others were given up. Each comes once in as many seeds as there are."""
+    """Return the fault of a seed. `change`: number of faults that were given up before.
+
+    Each fault comes once in every len(FAULTS) consecutive seeds.
+    """
     block, place = divmod(seed, len(FAULTS))
     order = sorted(FAULTS)
     Random(f"faults/{block}").shuffle(order)  # noqa: S311  a drawing, not secrets
@@ -77,14 +86,14 @@ def _fault(seed: int, change: int) -> str:
 
 
 def drafts(seed: int) -> Iterator[tuple[str, Reading, Scenario]]:
-    """What is drawn for a seed, one after the other, until one is confirmed: fault, what is read, scenario."""
+    """Yield the drafts of a seed as (fault, reading, scenario). The caller takes the first that is confirmed."""
     for attempt in range(_TRIES):
         fault = _fault(seed, attempt // _TRIES_EACH)
         san = San("draw", seed, f"/{attempt}/ground")
-        reading = read_how(san.random)
-        ground = grounds(san, reading)
-        truth = FAULTS[fault].make(san, ground)
-        add_decoys(san, ground, FAULTS[fault].decoys)
+        reading = draw_reading(san.random)
+        baseline = draw_baseline(san, reading)
+        truth = FAULTS[fault].make(san, baseline)
+        add_decoys(san, baseline, FAULTS[fault].decoys)
         scenario = san.scenario(truth)
         title = f"draw {seed}: {fault.replace('-', ' ')}"
         yield fault, reading, scenario.model_copy(update={"title": title})

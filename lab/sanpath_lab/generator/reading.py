@@ -1,4 +1,4 @@
-"""What of a drawn SAN is read, and how coarsely."""
+"""Which sources of a drawn SAN are read, and how often."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from random import Random
 from typing import Literal
 
 Source = Literal["array", "switches", "host"]
-"""The arrays; the switches; the clock of the host's disks."""
+"""All arrays; all switches; the block-device statistics of the host's disks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`unread`: what nobody reads. Seconds between two polls of a switch and of an array, None: as few as usual.
-    `measured_seconds`: how long a step is measured, so that it holds whole windows of them."""
+    """Which sources are read, and how often.
+
+    `unread`: sources that are not read. `switch_seconds`, `array_seconds`: interval between polls; None: the usual
+    one. `measured_seconds`: measured length of a step, long enough for whole polling windows.
+    """
 
     unread: frozenset[Source] = frozenset()
     switch_seconds: float | None = None
@@ -23,11 +26,11 @@ class Reading:
 
 EVERYTHING = Reading()
 _COARSE = ((5.0, 10.0, 24.0), (10.0, 30.0, 44.0))
-"""Seconds between polls of switches, between those of arrays, and of a step."""
+"""Poll interval of switches, poll interval of arrays and length of a step, in seconds."""
 
 
-def read_how(random: Random) -> Reading:
-    """Mostly everything; of the rest one source is unread, or polls are far apart."""
+def draw_reading(random: Random) -> Reading:
+    """Draw a reading: mostly everything, otherwise one source is unread or polls are rare."""
     roll = random.random()
     if roll < 0.65:
         return Reading()

@@ -1,4 +1,4 @@
-"""A scenario with more room at some of its places: twice as much, or no limit where there can be none."""
+"""Relieves places of a scenario: doubles their capacity or speed, or removes a limit that is optional."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Place = Literal[
     "qos",
     "entry",
 ]
-ROOM: frozenset[Place] = frozenset(
+CAPACITY_PLACES: frozenset[Place] = frozenset(
     ("path turns", "damage", "drain", "neighbours", "host queues", "in flight", "rate", "media", "write cache", "qos")
 )
-"""Places that have room apart from speed: more of it changes nothing about an I/O that did not wait for it."""
+"""Places whose capacity is separate from speed: more of it does not change an I/O that did not wait."""
 _ENOUGH = 4096
 _FASTEST = 32
 
 
 def relieved(scenario: Scenario, places: Iterable[Place]) -> Scenario:
-    """The scenario with more room at these places."""
+    """Return the scenario with these places relieved."""
     for place in places:
         scenario = _RELIEFS[place](scenario)
     return scenario
@@ -45,7 +45,7 @@ def _faster(port: FcPort) -> FcPort:
 
 
 def _switches(scenario: Scenario) -> Scenario:
-    """Switches that do not hold a faster link back."""
+    """Return the scenario with switches that do not limit a faster link."""
     fast = tuple(switch.model_copy(update={"gigabit": _FASTEST}) for switch in scenario.switches)
     return scenario.model_copy(update={"switches": fast})
 
@@ -62,10 +62,10 @@ def _array_links(scenario: Scenario) -> Scenario:
 
 
 def _isls(scenario: Scenario) -> Scenario:
-    """As fast as the switches' other ports, or twice as fast as these."""
-    able = min(switch.gigabit for switch in scenario.switches)
+    """Return the scenario with links between switches as fast as their other ports, or faster if they already are."""
+    switch_gigabit = min(switch.gigabit for switch in scenario.switches)
     links = tuple(
-        link.model_copy(update={"gigabit": able if link.gigabit < able else _FASTEST})
+        link.model_copy(update={"gigabit": switch_gigabit if link.gigabit < switch_gigabit else _FASTEST})
         for link in scenario.inter_switch_links
     )
     return scenario.model_copy(update={"inter_switch_links": links})
@@ -75,18 +75,18 @@ def _path_turns(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"ios_per_path": 1})
 
 
-def _sound(port: FcPort) -> FcPort:
+def _healthy(port: FcPort) -> FcPort:
     return port.model_copy(update={"damaged_frame_ratio": 0.0, "drain_ratio": 1.0})
 
 
 def _damage(scenario: Scenario) -> Scenario:
-    host = scenario.host.model_copy(update={"hbas": tuple(map(_sound, scenario.host.hbas))})
-    array = scenario.array.model_copy(update={"ports": tuple(map(_sound, scenario.array.ports))})
+    host = scenario.host.model_copy(update={"hbas": tuple(map(_healthy, scenario.host.hbas))})
+    array = scenario.array.model_copy(update={"ports": tuple(map(_healthy, scenario.array.ports))})
     return scenario.model_copy(update={"host": host, "array": array})
 
 
 def _drain(scenario: Scenario) -> Scenario:
-    sound = tuple(n.model_copy(update={"hba": _sound(n.hba)}) for n in scenario.neighbours)
+    sound = tuple(n.model_copy(update={"hba": _healthy(n.hba)}) for n in scenario.neighbours)
     return scenario.model_copy(update={"neighbours": sound})
 
 
@@ -99,8 +99,10 @@ def _host_queues(scenario: Scenario) -> Scenario:
         return disk.model_copy(update={"queue_depth": _ENOUGH})  # type: ignore[attr-defined]
 
     host = scenario.host.model_copy(update={"lun_queue_depth": _ENOUGH})
-    others = tuple(other.model_copy(update={"disk": deep(other.disk)}) for other in scenario.other_disks)
-    return scenario.model_copy(update={"host": host, "guest_disk": deep(scenario.guest_disk), "other_disks": others})
+    other_disks = tuple(extra.model_copy(update={"disk": deep(extra.disk)}) for extra in scenario.other_disks)
+    return scenario.model_copy(
+        update={"host": host, "guest_disk": deep(scenario.guest_disk), "other_disks": other_disks}
+    )
 
 
 def _load(scenario: Scenario, **changes: object) -> Scenario:
@@ -155,9 +157,9 @@ def _unlimited(volume: Volume) -> Volume:
 
 
 def _qos(scenario: Scenario) -> Scenario:
-    others = tuple(o.model_copy(update={"volume": _unlimited(o.volume)}) for o in scenario.other_disks)
+    other_disks = tuple(o.model_copy(update={"volume": _unlimited(o.volume)}) for o in scenario.other_disks)
     neighbours = tuple(n.model_copy(update={"volume": _unlimited(n.volume)}) for n in scenario.neighbours)
-    changes = {"volume": _unlimited(scenario.volume), "other_disks": others, "neighbours": neighbours}
+    changes = {"volume": _unlimited(scenario.volume), "other_disks": other_disks, "neighbours": neighbours}
     return scenario.model_copy(update=changes)
 
 
@@ -184,4 +186,4 @@ _RELIEFS: Mapping[Place, Callable[[Scenario], Scenario]] = {
     "entry": _entry,
 }
 PLACES: tuple[Place, ...] = tuple(_RELIEFS)
-"""Every place that can be too small."""
+"""All places that can limit a test."""
