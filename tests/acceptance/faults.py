@@ -35,10 +35,10 @@ class Fault(Defects):
         """Its clock."""
         return AHEAD_SECONDS if source == self._source and self._kind == "has another clock" else 0.0
 
-    def bent(self, source: str, item: Item) -> Iterator[Item]:
+    def distorted(self, source: str, item: Item) -> Iterator[Item]:
         """What it says, late, from a cache or from before it was frozen."""
         if source != self._source or not isinstance(item, Rows | Event):
-            yield from super().bent(source, item)
+            yield from super().distorted(source, item)
         elif self._kind == "is late":
             by = round(LATE_SECONDS * 1e6)
             later = item.seen + by if isinstance(item, Event) else [moment + by for moment in item.seen]
@@ -49,7 +49,7 @@ class Fault(Defects):
         elif isinstance(item, Rows) and self._kind == "caches":
             yield from self._from_cache(item)
         else:
-            yield from super().bent(source, item)
+            yield from super().distorted(source, item)
 
     def _since(self, at_us: int) -> int:
         if self._first_us is None:

@@ -28,8 +28,6 @@ from sanpath.verdict.units import bandwidth, count, iops
 
 _STORAGE = ("array", "volume", "controller", "media")
 """Kinds of bottlenecks that publish no ceiling and still have one."""
-_OVERLAP = 1.03
-"""Batches on successive paths overlap by this much more than in flight / batch, at most (event simulation)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +126,7 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     in_flight = min([in_flight_under(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
     if (in_turn := path_use.one_after_the_other(rates, in_flight)) is not None:
         batch = count(path_use.policy.switch_operations or 0)
-        change_text = f"with Round Robin after every {batch} I/Os"
-        result.append(Ceiling(path_use.lun, (in_turn, in_turn * _OVERLAP), change_text))
+        result.append(Ceiling(path_use.lun, (in_turn, in_turn), f"with Round Robin after every {batch} I/Os"))
     if not change.policies:
         shared = (
             _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
