@@ -1,6 +1,6 @@
 """`python -m sanpath.views.live.plain_lines FOLDER [CHOICE]`: plain lines about a growing recording, on stdout.
 
-They follow the pulse, which costs almost no processor time. The reader judges: a process of the lowest priority.
+They follow the pulse, which costs almost no processor time. The reader judges: a process of lower priority.
 It ends when standard input closes.
 """
 

@@ -85,6 +85,8 @@ def _body(
     if cursor.tab is not Tab.overview:
         return [*above, *page(snapshot, verdict, cursor, width, height - len(above))]
     if verdict is None:
+        if now.pulse is not None and (now.pulse.loads or now.pulse.last_step):
+            return _waiting("NOT JUDGED YET", "I/O has begun; the first verdict is on its way", width)
         unseen = fit([overview.unseen(snapshot.diagnosis, width)], height - 2)
         return [*_waiting("WAITING FOR I/O", "no source has seen any yet", width), *unseen]
     shown = OverviewInput(snapshot, snapshot.diagnosis, verdict, debounced, cursor, now)

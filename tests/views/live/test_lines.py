@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from tests.views.live.screen import Film
 from tests.views.live.terminal import PATIENCE_SECONDS, READER, SANPATH, Terminal, readers_of
 from tests.views.live.test_pulse import PULSE
 
-LOWEST = 19
+READERS_NICE = 5
 
 
 @pytest.fixture
@@ -55,28 +55,29 @@ def nice_of(pid: int) -> set[int]:
     return {os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()}
 
 
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
 def test_who_judges_is_the_last_to_get_a_processor_and_who_tells_is_not(running: Terminal, tmp_path: Path) -> None:
     folder = tmp_path / "r.sanpath"
     (pid,) = readers_of(folder, READER)
     (teller,) = set(readers_of(folder)) - {pid}
-    assert LOWEST not in nice_of(teller)
-    until = time.monotonic() + PATIENCE_SECONDS
-    while nice_of(pid) != {LOWEST}:  # It gets ready first.
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    assert READERS_NICE not in nice_of(teller)
+    wait_until(lambda: nice_of(pid) == {READERS_NICE})  # It gets ready first.
     # Before it looks at threads, Linux shares the processors between sessions.
     if (session := Path(f"/proc/{pid}/autogroup")).exists():
-        assert session.read_text().split()[-2:] == ["nice", str(LOWEST)]
-    assert LOWEST not in nice_of(running.process())
+        wait_until(lambda: session.read_text().split()[-2:] == ["nice", str(READERS_NICE)])
+    assert READERS_NICE not in nice_of(running.process())
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
 def test_lines_end_with_who_reads_them(running: Terminal, tmp_path: Path, how: signal.Signals) -> None:
     os.kill(running.process(), how)
-    until = time.monotonic() + PATIENCE_SECONDS
-    while readers_of(tmp_path / "r.sanpath"):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    wait_until(lambda: not readers_of(tmp_path / "r.sanpath"))
 
 
 @pytest.fixture(autouse=True)
@@ -84,16 +85,20 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sanpath.views.live.reading.snapshot.TICK_SECONDS", 0.01)
 
 
-def pause_seconds(processors: int, idle_ratio: float | None, cost_seconds: float = 0.4) -> float:
+def pause_seconds(
+    processors: int, idle_ratio: float | None, cost_seconds: float = 0.4, has_verdict: bool = True
+) -> float:
     """Seconds until the next snapshot."""
     machine = Processors(processors, 0, 1)
-    return Snapshot(0.0, None, cost_seconds=cost_seconds, machine=machine, idle_ratio=idle_ratio).pause_seconds
+    judged = diagnosis() if has_verdict else None
+    return Snapshot(0.0, judged, cost_seconds=cost_seconds, machine=machine, idle_ratio=idle_ratio).pause_seconds
 
 
 def test_looks_are_rarer_on_a_small_machine_that_is_busy() -> None:
     assert pause_seconds(2, idle_ratio=0.9) == pytest.approx(4.0)
     assert pause_seconds(2, idle_ratio=None) == pytest.approx(4.0)
     assert pause_seconds(2, idle_ratio=0.1) == pytest.approx(10.0)
+    assert pause_seconds(2, idle_ratio=0.1, has_verdict=False) == pytest.approx(4.0)
     assert pause_seconds(64, idle_ratio=0.1) == pytest.approx(4.0)
     assert pause_seconds(64, idle_ratio=0.1, cost_seconds=0.00001) == 0.01
 

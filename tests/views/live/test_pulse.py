@@ -76,6 +76,18 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
     play(scene)
 
 
+def test_io_before_the_first_verdict_is_not_called_waiting() -> None:
+    before_io = replace(diagnosis(), steps=(), latency_budget=(), findings=())
+
+    async def scene() -> None:
+        async with showing(snapshot(before_io), pulse_feed=Beating()) as shown:
+            await shown.pilot.pause(0.1)
+            assert "NOT JUDGED YET" in shown.text()
+            assert "WAITING FOR I/O" not in shown.text()
+
+    play(scene)
+
+
 def test_the_clock_does_not_wait_for_a_reader_that_takes_long() -> None:
     beating = Beating()
 

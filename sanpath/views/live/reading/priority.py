@@ -7,7 +7,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-_LOWEST = 19
+_NICE = 5
+"""Next to a process that uses all of a processor, this one gets a quarter of it (weights 335 and 1024, sched(7)). At
+nice 19 it would get 1.5 %, and a verdict on a busy machine would be half a minute old before anybody reads it. The
+pauses between verdicts limit how much processor time they take altogether (Snapshot.pause_seconds).
+"""
 _THREADS = Path("/proc/self/task")
 _AUTOGROUP = Path("/proc/self/autogroup")
 _TIMES = Path("/proc/stat")
@@ -41,13 +45,11 @@ def processors() -> Processors | None:
 
 
 def lower_priority() -> None:
-    """Leave the processors to recorder and load generator: this process gets the idle time. Next to a process that
-    uses all of a processor it gets about 1.5 % of it (nice 19 against 0, sched(7)).
-    """
-    os.nice(_LOWEST)
+    """Let recorder and load generator go first on a busy machine. An idle processor is used as before."""
+    os.nice(_NICE)
     for thread in _THREADS.glob("*"):  # nice(2) changes only this thread on Linux; later threads inherit it.
-        os.setpriority(os.PRIO_PROCESS, int(thread.name), _LOWEST)
+        os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICE)
     # Linux divides the processors between sessions first; nice values count only within a session.
     if os.getsid(0) == os.getpid():
         with contextlib.suppress(OSError):  # Not Linux, or autogroups are switched off.
-            _AUTOGROUP.write_text(str(_LOWEST))
+            _AUTOGROUP.write_text(str(_NICE))

@@ -66,10 +66,15 @@ class Snapshot:
         return not self.ended and self.newest > 0 and self.taken - self.newest > SILENT_SECONDS
 
     @property
+    def _has_verdict(self) -> bool:
+        return self.diagnosis is not None and any(step.windows_used for step in self.diagnosis.steps)
+
+    @property
     def pause_seconds(self) -> float:
-        """How long to wait before the next snapshot."""
+        """How long to wait before the next snapshot. The first verdict is worth more than the pauses after it."""
         share = _IDLE_SHARE
-        if self.machine is not None and self.idle_ratio is not None and self.idle_ratio < _BUSY_IDLE_RATIO:
+        busy = self.idle_ratio is not None and self.idle_ratio < _BUSY_IDLE_RATIO
+        if self.machine is not None and busy and self._has_verdict:
             share = min(share, _BUSY_SHARE * self.machine.number)
         return max(TICK_SECONDS, self.cost_seconds / share)
 
