@@ -107,7 +107,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
 def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     hits = words.hits(diagnosis)
     if hits:
-        yield from _title("What else is wrong")
+        yield from _title("Findings")
     for finding, other_findings in words.grouped(hits):
         text = safe(words.finding_text(finding, other_findings))
         yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {text}"

@@ -36,7 +36,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     knee = [text] if (text := words.knee_text(diagnosis)) else []
     sections += _section("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
     sections += _section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
-    sections += _section("What else is wrong", words.finding_lines(diagnosis))
+    sections += _section("Findings", words.finding_lines(diagnosis))
     sections += _section("Not measured", words.unmeasured_lines(diagnosis))
     sections += _section("Evidence", words.evidence_lines(diagnosis))
     sections += _section("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])

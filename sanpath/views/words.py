@@ -175,10 +175,10 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     if verdict.from_step:
         lines.append(f"from step {printable(verdict.from_step)}: {FROM_STEP}")
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
-    if verdict.decide_with:
+    if verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
-    if verdict.experiment is not None and verdict.grade != "A" and (likely := _meaning(verdict.experiment)):
-        lines.append(f"most likely after that: {likely}")
+        if verdict.experiment is not None and (likely := _meaning(verdict.experiment)):
+            lines.append(f"most likely after that: {likely}")
     return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
 
 

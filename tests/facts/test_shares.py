@@ -101,6 +101,17 @@ def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float],
     assert other_path_idle(A, sizes, shares, mine) is idle
 
 
+@pytest.mark.parametrize(("second_host_share", "idle"), [(0.0, True), (0.5, False)], ids=["one path", "in turn"])
+def test_an_idle_target_port_is_no_path_of_a_host_that_uses_its_paths_in_turn(
+    second_host_share: float, idle: bool
+) -> None:
+    used, unused = P, Q
+    sizes = {A: 100.0, B: 200.0 * second_host_share, used: 100.0, unused: 0.0}
+    cables = {"host": {A.id, B.id}, "array": {used.id, unused.id}}
+    shares: Shares = {A.id: 1 - second_host_share, B.id: second_host_share, used.id: 1.0, unused.id: 0.0}
+    assert other_path_idle(used, sizes, shares, cables) is idle
+
+
 def test_a_path_that_was_not_counted_may_idle() -> None:
     assert other_path_idle(A, {A: 100.0}, {A.id: 1.0}, {"host": {A.id, B.id}}) is None
 

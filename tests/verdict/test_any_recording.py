@@ -97,6 +97,10 @@ def at_one_with_itself(found: Diagnosis) -> None:
     for finding in found.findings:
         if finding.in_this_run == "it limits this run":
             assert verdict.bottlenecks or verdict.kind in NOTHING_LIMITS or verdict.kind == "generator_limited"
+    off_path = {element.entity for element in found.summary.off_path}
+    for bottleneck in verdict.bottlenecks[:1]:
+        # The path that is drawn is one that crosses what the first line names.
+        assert bottleneck.entity not in off_path or off_path.issuperset(bottleneck.coincident)
     suspected = {suspect.entity for suspect in verdict.suspects if suspect.probability >= 0.05}
     assert verdict.kind in NOTHING_LIMITS or not suspected & {cleared.entity for cleared in found.cleared}
     step = next((s for s in found.steps if s.name == verdict.from_step), None)

@@ -62,7 +62,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
         "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s.",
         *("[fc1/7 4GFC 98 % read LIMIT]", "CT0.FC0 › fa1 › vol01", "First action: Let the ports negotiate"),
         *("one path drops, medium risk", "Expected: up to 12,595 IOPS", "Actions", "How sure"),
-        *("caused by esx7/vmhba2 - sw1/fc1/7", "Next limit", "What else is wrong", "CAUSE link-full", "Not measured"),
+        *("caused by esx7/vmhba2 - sw1/fc1/7", "Next limit", "Findings", "CAUSE link-full", "Not measured"),
         *(
             "below 16 outstanding I/Os",
             "Not the problem",
@@ -81,7 +81,7 @@ def test_markdown_has_the_same_words() -> None:
     for words in (
         *("# 4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated", "Confidence A", "not the problem: 0.35 ms of 128 ms"),
         *("**First action: Let the ports", "## Actions", "## How sure", "## Where the 128 ms go (read, step t800)"),
-        *("Verify:", "Undo:", "## What else is wrong", "## Not measured", "## Evidence", "## Not the problem"),
+        *("Verify:", "Undo:", "## Findings", "## Not measured", "## Evidence", "## Not the problem"),
         *("## Steps", "## Sources", "in no measured part"),
     ):
         assert words in report, words

@@ -206,7 +206,13 @@ def other_path_idle(
 ) -> bool | None:
     """Return whether a parallel link, which the test could use as well, carries neither the test nor foreign bytes.
 
-    None: not known."""
+    A host that uses several of its links in turn sends over every path it has: a target port that is idle then is
+    none of them, and no path policy will use it. None: not known."""
+    if (
+        cable.group == "array"
+        and sum((shares.get(link) or 0.0) >= LOADED for link in test_cables.get("host", ())) > 1
+    ):
+        return False
     rate_by_id = {link.id: rate for link, rate in byte_rates.items()}
     parallel, byte_rate = test_cables.get(cable.group, set()) - {cable.id}, rate_by_id.get(cable.id, 0.0)
     if any(rate_by_id.get(link, byte_rate) < LOADED * byte_rate for link in parallel):

@@ -136,6 +136,7 @@ def _rows(
             "response_seconds": sample.means.get(f"response_seconds_{direction}"),
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
+            "shared": None if foreign is None else foreign > 0,
             "data_reduction_ratio": sample.last_values.get("data_reduction_ratio"),
             "data_reduction_change": _change(
                 sample.last_values.get("data_reduction_ratio"), first_reduction.get(sample.entity)

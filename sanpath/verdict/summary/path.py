@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
@@ -21,10 +22,11 @@ def summary_path(
     limits = {
         entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity
     }
+    named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
     waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
     uses = _uses(diagnosis)
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
-    paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits))
+    paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
     if paths:
         entities = list(_path_entities(topology, paths[0]))
     elif loads:
@@ -38,7 +40,7 @@ def summary_path(
         for entity in entities
     ]
     off_path = [
-        _element(topology, entity, uses, "limits")
+        replace(_element(topology, entity, uses, "limits"), name=readable(entity))
         for entity in sorted(limits - set(entities))
         if _is_separate(topology, entity, entities)
     ]
@@ -57,10 +59,13 @@ def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:
     return uses
 
 
-def _rank(path: IoPath, uses: dict[str, ElementUse], limits: set[str]) -> tuple[int, bool, str, str]:
+def _rank(
+    path: IoPath, uses: dict[str, ElementUse], limits: set[str], named: str | None
+) -> tuple[bool, int, bool, str, str]:
+    """The order of paths: first those that cross the element of the verdict's line, then those with more limits."""
     cables = {cable.id for cable in path.cables}
     carries = any(use.on_loaded_path for cable in cables if (use := uses.get(cable)) is not None)
-    return -len(cables & limits), not carries, path.hba, path.array_port
+    return named not in cables, -len(cables & limits), not carries, path.hba, path.array_port
 
 
 def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:
