@@ -9,7 +9,10 @@ from sanpath.verdict.summary_model import PathElement, PathRole
 from sanpath.verdict.units import percent_rounded
 from sanpath.views import words
 
-ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os wait here"}
+ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
+CAUSE = "CAUSE"
+"""The role of a device that slows others down."""
+UNKNOWN_GAIN = "not known, because nothing beyond this limit was measured"
 
 
 MAX_OFF_PATH = 3
@@ -17,24 +20,32 @@ MAX_OFF_PATH = 3
 
 
 def confidence(diagnosis: Diagnosis) -> str:
-    """Confidence A: at least 97 of 100 such verdicts are right."""
+    """The grade and its meaning."""
     grade = diagnosis.verdict.grade
     return f"Confidence {grade}: {words.GRADES[grade]}"
 
 
 def usage(element: PathElement) -> str:
-    """The speed and utilisation of a link, as in "4GFC 98 % read"; "" for other elements."""
+    """The speed and utilisation of a link, as in "4GFC 98 % utilised (reads)"; "" for other elements."""
     if element.kind != "link":
         return ""
     if element.utilisation is None:
         return " ".join(filter(None, (element.speed, "not measured")))
-    used = f"{percent_rounded(element.utilisation)} {element.direction}" if element.utilisation >= 0.001 else "idle"
+    used = f"{percent_rounded(element.utilisation)} utilised ({element.direction}s)"
+    used = used if element.utilisation >= 0.001 else "idle"
     return " ".join(filter(None, (element.speed, used)))
 
 
-def label(element: PathElement) -> str:
+def role(diagnosis: Diagnosis, element: PathElement) -> str:
+    """The role of an element in words; "" for none."""
+    if element.role == "limits" and any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks):
+        return CAUSE
+    return ROLES[element.role] if element.role else ""
+
+
+def label(diagnosis: Diagnosis, element: PathElement) -> str:
     """An element of the path as one text, its role in capitals for terminals without colour."""
-    text = " ".join(filter(None, (element.name, usage(element), ROLES.get(element.role) if element.role else None)))
+    text = " ".join(filter(None, (element.name, usage(element), role(diagnosis, element))))
     return words.printable(f"[{text}]" if element.kind == "link" or element.role else text)
 
 
@@ -49,7 +60,7 @@ def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
 
 def path_text(diagnosis: Diagnosis) -> str:
     """The path in one line."""
-    return "".join(f"{before}{label(element)}" for before, element in path(diagnosis))
+    return "".join(f"{before}{label(diagnosis, element)}" for before, element in path(diagnosis))
 
 
 def off_path_text(diagnosis: Diagnosis) -> str | None:
@@ -58,13 +69,13 @@ def off_path_text(diagnosis: Diagnosis) -> str | None:
     if not elements:
         return None
     unnamed = f" and {len(elements) - MAX_OFF_PATH} more" if len(elements) > MAX_OFF_PATH else ""
-    return f"{off_path_title(diagnosis)}: {', '.join(label(element) for element in elements[:MAX_OFF_PATH])}{unnamed}"
+    return f"{off_path_title(diagnosis)}: {', '.join(label(diagnosis, e) for e in elements[:MAX_OFF_PATH])}{unnamed}"
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:
     """The title of the elements off the path: the cause, or links of other paths that are saturated, too."""
     cause = any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks)
-    return "The cause, off the path of the test" if cause else "Also saturated, on other paths"
+    return "The cause, not on the path of the test" if cause else "Also saturated, on other paths"
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:
@@ -79,6 +90,20 @@ def action_text(diagnosis: Diagnosis) -> str:
         return summary.action
     bottlenecks = diagnosis.verdict.bottlenecks
     return "none, no remedy is known for this limit" if bottlenecks else "none, nothing has to be changed"
+
+
+def gain_text(diagnosis: Diagnosis) -> str | None:
+    """What the first action would bring. None: it changes nothing, or there is none."""
+    step = first_step(diagnosis)
+    unknown = UNKNOWN_GAIN if step is not None and step.purpose == "limit" else None
+    return diagnosis.summary.gain or unknown
+
+
+def test_name(diagnosis: Diagnosis) -> str:
+    """The load, the machine it ran on, and when: "fio on sqlvm1, 2027-01-15 08:00 UTC"."""
+    places = [element for element in diagnosis.summary.path if element.kind in ("load", "vm", "host")][:2]
+    test = " on ".join(element.name for element in places)
+    return ", ".join(filter(None, (test, words.minute(diagnosis.run.start))))
 
 
 def badges(step: PlanStep) -> tuple[str, str]:

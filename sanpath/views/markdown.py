@@ -46,17 +46,15 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"# {safe(summary.verdict)}"
     yield ""
     kind = words.TITLES[diagnosis.verdict.kind]
-    yield f"{kind}. {first_screen.confidence(diagnosis)}. Run of {diagnosis.run.start}."
+    yield f"{kind}. {first_screen.confidence(diagnosis)}. {safe(first_screen.test_name(diagnosis))}."
     for line in (summary.consequence, summary.acquittal):
         if line is not None:
             yield ""
             yield safe(line)
     if summary.path:
         yield ""
-        yield "".join(
-            f"{before}{f'**{safe(first_screen.label(e))}**' if e.role else safe(first_screen.label(e))}"
-            for before, e in first_screen.path(diagnosis)
-        )
+        labels = [(before, e, safe(first_screen.label(diagnosis, e))) for before, e in first_screen.path(diagnosis)]
+        yield "".join(f"{before}**{label}**" if e.role else f"{before}{label}" for before, e, label in labels)
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield ""
         yield safe(off_path)
@@ -64,9 +62,9 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     step = first_screen.first_step(diagnosis)
     badge_text = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""
     yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{badge_text}"
-    if summary.gain is not None:
+    if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield ""
-        yield f"Expected: {safe(summary.gain)}."
+        yield f"Expected: {safe(gain)}."
 
 
 def _budget(budget: LatencyBudget) -> Iterator[str]:
@@ -94,7 +92,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"   {safe(words.plan_text(step))}"
         for variant in words.variants(step):
             yield ""
-            yield f"   {safe(variant.platform)}: {safe(variant.scope)}"
+            yield f"   {safe(words.platform(variant.platform))}: {safe(variant.scope)}"
             yield ""
             if variant.commands:
                 yield "   ```"

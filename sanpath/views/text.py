@@ -52,8 +52,10 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
 def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     verdict, summary = diagnosis.verdict, diagnosis.summary
     alarm = verdict.kind in ("bottleneck", "configured_cap")
-    title = f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}"
-    yield Text(title, style="dim")
+    title = (
+        f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}   {first_screen.test_name(diagnosis)}"
+    )
+    yield Text(words.printable(title), style="dim")
     yield Text(words.printable(summary.verdict), style="bold red" if alarm else "bold")
     for line in (summary.consequence, summary.acquittal):
         if line is not None:
@@ -62,16 +64,18 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         path = Text("\n")
         for before, element in first_screen.path(diagnosis):
             path.append(before, "dim")
-            path.append(first_screen.label(element), _ROLES.get(element.role))
+            path.append(first_screen.label(diagnosis, element), _ROLES.get(element.role))
         yield path
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield Text(off_path, style="bold red")
     yield Text(f"\nFirst action: {words.printable(first_screen.action_text(diagnosis))}", style="bold")
     if (step := first_screen.first_step(diagnosis)) is not None:
-        yield Text(f"  {', '.join(first_screen.badges(step))}; {words.printable(step.platform)}", style="dim")
+        yield Text(
+            f"  {', '.join(first_screen.badges(step))}; {words.printable(words.platform(step.platform))}", style="dim"
+        )
         yield from _commands(step.commands)
-    if summary.gain is not None:
-        yield Text(words.printable(f"  Expected: {summary.gain}"))
+    if (gain := first_screen.gain_text(diagnosis)) is not None:
+        yield Text(words.printable(f"  Expected: {gain}"))
 
 
 _ROLES = {"limits": "bold red", "waits": "yellow", None: ""}
@@ -122,7 +126,7 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         lines.append(Text(words.printable(title)))
         lines.append(Padding(Text(words.printable(words.plan_text(step)), style="dim"), (0, 0, 0, 4)))
         for variant in words.variants(step):
-            description = f"{variant.platform}: {variant.scope}"
+            description = f"{words.platform(variant.platform)}: {variant.scope}"
             lines.append(Padding(Text(words.printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:

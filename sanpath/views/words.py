@@ -51,8 +51,8 @@ CLOCKS = {
 FROM_STEP = "the step with the highest throughput; of equals, the one with most outstanding I/Os"
 
 GRADES = {
-    "A": "at least 97 of 100 such verdicts are right",
-    "B": "at least 85 of 100 such verdicts are right",
+    "A": "at least 97 of 100 such verdicts are right in simulated tests",
+    "B": "at least 85 of 100 such verdicts are right in simulated tests",
     "C": "the most likely of several explanations",
 }
 """The meaning of a grade; the probabilities are in sanpath/verdict/judgement/judge.py."""
@@ -113,6 +113,11 @@ def short(entity: str) -> str:
     return printable(entity.partition(":")[2] or entity).replace("--", " - ")
 
 
+def minute(time: str) -> str:
+    """An ISO 8601 time in UTC to the minute: "2027-01-15 08:00 UTC"."""
+    return f"{time[:10]} {time[11:16]} UTC"
+
+
 def deciding_step(diagnosis: Diagnosis) -> StepResult | None:
     """The step that the verdict of the run is taken from. None: there is none."""
     return next((s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step), None)
@@ -160,6 +165,12 @@ def plan_text(step: PlanStep) -> str:
     if step.after:
         text += f" After step {' and '.join(str(number) for number in step.after)}."
     return text
+
+
+def platform(name: str) -> str:
+    """Where a remedy fits, in words: "any, when it is idle" → "When it is idle"."""
+    condition = name.removeprefix("any").removeprefix(", ")
+    return condition[:1].upper() + condition[1:] if condition else "Any platform"
 
 
 def variants(step: PlanStep) -> Sequence[PlanVariant]:

@@ -50,21 +50,25 @@ def test_the_array_is_acquitted_only_where_it_was_cleared_and_is_not_blamed(name
 
 def test_the_published_test_is_told_in_three_lines() -> None:
     summary = told("published").summary
-    assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % read)"
+    assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"
     assert summary.consequence == (
-        "16 or 800 outstanding I/Os: the same 6,250 IOPS; latency only grows, 2.56 ms to 128 ms."
+        "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS and latency grows from 2.56 ms to 128 ms. "
+        "sw1 fc1/1–fa1 CT0.FC0 is saturated as well: relieve both."
     )
-    assert summary.acquittal == "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s."
+    assert (
+        summary.acquittal
+        == "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s and not beyond."
+    )
     assert [e.name for e in summary.path] == [
         *("fio", "sqlvm1", "esx7", "vmhba2", "fc1/7", "sw1", "fc1/1", "CT0.FC0", "fa1", "vol01")
     ]
     assert [e.name for e in summary.path if e.role == "waits"] == ["sqlvm1"]
     assert summary.gain is not None
-    assert summary.gain.startswith("up to 12,595 IOPS, latency down to 63.5 ms at the same queue depth")
+    assert summary.gain.startswith("up to 12,595 IOPS, latency down to 63.5 ms with 800 outstanding I/Os")
 
 
 def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
-    assert "39 % of the link's bytes belong to other hosts." in (told("neighbour").summary.consequence or "")
+    assert "39 % of the link's bytes are other hosts'." in (told("neighbour").summary.consequence or "")
 
 
 def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:

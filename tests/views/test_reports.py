@@ -57,10 +57,14 @@ def test_no_line_is_longer_than_the_screen(name: str, width: int) -> None:
 def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
     report = joined(text.render(told("published"), width))
     for words in (
-        *("BOTTLENECK", "Confidence A", "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % read)"),
-        "16 or 800 outstanding I/Os: the same 6,250 IOPS; latency only grows, 2.56 ms to 128 ms.",
-        "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s.",
-        *("[fc1/7 4GFC 98 % read LIMIT]", "CT0.FC0 › fa1 › vol01", "First action: Let the ports negotiate"),
+        *("BOTTLENECK", "Confidence A", "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"),
+        "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS and latency grows from 2.56 ms to 128 ms.",
+        "The array is not the problem: 0.35 ms of 128 ms, measured up to 409.6 MB/s and not beyond.",
+        *(
+            "[fc1/7 4GFC 98 % utilised (reads) LIMIT]",
+            "CT0.FC0 › fa1 › vol01",
+            "First action: Let the ports negotiate",
+        ),
         *("one path drops, medium risk", "Expected: up to 12,595 IOPS", "Actions", "How sure"),
         *("caused by esx7/vmhba2 - sw1/fc1/7", "Next limit", "Findings", "CAUSE link-full", "Not measured"),
         *(

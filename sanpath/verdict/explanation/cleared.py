@@ -204,7 +204,7 @@ def _cleared_load(facts: Facts) -> list[Cleared]:
     if busiest is None or busiest >= BUSY:
         return []
     up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
-    return [Cleared(loads[0].entity, up_to, f"a process of the load used at most {percent(busiest)} of a core")]
+    return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]
 
 
 def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:

@@ -63,7 +63,9 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
             limit_kind = "IOPS" if first.kind == "vdisk" else "QoS"
-            return f"{limit_kind} limit on {noun(first.entity)} {readable(first.entity)} caps it at {reached}"
+            subject = f"{limit_kind} limit of {noun(first.entity)} {readable(first.entity)} is reached"
+            rate = sum(result.bytes_per_second for result in step.directions.values())
+            return f"{subject}: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
             return f"Too few outstanding I/Os ({_outstanding(step)}): nothing on the path is saturated"
         case "demand_limited":
@@ -83,9 +85,11 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             use = _use(diagnosis, first.entity, first.direction)
             speed = _speed(use)
             utilisation = (
-                f"{percent_rounded(use.utilisation)} " if use is not None and use.utilisation is not None else ""
+                f"{percent_rounded(use.utilisation)} utilised, "
+                if use is not None and use.utilisation is not None
+                else ""
             )
-            return f"{speed}link {name} is saturated ({utilisation}{first.direction})"
+            return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
         case "path_policy":
             return f"Paths of {name} are used one at a time"
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
@@ -152,10 +156,14 @@ def _use(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None
 
 
 def _speed(use: ElementUse | None) -> str:
-    """The speed in words: 4GFC is a link of 4 Gb/s."""
+    """The speed in words: 4GFC is a link of 4 Gb/s; the technology is left out."""
     if use is None or use.speed is None:
         return ""
-    return f"{use.speed.removesuffix('GFC')} Gb/s " if use.speed.endswith("GFC") else f"{use.speed} "
+    return (
+        f"{use.speed.removesuffix('GFC')} Gb/s "
+        if use.speed.endswith("GFC")
+        else f"{use.speed.removesuffix(' Ethernet')} "
+    )
 
 
 def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
@@ -176,8 +184,33 @@ def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         first is not None
         and (foreign_share := _foreign_share(_use(diagnosis, first.entity, direction))) >= _FOREIGN_SHARE
     ):
-        words += f". {percent_rounded(foreign_share)} of the link's bytes belong to other hosts"
+        words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
+    if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
+        words += f". {also}"
     return f"{words}."
+
+
+def _also_saturated(first: Bottleneck) -> str:
+    """Words for links that are saturated as well; "" for none. Relieving only one of them gains next to nothing."""
+    if first.kind != "link" or not first.coincident:
+        return ""
+    if len(first.coincident) == 1:
+        return f"{readable(first.coincident[0])} is saturated as well: relieve both"
+    return f"{len(first.coincident)} more links are saturated as well: relieve all"
+
+
+def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
+    """Words for the time that a switch may not send to the device that slows the others down; "" if not counted."""
+    ratios = [
+        ratio
+        for finding in diagnosis.findings
+        if finding.entity == first.entity
+        and isinstance(ratio := finding.evidence.get("credit_stall_ratio"), float)
+        and first.kind == "credit_stall"
+    ]
+    return (
+        f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
+    )
 
 
 def _main_direction(step: StepResult) -> str:
@@ -201,8 +234,8 @@ def _flat_words(diagnosis: Diagnosis, direction: str) -> str | None:
         )
         if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
             return (
-                f"{count(low.in_flight)} or {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}: "
-                f"the same {iops(point.ops_per_second)}; latency only grows, "
+                f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}, "
+                f"throughput stays at {iops(point.ops_per_second)} and latency grows from "
                 f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
             )
     return None
@@ -247,21 +280,22 @@ def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     cleared = next((c for c in diagnosis.cleared if c.entity.startswith(("array:", "volume:"))), None)
-    blamed = any(b.layer.startswith("array") for b in diagnosis.verdict.bottlenecks)
-    if cleared is None or blamed:
+    at_array = [b for b in diagnosis.verdict.bottlenecks if b.layer.startswith("array")]
+    if cleared is None or any(bottleneck.kind != "link" for bottleneck in at_array):
         return None
+    subject = "The array behind its ports" if at_array else "The array"
     direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else _main_direction(step)
     budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
     array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
     time_words = f": {duration(sum(array_seconds))} of {duration(budgets[0].total_seconds)}" if array_seconds else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
     validity = "; as far as the test is valid" if doubts else ""
-    return f"The array is not the problem{time_words}{_up_to_words(cleared)}{validity}."
+    return f"{subject} is not the problem{time_words}{_up_to_words(cleared)}{validity}."
 
 
 def _up_to_words(cleared: Cleared) -> str:
     rate = cleared.up_to.get("bytes_per_second")
-    return f", measured up to {bandwidth(rate)}" if rate else ""
+    return f", measured up to {bandwidth(rate)} and not beyond" if rate else ""
 
 
 def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
@@ -301,7 +335,10 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         if high <= low * (1 + FLAT):
             return None
         next_words = f"{readable(following.entity)} {following.change}".strip()
-        return f"up to {iops(high)}, latency down to {best} at the same queue depth; next limit: {next_words}"
+        limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, *b.coincident)}
+        next_words = f"the same link {following.change}" if following.entity in limiting else next_words
+        depth = f"with {_outstanding(step)} outstanding I/Os"
+        return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
     links = _usable_links(first, diagnosis.findings)
     if first.relieves_idle_paths and links and step is not None and diagnosis.verdict.bottlenecks:
         result = step.directions.get(diagnosis.verdict.bottlenecks[0].direction)
