@@ -88,22 +88,28 @@ def slowed_within(array: FactRow) -> bool:
 def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     """Whether the test's gain from more I/Os in flight was a loss of other hosts.
 
-    The array as a whole then completed no more than at half the load or less.
+    The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
+    less than half of that.
     """
     entity = str(array["entity"])
     array_entity = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
-    test_rate = sum(other_load.ops_per_second for other_load in facts.loads if other_load.step == load.step)
+    test_rates: defaultdict[str, float] = defaultdict(float)
+    for each in facts.loads:
+        test_rates[each.step] += each.ops_per_second
     array_rates: defaultdict[str, float] = defaultdict(float)
     for row in facts.tables["array"].select(entity=array_entity):
         array_rates[str(row["step"])] += number(row, "ops_per_second")
-    calmer_rates = [
-        array_rates[other_load.step]
-        for other_load in facts.loads
-        if other_load.comparable(load) and other_load.in_flight_measured <= loads.HALF * load.in_flight_measured
-    ]
-    current_rate = array_rates[load.step]
-    return current_rate > test_rate * (1 + SHARED) and any(
-        current_rate <= (1 + loads.FLAT) * calm_rate for calm_rate in calmer_rates if calm_rate
+    calmer_steps = {
+        calmer.step
+        for calmer in facts.loads
+        if calmer.comparable(load) and calmer.in_flight_measured <= loads.HALF * load.in_flight_measured
+    }
+    test_rate, array_rate = test_rates[load.step], array_rates[load.step]
+    return array_rate > test_rate * (1 + SHARED) and any(
+        test_rate > (1 + loads.FLAT) * test_rates[step]
+        and array_rate - array_rates[step] < loads.HALF * (test_rate - test_rates[step])
+        for step in calmer_steps
+        if array_rates[step]
     )
 
 

@@ -37,6 +37,8 @@ _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
 _NO_BURSTS = 0.03
 """Share of the limits inside an array that its means over a step do not show."""
+_PART_UNREPORTED = -2.5
+"""Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
 _BUSY = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
 _UTILISATION_NAMES = {
@@ -96,7 +98,7 @@ def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
 
 
 def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full. A part with headroom excludes nothing: another may be
+    """Evidence of parts of the array that report to be full. One part with headroom excludes nothing: another may be
     full."""
     for fact in facts:
         if (used := row.get(fact)) is not None and (weight := at_limit(float(used), bursts=_NO_BURSTS)) > 0:
@@ -110,9 +112,21 @@ def _full_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield from _utilisations(row, "write_cache_used_ratio")
 
 
+def _headroom(row: FactRow) -> Iterator[Evidence]:
+    """Evidence that neither controllers nor media are full, where the array reports both."""
+    reported = [row.get(fact) for fact in ("controller_busy_ratio", "media_busy_ratio", "write_cache_used_ratio")]
+    if reported[0] is None or reported[1] is None:
+        return
+    busiest = max(float(used) for used in reported if used is not None)
+    weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=_NO_BURSTS))
+    if weight < 0:
+        yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
+
+
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence that the array is saturated behind its own clock."""
+    """Evidence that the array is saturated behind its own clock, or is not."""
     yield from _full_inside(table, row)
+    yield from _headroom(row)
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):

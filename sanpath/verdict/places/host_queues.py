@@ -23,6 +23,8 @@ _NEXT_TO_ALL = 0.99
 """Share of its I/Os taken by a device from which none counts as waiting: means differ by their rounding."""
 _ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
+_LEAST_ADMITTED = 0.01
+"""Least share of a direction's I/Os that are below the queue: they do take some time there."""
 _HYPERVISOR_PLANES = ("kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
@@ -123,8 +125,9 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
 def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:
     """The slots of the device, or of parallel devices, and how many I/Os of this direction they admit.
 
-    I/Os in flight beyond the slots wait. None: no source reports the slots, or no device has more I/Os in flight than
-    slots.
+    I/Os in flight beyond the slots wait. Reads and writes stand in one queue and wait equally long, by Little's law
+    for both together; a slot is taken for the time below the queue, so the slower direction has more of them. None:
+    no source reports the slots, or no device has more I/Os in flight than slots.
     """
     tables = facts.tables
     key = {"step": load.step, "direction": load.direction, "plane": last.plane, "entity": last.entity}
@@ -138,9 +141,12 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
         device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)
         if device is None or not device["queue_depth"] or not device["in_flight"]:
             return None, None
-        share = min(1.0, number(device, "queue_depth") / number(device, "in_flight"))
+        both = tables["plane"].select(step=load.step, plane=last.plane, entity=row["entity"])
+        operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
+        waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
+        share = 1 - waiting / operations / number(row, "latency_seconds")
         offered += number(row, "in_flight_measured")
-        admitted += number(row, "in_flight_measured") * share
+        admitted += number(row, "in_flight_measured") * max(_LEAST_ADMITTED, share)
         slots += number(device, "queue_depth")
     if not rows:
         return None, None

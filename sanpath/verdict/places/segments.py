@@ -96,13 +96,18 @@ class Segment:
 
 
 def segments(
-    facts: Facts, load: LoadFacts, wire: float | None, in_flight: float, calm: Sequence[Segment] = ()
+    facts: Facts,
+    load: LoadFacts,
+    wire: float | None,
+    in_flight: float,
+    calm: Sequence[Segment] = (),
+    calm_ratio: float = 1.0,
 ) -> list[Segment]:
     """The segments from the load down.
 
     `wire`: seconds that a block takes on the slowest link, None: no link was read. `in_flight`: I/Os in flight of
     both directions. `calm`: the segments of a step with fewer of the same I/Os in flight; a segment that takes longer
-    now has begun to wait.
+    now has begun to wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
     """
     queues = host_queues(facts, load)
     timed = [_host_queue(facts, load, queue) for queue in queues]
@@ -120,7 +125,9 @@ def segments(
     waiting = [
         replace(
             segment,
-            wait=_wait(segment, transfer, is_counted, waiting_ratio, calm_segments.get(_same_place(segment))),
+            wait=_wait(
+                segment, transfer, is_counted, waiting_ratio, calm_segments.get(_same_place(segment)), calm_ratio
+            ),
             independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
             hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segments.get(_same_place(segment))),
         )
@@ -279,7 +286,12 @@ def _scaled(seconds: float, lowest_factor: float, highest_factor: float) -> Inte
 
 
 def _wait(
-    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
+    segment: Segment,
+    wire: float,
+    is_counted: bool,
+    waiting_ratio: float,
+    calm: Segment | None,
+    calm_ratio: float,
 ) -> tuple[float, float, float]:
     """(low, likely, high) seconds of waiting in a segment.
 
@@ -289,10 +301,21 @@ def _wait(
     low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
     if calm is not None:
         # At most the wait of the calm step and the growth since then.
-        low = min(low, calm.wait[0] + max(0.0, segment.seconds[0] - calm.seconds[1]))
-        likely = min(likely, calm.wait[1] + max(0.0, segment.middle - calm.middle))
-        high = min(high, calm.wait[2] + max(0.0, segment.seconds[1] - calm.seconds[0]))
+        longest = _calm_wait_share(calm_ratio) * calm.seconds[1] if segment.includes_service else calm.wait[2]
+        low = min(low, min(calm.wait[0], longest) + max(0.0, segment.seconds[0] - calm.seconds[1]))
+        likely = min(likely, min(calm.wait[1], longest) + max(0.0, segment.middle - calm.middle))
+        high = min(high, min(calm.wait[2], longest) + max(0.0, segment.seconds[1] - calm.seconds[0]))
     return low, likely, high
+
+
+def _calm_wait_share(calm_ratio: float) -> float:
+    """The longest wait in a calm step as a share of the time there, if the place is at its limit now.
+
+    The place was then busy for `calm_ratio` of that time. Pollaczek and Khinchine's mean wait is rho (1 + c^2) / 2 /
+    (1 - rho) services. With a variation of c^2 = 3, as of cache hits mixed with misses, it is 2 rho / (1 + rho) of
+    the time.
+    """
+    return 2 * calm_ratio / (1 + calm_ratio)
 
 
 def _wait_without_calm(

@@ -126,7 +126,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        tuple(segments(facts, load, wire_seconds(facts, load), total, calm_segments)),
+        tuple(segments(facts, load, wire_seconds(facts, load), total, calm_segments, _calm_ratio(facts, load, calm))),
         tuple(links),
         array_row,
         tuple(sorted(arrays)),
@@ -137,6 +137,17 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
     )
+
+
+def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
+    """What the arrays did in a calm step over what they do now, at most 1. 1: no array counts it."""
+    if calm is None:
+        return 1.0
+    now, then = (
+        sum(number(row, "ops_per_second") for row in facts.tables["array"].select(step=step))
+        for step in (load.step, calm.step)
+    )
+    return min(1.0, then / now) if now else 1.0
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
