@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.verdict.comparison.compare import Comparison, compare
-from sanpath.views.compare import as_json, as_text
+from sanpath.views.compare import as_json, as_markdown, as_text, schema
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
 
@@ -43,10 +43,22 @@ def comparison(after: Path) -> Comparison:
 def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
     lines = as_text(comparison, 120).splitlines()
     assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 in flight, read")
-    row = next(line for line in lines if line.startswith("t800"))
-    assert re.sub(r"\s+", " ", row) == "t800 read 800 6,250 9,375 +50.0% ±3.0% 128 ms 85.3 ms -33.3%"
+    first = next(number for number, line in enumerate(lines) if line.startswith("t800"))
+    assert [re.sub(r"\s+", " ", line).strip() for line in lines[first : first + 3]] == [
+        "t800 read 800 IOPS 6,250 9,375 +50.0% ±3.0%",
+        "payload 409.6 MB/s 614.4 MB/s +50.0% -",
+        "mean 128 ms 85.3 ms -33.3% -",
+    ]
     assert "no peer: t1000 (after)" in lines
     assert "predicted 6,250 IOPS to 12,595 IOPS, reached 9,375 IOPS" in lines
+
+
+def test_the_markdown_has_the_same_rows_and_no_markup_of_names(comparison: Comparison) -> None:
+    pairs = tuple(replace(pair, before_step="a|b <i>", after_step="a|b <i>") for pair in comparison.pairs)
+    lines = as_markdown(replace(comparison, pairs=pairs)).splitlines()
+    assert lines[0].startswith("# FIXED: +50.0% throughput")
+    assert "| a\\|b \\<i\\> | read | 800 | IOPS | 6,250 | 9,375 | +50.0% | ±3.0% |" in lines
+    assert "|  |  |  | mean | 128 ms | 85.3 ms | -33.3% | - |" in lines
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -71,6 +83,9 @@ def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) 
     assert pair["throughput_change"] == pytest.approx(0.5, rel=1e-3)
     assert pair["before"]["latency_seconds"]["mean"] == pytest.approx(0.128, rel=1e-3)
     assert found["predicted_ops_per_second"] == pytest.approx([6250, 12_595], rel=1e-3)
+    changes = {change["quantity"]: change for change in pair["changes"]}
+    assert changes["latency_mean_seconds"]["change"] == pytest.approx(-1 / 3, rel=1e-3)
+    assert set(schema()["properties"]) == set(found)
 
 
 def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ class Form(StrEnum):
     """How the comparison is printed."""
 
     text = "text"
+    markdown = "markdown"
+    html = "html"
     json = "json"
 
 
