@@ -89,7 +89,8 @@ def _html(diagnosis: Diagnosis, folder: Location) -> str:
     with progress_notice("drawing the report"):
         recording = Recording(folder)
         topology = resolve(recording.inventory())
-        return render(diagnosis, topology, series(recording, topology))
+        path = [element.entity for element in diagnosis.summary.path]
+        return render(diagnosis, topology, series(recording, topology, path=path))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:

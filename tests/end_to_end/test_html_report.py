@@ -57,7 +57,7 @@ def test_a_browser_without_a_network_draws_the_charts(report: Path, browser: str
     flags += [f"--user-data-dir={tmp_path}", "--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"]
     done = subprocess.run([browser, *flags, report.as_uri()], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("<canvas") == 3
+    assert done.stdout.count("<canvas") == 4
     assert "CONSOLE" not in done.stderr, "nothing to complain of, and nothing refused by the security policy"
 
 
@@ -74,7 +74,7 @@ def test_no_width_makes_the_page_scroll_sideways(seen: dict[str, Any]) -> None:
 def test_charts_have_ink_in_several_colours(seen: dict[str, Any]) -> None:
     assert set(seen["charts"]) == {"375-light", "1280-light", "375-dark", "1280-dark"}
     for colours in seen["charts"].values():
-        assert len(colours) == 3
+        assert len(colours) == 4
         assert min(colours) > 5
 
 
@@ -91,4 +91,4 @@ def test_the_keyboard_alone_is_enough(seen: dict[str, Any]) -> None:
 
 
 def test_paper_shows_the_drawings_and_everything_that_was_folded(seen: dict[str, Any]) -> None:
-    assert seen["printed"] == {"canvases": 0, "drawings": 3, "closed": 0, "paper": "rgb(255, 255, 255)"}
+    assert seen["printed"] == {"canvases": 0, "drawings": 4, "closed": 0, "paper": "rgb(255, 255, 255)"}

@@ -76,7 +76,8 @@ class Page(HTMLParser):
 def page_of(name: str) -> str:
     recording = recorded(name)
     topology = resolve(recording.inventory())
-    return render(told(name), topology, series(recording, topology))
+    path = [element.entity for element in told(name).summary.path]
+    return render(told(name), topology, series(recording, topology, path=path))
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +190,11 @@ def test_the_licence_of_what_is_embedded_is_embedded_too(page: Page) -> None:
 
 def test_charts_have_their_data_and_a_drawing_without_the_script(page: Page) -> None:
     data = json.loads(page.raw["script"][0])
-    assert [chart["name"] for chart in data["charts"]] == ["throughput", "latency", "links"]
+    assert [chart["name"] for chart in data["charts"]] == ["throughput", "latency", "links", "hops"]
     for chart in data["charts"]:
         assert all(len(line["values"]) == len(data["moments"]) for line in chart["lines"])
     ids = {a.get("id") for _, a in page.elements}
-    drawn = ("throughput", "latency", "links", "curve-throughput", "curve-latency", "topology", "finding-0")
+    drawn = ("throughput", "latency", "links", "hops", "curve-throughput", "curve-latency", "topology", "finding-0")
     assert {f"chart-{name}-title" for name in drawn} <= ids
 
 

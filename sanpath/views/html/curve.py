@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -81,6 +81,12 @@ def latency(diagnosis: Diagnosis) -> Markup | None:
         *_knee(diagnosis, across),
         *_curves([(p.direction, across.at(p.in_flight), up.at(p.latency_seconds)) for p in points]),
     )
+
+
+def data(diagnosis: Diagnosis) -> list[Sequence[str | float | None]]:
+    """Both curves for their CSV: a header, then a row per step and direction."""
+    header = ["direction", "outstanding_ios", "bytes_per_second", "latency_mean_seconds"]
+    return [header, *((p.direction, p.in_flight, p.bytes_per_second, p.latency_seconds) for p in _points(diagnosis))]
 
 
 def _points(diagnosis: Diagnosis) -> list[_Point]:

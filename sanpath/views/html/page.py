@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,12 +14,13 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sanpath.facts.timeline import Series
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.views import curve as curve_table
 from sanpath.views import first_screen, words
-from sanpath.views.html import appendix, curve, timeline
+from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
 
@@ -32,11 +34,12 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     """The page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
+    strip = heat.rows(diagnosis, series)
+    findings = _findings(diagnosis, series, marks)
     path = drawn(diagnosis, topology)
     links = words.element_cells(diagnosis)
     style = _file("vendor/uPlot.min.css") + _file("report.css")
-    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
-    script = licence + _file("vendor/uPlot.iife.min.js") + _file("report.js")
+    script = script_text()
     page = _environment().get_template("report.html.jinja")
     return page.render(
         run=diagnosis.run,
@@ -48,14 +51,19 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         policy=_policy(script, style),
         style=Markup(style),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704 - files of this package
-        data=_json(timeline.data(charts, series, marks)),
+        data=_json(_data(diagnosis, series, charts, marks, findings)),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
-        curves=[chart for chart in (curve.throughput(diagnosis), curve.latency(diagnosis)) if chart is not None],
+        heat=heat,
+        strip=strip,
+        strip_drawing=heat.drawing(strip, series) if strip else None,
+        series=series,
+        percentiles=percentiles,
+        curves=_curves(diagnosis),
         curve_title=curve_table.TITLE,
         knee=curve_table.knee(diagnosis),
         path=path,
         topology=drawing(path),
-        findings=_findings(diagnosis, series, marks),
+        findings=findings,
         words=words,
         most=_MOST,
         links=links[:_ROWS],
@@ -67,6 +75,49 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
+
+
+def script_text() -> str:
+    """The script of the page: uPlot with its licence, and sanpath's own."""
+    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
+    return licence + _file("vendor/uPlot.iife.min.js") + _file("save.js") + _file("report.js")
+
+
+def _curves(diagnosis: Diagnosis) -> list[tuple[str, str, Markup]]:
+    """(name, title, chart) of throughput and of latency over outstanding I/Os; [] with fewer than two steps."""
+    charts = (
+        ("curve-throughput", "Payload a second", curve.throughput(diagnosis)),
+        ("curve-latency", "Mean latency", curve.latency(diagnosis)),
+    )
+    return [(name, title, chart) for name, title, chart in charts if chart is not None]
+
+
+def _data(
+    diagnosis: Diagnosis,
+    series: Series,
+    charts: list[timeline.Timeline],
+    marks: timeline.Noted,
+    findings: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """The numbers behind every chart: for the script that draws them, and for their CSV files."""
+    evidence_charts = [entry["chart"] for entry in findings if entry["chart"] is not None]
+    data = timeline.data(charts, series, marks, evidence_charts)
+    if strip := heat.rows(diagnosis, series):
+        data["charts"].append(heat.data(strip))
+    points = _rounded(curve.data(diagnosis))
+    header, *rows = _rounded(percentiles.data(diagnosis))
+    data["tables"] = {"curve-throughput": points, "curve-latency": points}
+    for direction in DIRECTIONS:
+        data["tables"][f"percentiles-{direction}"] = [header, *(row for row in rows if row[1] == direction)]
+    return data
+
+
+def _rounded(rows: Sequence[Sequence[str | float | None]]) -> list[list[str | float | None]]:
+    """Numbers with six digits, and names that are safe to print."""
+    return [
+        [words.printable(c) if isinstance(c, str) else None if c is None else float(f"{c:.6g}") for c in row]
+        for row in rows
+    ]
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
@@ -143,7 +194,7 @@ def _policy(script: str, style: str) -> str:
     """The content security policy: only this script and these styles, identified by their hashes."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
     return (
-        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        f"default-src 'none'; img-src blob:; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -113,6 +113,15 @@ def foot(across: Scale, bottom: float, say: Say) -> Markup:
         for value in ticks
         if value not in crowded
     )
+
+
+def bands(steps: Sequence[tuple[str, float, float]], across: Scale, top: float, bottom: float) -> Iterator[Markup]:
+    """Steps (name, from, to) as shaded bands with their names above."""
+    for name, begin, end in steps:
+        left, right = across.at(begin), across.at(min(end, across.high))
+        yield element("rect", x=left, width=max(0.5, right - left), y=top, height=bottom - top, class_="band")
+        if right - left > 7 * len(name):
+            yield element("text", name, x=(left + right) / 2, y=top - 6, class_="tick middle")
 
 
 def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:
