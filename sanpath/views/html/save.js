@@ -72,7 +72,7 @@ const saving = (data) => {
     ctx.fillRect(0, 0, result.width, result.height);
     ctx.fillStyle = page.color;
     ctx.font = `600 ${size}px system-ui, sans-serif`;
-    ctx.fillText(figure.querySelector("h4").textContent, size / 2, 1.2 * size, result.width - size);
+    ctx.fillText(figure.querySelector("h3, h4").textContent, size / 2, 1.2 * size, result.width - size);
     ctx.drawImage(source.image, 0, 1.6 * size, source.width, source.height);
     ctx.font = `${0.9 * size}px system-ui, sans-serif`;
     legend.forEach(([text, style], n) => {
@@ -96,7 +96,7 @@ const saving = (data) => {
   }
 
   for (const figure of document.querySelectorAll("figure[data-export]")) {
-    const name = figure.dataset.export, title = figure.querySelector("h4");
+    const name = figure.dataset.export, title = figure.querySelector("h3, h4");
     const head = document.createElement("div"), place = document.createElement("p");
     head.className = "head";
     place.className = "save";
