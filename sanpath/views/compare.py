@@ -86,13 +86,19 @@ def as_markdown(comparison: Comparison) -> str:
 
 def rows(comparison: Comparison) -> list[list[str]]:
     """A row per quantity of each pair; step, direction and I/Os in flight are in the first row of a pair."""
+    return [
+        [*([step_names(pair), pair.direction, count(pair.in_flight)] if number == 0 else ["", "", ""]), *row]
+        for pair in comparison.pairs
+        for number, row in enumerate(quantity_rows(pair))
+    ]
+
+
+def quantity_rows(pair: Pair) -> list[list[str]]:
+    """Quantity, value before, value after, change and spread of one pair."""
     result = []
-    for pair in comparison.pairs:
-        names = [step_names(pair), pair.direction, count(pair.in_flight)]
-        for number, change in enumerate(pair.changes):
-            values = ("-" if v is None else value_text(change.quantity, v) for v in (change.before, change.after))
-            start = names if number == 0 else ["", "", ""]
-            result.append([*start, QUANTITIES[change.quantity], *values, change_text(change), _spread(pair, change)])
+    for change in pair.changes:
+        values = ("-" if v is None else value_text(change.quantity, v) for v in (change.before, change.after))
+        result.append([QUANTITIES[change.quantity], *values, change_text(change), _spread(pair, change)])
     return result
 
 
@@ -123,9 +129,15 @@ def _spread(pair: Pair, change: Change) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Steps without a peer, the prediction, settings that differ, and what became of each finding, as sentences."""
-    for step in comparison.unmatched:
-        yield f"no peer: {step}"
+    """Steps without a peer, what came of it, and settings that differ, as sentences."""
+    yield from (f"no peer: {step}" for step in comparison.unmatched)
+    yield from reached_lines(comparison)
+    yield from setting_lines(comparison)
+    yield from finding_lines(comparison)
+
+
+def reached_lines(comparison: Comparison) -> Iterator[str]:
+    """The prediction next to the result, waits that moved, and throughput at the same latency."""
     if comparison.predicted_ops_per_second is not None and comparison.pairs:
         low, high = comparison.predicted_ops_per_second
         reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
@@ -134,12 +146,20 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"wait: {line}"
     for entry in comparison.same_latency:
         yield f"at the same latency: {latency_text(entry, ('before', 'after'))}"
+
+
+def setting_lines(comparison: Comparison) -> Iterator[str]:
+    """Settings that differ, and entities that only one of the runs used."""
     for difference in comparison.differences:
         if difference.setting == "used":
             yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
         else:
             was, now = (_value(value) for value in (difference.before, difference.after))
             yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
+
+
+def finding_lines(comparison: Comparison) -> Iterator[str]:
+    """What became of each finding, how good the prediction of the model was, and its next one."""
     for finding in comparison.findings:
         to = f" to {finding.moved_to}" if finding.moved_to else ""
         yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}"

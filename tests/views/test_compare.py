@@ -12,8 +12,11 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.errors import UsageError
 from sanpath.verdict.comparison.compare import Comparison, compare
+from sanpath.verdict.model import Diagnosis
 from sanpath.views.compare import as_json, as_markdown, as_text, schema
+from sanpath.views.html.comparison import render
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
 
@@ -94,6 +97,54 @@ def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> N
     assert (found["outcome"], found["pairs"]) == (None, [])
     assert as_text(other, 80).startswith("No step of one run")
     assert "predicted" not in as_text(other, 80)
+
+
+@pytest.fixture(scope="module")
+def runs(after: Path) -> tuple[Diagnosis, Diagnosis]:
+    from sanpath.recording.reading.recording import Recording
+
+    return told("published"), judged(Recording(after))
+
+
+def test_the_page_shows_both_runs_in_one_chart_with_the_change(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    comparison = compare(*runs)
+    page = render(comparison, *runs)
+    for words in ("FIXED", "+50.0% throughput", "t800, read, 800 outstanding", "614.4 MB/s", "No step was repeated"):
+        assert words in page
+    for chart in ("overlay-throughput", "overlay-latency", "changes"):
+        assert f'data-export="{chart}"' in page
+    assert page.count('class="line before"') > 2
+    assert len(re.findall(r'class="middle halo">\+50\.0%<', page)) == 4
+    data = json.loads(re.findall(r'id="series">(.*?)</script>', page)[0])
+    header, *rows = data["tables"]["changes"]
+    cells = [dict(zip(header, row, strict=True)) for row in rows]
+    last = [c for c in cells if (c["before_step"], c["quantity"]) == ("t800", "latency_mean_seconds")][-1]
+    assert (last["before"], last["after"], last["change"]) == pytest.approx((0.128, 0.0853, -1 / 3), rel=1e-3)
+
+
+def test_names_cannot_become_markup_of_the_page(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    nasty = "</script><script>alert(1)</script>\u202e"
+    comparison = compare(*runs)
+    pairs = tuple(replace(pair, before_step=nasty, after_step=nasty) for pair in comparison.pairs)
+    page = render(replace(comparison, pairs=pairs, unmatched=(nasty,)), *runs)
+    assert page.count("<script") == 2
+    assert "\u202e" not in page
+
+
+def test_runs_without_a_common_step_are_a_page_too(tmp_path: Path) -> None:
+    runs = told("published"), judged(published(San(tmp_path), in_flight=(4,)).write())
+    page = render(compare(*runs), *runs)
+    assert "No step has a peer" in page
+    assert 'data-export="changes"' not in page
+
+
+def test_the_page_is_written_where_it_is_wanted(after: Path, tmp_path: Path) -> None:
+    before, file = str(recorded("published").folder), tmp_path / "compare.html"
+    done = CliRunner().invoke(app, ["compare", before, str(after), "--format", "html", "--into", str(file)])
+    assert (done.exit_code, done.stdout) == (0, f"comparison: {file}\n")
+    assert file.read_text(encoding="utf-8").startswith("<!doctype html>")
+    refused = CliRunner().invoke(app, ["compare", before, before, before, "--format", "html"])
+    assert isinstance(refused.exception, UsageError)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -10,13 +10,14 @@ from markupsafe import Markup
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration
 from sanpath.views.html import svg
+from sanpath.views.html.document import Cells
 
-_WIDTH, _HEIGHT = 600.0, 220.0
-_MARKS = {"read": "circle", "write": "square"}
+WIDTH, HEIGHT = 600.0, 220.0
+MARKS = {"read": "circle", "write": "square"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
+class Point:
     """A step and direction of the curve."""
 
     direction: str
@@ -27,15 +28,15 @@ class _Point:
 
 def throughput(diagnosis: Diagnosis) -> Markup | None:
     """Payload over I/Os in flight. None: fewer than two steps."""
-    points = _points(diagnosis)
+    measured = points_of(diagnosis)
     ceilings = {
         (b.direction, b.ceiling_bytes_per_second) for b in diagnosis.verdict.bottlenecks if b.ceiling_bytes_per_second
     }
-    if len(points) < 2:
+    if len(measured) < 2:
         return None
-    across = _across(points)
-    values = [p.bytes_per_second for p in points] + [value for _, value in ceilings]
-    up = svg.value_scale(values, (_HEIGHT - 26, 24))
+    across = across_scale(measured)
+    values = [p.bytes_per_second for p in measured] + [value for _, value in ceilings]
+    up = svg.value_scale(values, (HEIGHT - 26, 24))
     lines = [
         svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
         + svg.element(
@@ -48,68 +49,71 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         for direction, v in sorted(ceilings)
     ]
     texts = "; ".join(
-        f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in points
+        f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in measured
     )
     return svg.picture(
         "curve-throughput",
         "Throughput over outstanding I/Os",
         "; ".join(texts),
-        (_WIDTH, _HEIGHT),
+        (WIDTH, HEIGHT),
         svg.grid(across, up, bandwidth),
-        _foot(points, across),
+        foot(measured, across),
         *lines,
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.bytes_per_second)) for p in points]),
+        *_curves([(p.direction, across.at(p.in_flight), up.at(p.bytes_per_second)) for p in measured]),
     )
 
 
 def latency(diagnosis: Diagnosis) -> Markup | None:
     """Latency over outstanding I/Os, both logarithmic. None: fewer than two steps."""
-    points = _points(diagnosis)
-    if len(points) < 2:
+    measured = points_of(diagnosis)
+    if len(measured) < 2:
         return None
-    across = _across(points)
-    up = svg.value_scale([p.latency_seconds for p in points], (_HEIGHT - 26, 24), logarithmic=True)
-    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in points]
+    across = across_scale(measured)
+    up = svg.value_scale([p.latency_seconds for p in measured], (HEIGHT - 26, 24), logarithmic=True)
+    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in measured]
     return svg.picture(
         "curve-latency",
         "Latency over outstanding I/Os",
         "; ".join(texts),
-        (_WIDTH, _HEIGHT),
+        (WIDTH, HEIGHT),
         svg.grid(across, up, duration),
-        _foot(points, across),
+        foot(measured, across),
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.latency_seconds)) for p in points]),
+        *_curves([(p.direction, across.at(p.in_flight), up.at(p.latency_seconds)) for p in measured]),
     )
 
 
-def data(diagnosis: Diagnosis) -> list[Sequence[str | float | None]]:
+def data(diagnosis: Diagnosis) -> list[Cells]:
     """Both curves for their CSV: a header, then a row per step and direction."""
     header = ["direction", "outstanding_ios", "bytes_per_second", "latency_mean_seconds"]
-    return [header, *((p.direction, p.in_flight, p.bytes_per_second, p.latency_seconds) for p in _points(diagnosis))]
+    rows = [(p.direction, p.in_flight, p.bytes_per_second, p.latency_seconds) for p in points_of(diagnosis)]
+    return [header, *rows]
 
 
-def _points(diagnosis: Diagnosis) -> list[_Point]:
+def points_of(diagnosis: Diagnosis) -> list[Point]:
+    """Every step and direction with I/Os in flight and a latency."""
     return [
-        _Point(direction, step.in_flight.measured, result.bytes_per_second, result.latency_seconds.mean)
+        Point(direction, step.in_flight.measured, result.bytes_per_second, result.latency_seconds.mean)
         for step in diagnosis.steps
         for direction, result in step.directions.items()
         if step.in_flight.measured and result.latency_seconds.mean > 0
     ]
 
 
-def _across(points: list[_Point]) -> svg.Scale:
+def across_scale(points: Sequence[Point]) -> svg.Scale:
+    """I/Os in flight of all points, logarithmic."""
     in_flight = [p.in_flight for p in points]
-    return svg.Scale(min(in_flight) / 1.3, max(in_flight) * 1.3, 98.0, _WIDTH - 12, logarithmic=True)
+    return svg.Scale(min(in_flight) / 1.3, max(in_flight) * 1.3, 98.0, WIDTH - 12, logarithmic=True)
 
 
-def _foot(points: list[_Point], across: svg.Scale) -> Markup:
+def foot(points: Sequence[Point], across: svg.Scale) -> Markup:
     """The numbers that were tried stand below the axis, as far as there is room."""
     text, last = Markup(""), -100.0
     for value in sorted({p.in_flight for p in points}):
         if across.at(value) - last >= 34:
             last = across.at(value)
-            text += svg.element("text", count(value), x=last, y=_HEIGHT - 10, class_="tick middle")
+            text += svg.element("text", count(value), x=last, y=HEIGHT - 10, class_="tick middle")
     return text
 
 
@@ -123,7 +127,7 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
         x, label, side = across.at(max(below, across.low)), f"the knee lies below {count(below)}", "start"
     else:
         return
-    yield svg.element("line", x1=x, x2=x, y1=20, y2=_HEIGHT - 26, class_="knee")
+    yield svg.element("line", x1=x, x2=x, y1=20, y2=HEIGHT - 26, class_="knee")
     yield svg.element("text", label, x=x + 5, y=16, class_=f"tick {side}")
 
 
@@ -134,7 +138,4 @@ def _curves(points: list[tuple[str, float, float]]) -> Iterator[Markup]:
         if len({x for x, _ in coordinates}) == len(coordinates):
             yield svg.polylines(coordinates, f"line line-{number}")
         for x, y in coordinates:
-            if _MARKS[direction] == "circle":
-                yield svg.element("circle", cx=x, cy=y, r=4.5, class_=f"mark mark-{number}")
-            else:
-                yield svg.element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=f"mark mark-{number}")
+            yield svg.mark(MARKS[direction], x, y, f"mark mark-{number}")

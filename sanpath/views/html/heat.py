@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
@@ -107,26 +108,26 @@ def _percent(ratio: float | None) -> str:
 
 
 def header(series: Series) -> list[str]:
-    """Of the table: the hop, its peak, and its mean in each step."""
-    return ["hop", "highest", *(f"mean in {name}" for name, _, _ in series.steps[:_MAX_STEPS])]
+    """Of the table: the hop, its peak, and its median in each step."""
+    return ["hop", "highest", *(f"median in {name}" for name, _, _ in series.steps[:_MAX_STEPS])]
 
 
 def table(strip: Sequence[Row], series: Series) -> list[list[str]]:
-    """A row per hop: its highest utilisation, and its mean in each of the first steps."""
+    """A row per hop: its highest utilisation, and its median in each of the first steps."""
     return [
         [
             row.label,
             "not measured" if row.peak is None else _percent(row.peak),
-            *(_percent(_mean(row, series, begin, end)) for _, begin, end in series.steps[:_MAX_STEPS]),
+            *(_percent(_median(row, series, begin, end)) for _, begin, end in series.steps[:_MAX_STEPS]),
         ]
         for row in strip
     ]
 
 
-def _mean(row: Row, series: Series, begin: float, end: float) -> float | None:
-    """Mean utilisation in a period. None: not measured there."""
+def _median(row: Row, series: Series, begin: float, end: float) -> float | None:
+    """Median utilisation in a period, because values at the edges of a step reach beyond it. None: not measured."""
     values = [v for m, v in zip(series.moments, row.hop.values, strict=True) if v is not None and begin <= m <= end]
-    return sum(values) / len(values) if values else None
+    return median(values) if values else None
 
 
 def data(strip: Sequence[Row]) -> dict[str, Any]:

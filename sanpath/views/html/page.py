@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
+from sanpath.verdict.units import duration, percent_rounded
 from sanpath.views import curve as curve_table
 from sanpath.views import first_screen, words
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
+from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
 
@@ -38,20 +32,17 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     findings = _findings(diagnosis, series, marks)
     path = drawn(diagnosis, topology)
     links = words.element_cells(diagnosis)
-    style = _file("vendor/uPlot.min.css") + _file("report.css")
-    script = script_text()
-    page = _environment().get_template("report.html.jinja")
-    return page.render(
+    return document(
+        "report.html.jinja",
+        _data(diagnosis, series, charts, marks, findings),
+        ("vendor/uPlot.iife.min.js", "save.js", "report.js"),
         run=diagnosis.run,
         diagnosis=diagnosis,
         verdict=diagnosis.verdict,
         summary=diagnosis.summary,
+        title=diagnosis.summary.verdict,
         first=first_screen,
         latency_note=_latency_note(diagnosis),
-        policy=_policy(script, style),
-        style=Markup(style),  # noqa: S704 - files of this package
-        script=Markup(script),  # noqa: S704 - files of this package
-        data=_json(_data(diagnosis, series, charts, marks, findings)),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
         heat=heat,
         strip=strip,
@@ -64,7 +55,6 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         path=path,
         topology=drawing(path),
         findings=findings,
-        words=words,
         most=_MOST,
         links=links[:_ROWS],
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
@@ -75,12 +65,6 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
-
-
-def script_text() -> str:
-    """The script of the page: uPlot with its licence, and sanpath's own."""
-    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
-    return licence + _file("vendor/uPlot.iife.min.js") + _file("save.js") + _file("report.js")
 
 
 def _curves(diagnosis: Diagnosis) -> list[tuple[str, str, Markup]]:
@@ -104,20 +88,12 @@ def _data(
     data = timeline.data(charts, series, marks, evidence_charts)
     if strip := heat.rows(diagnosis, series):
         data["charts"].append(heat.data(strip))
-    points = _rounded(curve.data(diagnosis))
-    header, *rows = _rounded(percentiles.data(diagnosis))
+    points = rounded(curve.data(diagnosis))
+    header, *rows = rounded(percentiles.data(diagnosis))
     data["tables"] = {"curve-throughput": points, "curve-latency": points}
     for direction in DIRECTIONS:
         data["tables"][f"percentiles-{direction}"] = [header, *(row for row in rows if row[1] == direction)]
     return data
-
-
-def _rounded(rows: Sequence[Sequence[str | float | None]]) -> list[list[str | float | None]]:
-    """Numbers with six digits, and names that are safe to print."""
-    return [
-        [words.printable(c) if isinstance(c, str) else None if c is None else float(f"{c:.6g}") for c in row]
-        for row in rows
-    ]
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
@@ -163,45 +139,3 @@ def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> li
             }
         )
     return entries
-
-
-@cache
-def _environment() -> Environment:
-    # Control characters are removed from every expression first; then it is escaped.
-    environment = Environment(
-        loader=FunctionLoader(_file),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
-    environment.filters["short"] = words.short
-    return environment
-
-
-def _shown(value: object) -> object:
-    return words.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-@cache
-def _file(name: str) -> str:
-    return files("sanpath.views.html").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(script: str, style: str) -> str:
-    """The content security policy: only this script and these styles, identified by their hashes."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
-    return (
-        f"default-src 'none'; img-src blob:; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _json(value: object) -> Markup:
-    """JSON that stays inside of its script element, whatever it holds."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - no markup is left in it

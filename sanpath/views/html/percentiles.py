@@ -12,6 +12,7 @@ from sanpath.verdict.model import Diagnosis, Latency
 from sanpath.verdict.units import count, duration
 from sanpath.views import words
 from sanpath.views.html import svg
+from sanpath.views.html.document import Cells
 
 TITLE = "Latency percentiles over the steps"
 QUANTITIES = ("mean", "p50", "p95", "p99", "max")
@@ -121,7 +122,7 @@ def table(diagnosis: Diagnosis) -> list[list[str]]:
     ]
 
 
-def data(diagnosis: Diagnosis) -> list[Sequence[str | float | None]]:
+def data(diagnosis: Diagnosis) -> list[Cells]:
     """The same numbers for the CSV: a header, then latencies in seconds."""
     header = ["step", "direction", "outstanding_ios", *(f"latency_{name}_seconds" for name in QUANTITIES)]
     return [header, *((p.step, p.direction, p.in_flight, *p.values.values()) for p in points(diagnosis))]

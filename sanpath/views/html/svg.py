@@ -124,6 +124,13 @@ def bands(steps: Sequence[tuple[str, float, float]], across: Scale, top: float, 
             yield element("text", name, x=(left + right) / 2, y=top - 6, class_="tick middle")
 
 
+def mark(shape: str, x: float, y: float, css: str) -> Markup:
+    """A point of a line: a circle, or else a square."""
+    if shape == "circle":
+        return element("circle", cx=x, cy=y, r=4.5, class_=css)
+    return element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=css)
+
+
 def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:
     """One line through the points, broken where there is none."""
     runs: list[list[tuple[float, float]]] = [[]]
