@@ -154,7 +154,7 @@ def setting_lines(comparison: Comparison) -> Iterator[str]:
         if difference.setting == "used":
             yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
         else:
-            was, now = (_value(value) for value in (difference.before, difference.after))
+            was, now = (_value(difference.setting, value) for value in (difference.before, difference.after))
             yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
 
 
@@ -173,7 +173,9 @@ def finding_lines(comparison: Comparison) -> Iterator[str]:
         yield f"next, with what limits relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
 
 
-def _value(value: Value | None) -> str:
+def _value(setting: str, value: Value | None) -> str:
+    if isinstance(value, int | float) and setting.endswith("bits_per_second"):
+        return f"{value / 1e9:g} Gb/s"
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

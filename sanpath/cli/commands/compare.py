@@ -66,7 +66,7 @@ def compare(
     judging = choice(rules, config, policy)
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
     printed = _several(recordings, runs, latency_seconds, form) if len(runs) > 2 else None
-    write(printed or _two(recordings[0], runs, latency_seconds, form), into, "comparison")
+    write(printed or _two(recordings, runs, latency_seconds, form), into, "comparison")
 
 
 def _width() -> int | None:
@@ -81,23 +81,28 @@ def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: flo
     return systems.as_json(table) if form is Form.json else systems.as_text(table, _width())
 
 
-def _two(first: Path, runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
+def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
     from sanpath.verdict.comparison.compare import compare as compared
     from sanpath.verdict.comparison.compare import with_checks
     from sanpath.views.compare import as_json, as_markdown, as_text
 
-    comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(first)))
+    comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
     match form:
         case Form.json:
             return as_json(comparison)
         case Form.markdown:
             return as_markdown(comparison)
         case Form.html:
+            from sanpath.facts.timeline import series
+            from sanpath.topology.identity import resolve
             from sanpath.views.html.comparison import render
 
-            return render(comparison, runs[0], runs[1])
+            before, after = (
+                series(recording, resolve(recording.inventory())) for recording in map(Recording, recordings)
+            )
+            return render(comparison, runs[0], runs[1], (before, after))
         case Form.text:
             return as_text(comparison, _width())
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from sanpath.facts.timeline import Series
 from sanpath.verdict.comparison.changes import Change
 from sanpath.verdict.comparison.compare import Comparison, Pair
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration
 from sanpath.views import compare
-from sanpath.views.html import curve, svg
+from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded
 
 _LATENCIES = ("latency_mean_seconds", "latency_p50_seconds", "latency_p95_seconds", "latency_p99_seconds")
 _SHOWN = (*_LATENCIES, "latency_max_seconds")
-_MAX_ROWS = 40
+_MAX_ROWS = 24
 """Most rows of the chart of latencies; the table has all."""
 _ROW, _TOP, _BOTTOM, _WIDTH = 44.0, 8.0, 26.0, 600.0
 _LETTERS = 52
 """Of the name of a row, at the size of letters on a narrow screen."""
 
-Value = Callable[[curve.Point], float]
 
-
-def render(comparison: Comparison, before: Diagnosis, after: Diagnosis) -> str:
-    """The page. `before` and `after`: the runs that were compared."""
+def render(
+    comparison: Comparison, before: Diagnosis, after: Diagnosis, over_time: tuple[Series, Series] | None = None
+) -> str:
+    """The page. `before` and `after`: the runs that were compared. `over_time`: of both, None: not drawn."""
+    overlays = overlay.charts(*over_time) if over_time is not None else []
     title, _, details = comparison.headline.partition(": ")
     latency_rows = _latency_rows(comparison)
     charts = [
@@ -45,6 +47,7 @@ def render(comparison: Comparison, before: Diagnosis, after: Diagnosis) -> str:
                 "overlay-throughput": rounded(_curve_data(before, after)),
                 "overlay-latency": rounded(_curve_data(before, after)),
                 "changes": rounded(_change_data(comparison)),
+                **{name: rounded(rows) for name, _, _, rows in overlays},
             },
         },
         ("save.js", "report.js"),
@@ -59,6 +62,7 @@ def render(comparison: Comparison, before: Diagnosis, after: Diagnosis) -> str:
         runs=(before.run, after.run),
         verdicts=(before.summary.verdict, after.summary.verdict),
         charts=[(name, caption, chart) for name, caption, chart in charts if chart is not None],
+        overlays=[(name, caption, chart) for name, caption, chart, _ in overlays],
         latencies=_changes(latency_rows[:_MAX_ROWS]) if latency_rows else None,
         left_out=max(0, len(latency_rows) - _MAX_ROWS),
     )
@@ -67,7 +71,7 @@ def render(comparison: Comparison, before: Diagnosis, after: Diagnosis) -> str:
 def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quantity: str) -> Markup | None:
     """Both runs over I/Os in flight, with the change at each pair of steps. None: nothing was measured."""
     is_latency = quantity == "latency"
-    value: Value = (lambda p: p.latency_seconds) if is_latency else (lambda p: p.bytes_per_second)
+    value: curve.Value = (lambda p: p.latency_seconds) if is_latency else (lambda p: p.bytes_per_second)
     say = duration if is_latency else bandwidth
     runs = [("before", curve.points_of(before)), ("after", curve.points_of(after))]
     every = [point for _, points in runs for point in points]
@@ -89,26 +93,27 @@ def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quanti
 
 
 def _curves(
-    name: str, points: Sequence[curve.Point], across: svg.Scale, up: svg.Scale, value: Value
+    name: str, points: Sequence[curve.Point], across: svg.Scale, up: svg.Scale, value: curve.Value
 ) -> Iterator[Markup]:
     for direction, mark in curve.MARKS.items():
-        places = sorted((across.at(p.in_flight), up.at(value(p))) for p in points if p.direction == direction)
-        # Steps of other block sizes at the same number in flight are no curve.
-        if len({x for x, _ in places}) == len(places):
-            yield svg.polylines(places, f"line {name}")
-        for x, y in places:
-            yield svg.mark(mark, x, y, f"mark {name}")
+        chosen = [point for point in points if point.direction == direction]
+        yield svg.polylines(curve.line_of(chosen, across, up, value), f"line {name}")
+        for point in chosen:
+            yield svg.mark(mark, across.at(point.in_flight), up.at(value(point)), f"mark {name}")
 
 
 def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency: bool) -> Iterator[Markup]:
-    """The change at each pair, above its point after the change; of pairs at one place the first."""
+    """The change at each pair, on the side of its point away from the value before; of close ones the first."""
     places: list[tuple[float, float]] = []
     for pair in comparison.pairs:
         value = pair.after.latency_seconds.mean if is_latency else pair.after.bytes_per_second
         change = pair.latency_change if is_latency else pair.throughput_change
         if not across.low <= pair.in_flight <= across.high or value <= 0:
             continue
-        x, y = min(max(across.at(pair.in_flight), across.first + 22), across.last - 22), up.at(value) - 12
+        x, y = (
+            min(max(across.at(pair.in_flight), across.first + 22), across.last - 22),
+            up.at(value) + (20 if change < 0 else -12),
+        )
         if all(abs(x - other_x) > 44 or abs(y - other_y) > 14 for other_x, other_y in places):
             places.append((x, y))
             yield svg.element("text", f"{change:+.1%}", x=x, y=y, class_="middle halo")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
+from statistics import fmean
 
 from markupsafe import Markup
 
@@ -16,6 +19,11 @@ WIDTH, HEIGHT = 600.0, 220.0
 MARKS = {"read": "circle", "write": "square"}
 
 
+_SAME_IN_FLIGHT = 0.05
+_SAME_SIZE = 0.05
+"""Relative differences up to which two steps have the same number of I/Os in flight, and the same block size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A step and direction of the curve."""
@@ -24,6 +32,11 @@ class Point:
     in_flight: float
     bytes_per_second: float
     latency_seconds: float
+    operation_bytes: float
+
+
+Value = Callable[[Point], float]
+"""The quantity of a point that a chart shows."""
 
 
 def throughput(diagnosis: Diagnosis) -> Markup | None:
@@ -60,7 +73,7 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         foot(measured, across),
         *lines,
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.bytes_per_second)) for p in measured]),
+        *_curves(measured, across, up, lambda point: point.bytes_per_second),
     )
 
 
@@ -80,7 +93,7 @@ def latency(diagnosis: Diagnosis) -> Markup | None:
         svg.grid(across, up, duration),
         foot(measured, across),
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.latency_seconds)) for p in measured]),
+        *_curves(measured, across, up, lambda point: point.latency_seconds),
     )
 
 
@@ -94,10 +107,16 @@ def data(diagnosis: Diagnosis) -> list[Cells]:
 def points_of(diagnosis: Diagnosis) -> list[Point]:
     """Every step and direction with I/Os in flight and a latency."""
     return [
-        Point(direction, step.in_flight.measured, result.bytes_per_second, result.latency_seconds.mean)
+        Point(
+            direction,
+            step.in_flight.measured,
+            result.bytes_per_second,
+            result.latency_seconds.mean,
+            result.bytes_per_second / result.ops_per_second,
+        )
         for step in diagnosis.steps
         for direction, result in step.directions.items()
-        if step.in_flight.measured and result.latency_seconds.mean > 0
+        if step.in_flight.measured and result.latency_seconds.mean > 0 and result.ops_per_second > 0
     ]
 
 
@@ -131,11 +150,24 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
     yield svg.element("text", label, x=x + 5, y=16, class_=f"tick {side}")
 
 
-def _curves(points: list[tuple[str, float, float]]) -> Iterator[Markup]:
-    for number, direction in enumerate(("read", "write")):
-        coordinates = sorted((x, y) for which, x, y in points if which == direction)
-        # Steps of other block sizes at the same number in flight are no curve.
-        if len({x for x, _ in coordinates}) == len(coordinates):
-            yield svg.polylines(coordinates, f"line line-{number}")
-        for x, y in coordinates:
-            yield svg.mark(MARKS[direction], x, y, f"mark mark-{number}")
+def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:
+    """Places of the line through points of one direction; repetitions of a step count by their mean.
+
+    [] for points of several block sizes: they are no curve.
+    """
+    sizes = [point.operation_bytes for point in points]
+    if not points or max(sizes) > (1 + _SAME_SIZE) * min(sizes):
+        return []
+    by_number: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for point in points:
+        place = across.at(point.in_flight), up.at(value(point))
+        by_number[round(log(point.in_flight) / _SAME_IN_FLIGHT)].append(place)
+    return sorted((fmean(x for x, _ in places), fmean(y for _, y in places)) for places in by_number.values())
+
+
+def _curves(measured: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> Iterator[Markup]:
+    for number, (direction, mark) in enumerate(MARKS.items()):
+        points = [point for point in measured if point.direction == direction]
+        yield svg.polylines(line_of(points, across, up, value), f"line line-{number}")
+        for point in points:
+            yield svg.mark(mark, across.at(point.in_flight), up.at(value(point)), f"mark mark-{number}")

@@ -70,7 +70,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
 def _curves(diagnosis: Diagnosis) -> list[tuple[str, str, Markup]]:
     """(name, title, chart) of throughput and of latency over outstanding I/Os; [] with fewer than two steps."""
     charts = (
-        ("curve-throughput", "Payload a second", curve.throughput(diagnosis)),
+        ("curve-throughput", "Throughput", curve.throughput(diagnosis)),
         ("curve-latency", "Mean latency", curve.latency(diagnosis)),
     )
     return [(name, title, chart) for name, title, chart in charts if chart is not None]
