@@ -61,8 +61,8 @@ def changes(
         change = new / old - 1 if old and new is not None else None
         spreads = [spread for run in repetitions if (spread := _spread([value_of(r) for r in run])) is not None]
         spread = max(spreads, default=None)
-        within = None if change is None or spread is None else abs(change) <= spread
-        result.append(Change(quantity, old, new, change, spread, within))
+        is_within = None if change is None or spread is None else abs(change) <= spread
+        result.append(Change(quantity, old, new, change, spread, is_within))
     return tuple(result)
 
 

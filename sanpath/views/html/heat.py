@@ -52,8 +52,8 @@ def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]]) -> str:
     is_limit = any(
         (direction, hop.entity) in limits for direction in ([hop.direction] if hop.direction else DIRECTIONS)
     )
-    parts = [f"{words.noun(hop.entity)} {words.short(hop.entity)}", measure, hop.direction or ""]
-    return f"{'LIMIT: ' if is_limit else ''}{', '.join(filter(None, parts))}"
+    texts = [f"{words.noun(hop.entity)} {words.short(hop.entity)}", measure, hop.direction or ""]
+    return f"{'LIMIT: ' if is_limit else ''}{', '.join(filter(None, texts))}"
 
 
 def _highest(values: Sequence[float | None]) -> float | None:
@@ -95,12 +95,12 @@ def _row(row: Row, series: Series, across: svg.Scale, number: int) -> Iterator[M
         yield svg.element("text", "not measured", x=across.first + 6, y=bar + 12, class_="tick start")
     half = (series.moments[1] - series.moments[0]) / 2 if len(series.moments) > 1 else 0.5
     classes = [None if value is None else colour_class(value) for value in row.hop.values]
-    for found, group in groupby(zip(series.moments, classes, strict=True), key=lambda pair: pair[1]):
+    for colour, group in groupby(zip(series.moments, classes, strict=True), key=lambda pair: pair[1]):
         moments = [moment for moment, _ in group]
-        if found is not None:
+        if colour is not None:
             left = across.at(max(0.0, moments[0] - half))
             right = across.at(min(across.high, moments[-1] + half))
-            yield svg.element("rect", x=left, width=right - left, y=bar, height=_BAR, class_=f"heat-{found}")
+            yield svg.element("rect", x=left, width=right - left, y=bar, height=_BAR, class_=f"heat-{colour}")
 
 
 def _percent(ratio: float | None) -> str:
