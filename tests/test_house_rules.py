@@ -52,7 +52,7 @@ COMPOSES_SQL = {
     "sanpath/facts/compute.py",
     "sanpath/facts/samples/counters.py",
     "sanpath/facts/samples/gauges.py",
-    "sanpath/facts/timeline.py",
+    "sanpath/facts/over_time.py",
     "sanpath/facts/samples/clock_offsets.py",
     "sanpath/facts/time/placement.py",
     "sanpath/facts/samples/step_views.py",

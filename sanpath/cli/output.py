@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.progress_notice import progress_notice
 from sanpath.errors import ExitCode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sanpath.recording.storage.store import Location
     from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
@@ -89,7 +93,25 @@ def _html(diagnosis: Diagnosis, folder: Location) -> str:
     with progress_notice("drawing the report"):
         recording = Recording(folder)
         topology = resolve(recording.inventory())
-        return render(diagnosis, topology, series(recording, topology))
+        path = [element.entity for element in diagnosis.summary.path]
+        return render(diagnosis, topology, series(recording, topology, path=path))
+
+
+def write(text: str, into: Path, document: str) -> None:
+    """Write a document to a file and say so, or to standard output for "-". `document`: its name for people.
+
+    Raises UsageError if the file cannot be written.
+    """
+    from sanpath.errors import UsageError
+
+    if str(into) == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        into.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
+    typer.echo(f"{document}: {into}")
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:

@@ -1,56 +1,165 @@
-"""The comparison of two runs as text and as JSON."""
+"""The comparison of two runs as text, as Markdown and as JSON; its rows and sentences, also for the HTML page."""
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
 
 from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.comparison.compare import Comparison
+from sanpath.verdict.comparison.changes import Change
+from sanpath.verdict.comparison.compare import Comparison, Pair
 from sanpath.verdict.comparison.differences import Value
 from sanpath.verdict.comparison.same_latency import AtLatency
-from sanpath.verdict.units import count, duration, iops
+from sanpath.verdict.units import bandwidth, count, duration, iops
 from sanpath.views.json import escaped
+from sanpath.views.markdown import safe
 from sanpath.views.whatif import check_text
 from sanpath.views.words import printable, short
+
+HEADER: Sequence[str] = ("step", "direction", "outstanding", "quantity", "before", "after", "change", "spread")
+QUANTITIES = {
+    "ops_per_second": "IOPS",
+    "bytes_per_second": "payload",
+    "latency_mean_seconds": "mean",
+    "latency_p50_seconds": "p50",
+    "latency_p95_seconds": "p95",
+    "latency_p99_seconds": "p99",
+    "latency_max_seconds": "maximum",
+}
+SPREAD_NOTE = (
+    "Spread: between repetitions of the step, where a run repeated it; for IOPS at least what is chance. "
+    "A change within it is no change."
+)
 
 
 def as_json(comparison: Comparison) -> str:
     """One JSON object, indented, with a line end."""
-    return escaped(TypeAdapter(Comparison).dump_json(comparison, indent=2).decode()) + "\n"
+    return escaped(_adapter().dump_json(comparison, indent=2).decode()) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of `as_json`'s object. Keys may be added, never removed."""
+    generated = json.loads(json.dumps(_adapter().json_schema(mode="serialization")))
+    identity = "https://sanpath.dev/comparison-1.schema.json"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identity, **generated}
+
+
+@cache
+def _adapter() -> TypeAdapter[Comparison]:
+    return TypeAdapter(Comparison)
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:
-    """Headline, one row per pair of steps, steps without a peer, and the prediction next to the result."""
+    """Headline, what cannot be told, each step quantity by quantity, and the prediction next to the result."""
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
     console.print(Text(printable(comparison.headline), style="bold"))
+    for remark in comparison.remarks:
+        console.print(Text(printable(remark)))
     if comparison.pairs:
+        console.print()
         console.print(_table(comparison))
-    for step in comparison.unmatched:
-        console.print(Text(f"no peer: {printable(step)}"))
-    if comparison.predicted_ops_per_second is not None and comparison.pairs:
-        low, high = comparison.predicted_ops_per_second
-        reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
-        console.print(Text(f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"))
-    for line in _details(comparison):
+        console.print()
+    for line in notes(comparison):
         console.print(Text(printable(line)))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _details(comparison: Comparison) -> Iterator[str]:
-    """Settings that differ, the outcome of each finding, and the prediction compared with the result."""
+def as_markdown(comparison: Comparison) -> str:
+    """The same for a ticket."""
+    lines = [f"# {safe(comparison.headline)}", ""]
+    for remark in comparison.remarks:
+        lines += [safe(remark), ""]
+    if comparison.pairs:
+        lines += ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * 4 + " ---: |" * 4]
+        lines += ["| " + " | ".join(safe(cell) for cell in row) + " |" for row in rows(comparison)]
+        lines += ["", SPREAD_NOTE, ""]
+    return "\n".join([*lines, *(f"- {safe(line)}" for line in notes(comparison))]) + "\n"
+
+
+def rows(comparison: Comparison) -> list[list[str]]:
+    """A row per quantity of each pair; step, direction and I/Os in flight are in the first row of a pair."""
+    return [
+        [*([step_names(pair), pair.direction, count(pair.in_flight)] if number == 0 else ["", "", ""]), *row]
+        for pair in comparison.pairs
+        for number, row in enumerate(quantity_rows(pair))
+    ]
+
+
+def quantity_rows(pair: Pair) -> list[list[str]]:
+    """Quantity, value before, value after, change and spread of one pair."""
+    result = []
+    for change in pair.changes:
+        values = ("-" if v is None else value_text(change.quantity, v) for v in (change.before, change.after))
+        result.append([QUANTITIES[change.quantity], *values, change_text(change), _spread(pair, change)])
+    return result
+
+
+def step_names(pair: Pair) -> str:
+    """The name of both steps, once if it is the same."""
+    names = (printable(pair.before_step), printable(pair.after_step))
+    return names[0] if names[0] == names[1] else " > ".join(names)
+
+
+def value_text(quantity: str, value: float) -> str:
+    """A value of a quantity in its unit; IOPS without one, because the quantity is the unit."""
+    if quantity == "ops_per_second":
+        return iops(value).removesuffix(" IOPS")
+    return bandwidth(value) if quantity == "bytes_per_second" else duration(value)
+
+
+def change_text(change: Change) -> str:
+    """The change in percent; "-" if a run does not report the quantity."""
+    if change.change is None:
+        return "-"
+    return f"{change.change:+.1%}{' (no change)' if change.is_within_spread else ''}"
+
+
+def _spread(pair: Pair, change: Change) -> str:
+    if change.spread is not None:
+        return f"±{change.spread:.1%} ({pair.repetitions[0]} and {pair.repetitions[1]} runs)"
+    return f"±{pair.spread:.1%}" if change.quantity == "ops_per_second" else "-"
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """Steps without a peer, what came of it, and settings that differ, as sentences."""
+    yield from (f"no peer: {step}" for step in comparison.unmatched)
+    yield from reached_lines(comparison)
+    yield from setting_lines(comparison)
+    yield from finding_lines(comparison)
+
+
+def reached_lines(comparison: Comparison) -> Iterator[str]:
+    """The prediction next to the result, waits that moved, and throughput at the same latency."""
+    if comparison.predicted_ops_per_second is not None and comparison.pairs:
+        low, high = comparison.predicted_ops_per_second
+        reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
+        yield f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"
     for line in comparison.moved:
         yield f"wait: {line}"
     for entry in comparison.same_latency:
         yield f"at the same latency: {latency_text(entry, ('before', 'after'))}"
+
+
+def setting_lines(comparison: Comparison) -> Iterator[str]:
+    """Settings that differ, and entities that only one of the runs used."""
     for difference in comparison.differences:
-        was, now = (_value(value) for value in (difference.before, difference.after))
-        yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
+        if difference.setting == "used":
+            yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
+        else:
+            was, now = (_value(difference.setting, value) for value in (difference.before, difference.after))
+            yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
+
+
+def finding_lines(comparison: Comparison) -> Iterator[str]:
+    """What became of each finding, how good the prediction of the model was, and its next one."""
     for finding in comparison.findings:
         to = f" to {finding.moved_to}" if finding.moved_to else ""
         yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}"
@@ -64,7 +173,9 @@ def _details(comparison: Comparison) -> Iterator[str]:
         yield f"next, with what limits relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
 
 
-def _value(value: Value | None) -> str:
+def _value(setting: str, value: Value | None) -> str:
+    if isinstance(value, int | float) and setting.endswith("bits_per_second"):
+        return f"{value / 1e9:g} Gb/s"
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -85,29 +196,11 @@ def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
 
 
 def _table(comparison: Comparison) -> Table:
-    header = (
-        "steps",
-        "direction",
-        "outstanding",
-        "IOPS before",
-        "after",
-        "change",
-        "latency before",
-        "after",
-        "change",
-    )
-    table = Table(*header, box=None, padding=(0, 1, 0, 0))
-    for pair in comparison.pairs:
-        steps = pair.before_step if pair.before_step == pair.after_step else f"{pair.before_step} > {pair.after_step}"
-        table.add_row(
-            Text(printable(steps)),
-            pair.direction,
-            count(pair.in_flight),
-            iops(pair.before.ops_per_second).removesuffix(" IOPS"),
-            iops(pair.after.ops_per_second).removesuffix(" IOPS"),
-            f"{pair.throughput_change:+.1%} ±{pair.spread:.1%}",
-            duration(pair.before.latency_seconds.mean),
-            duration(pair.after.latency_seconds.mean),
-            f"{pair.latency_change:+.1%}",
-        )
+    table = Table(*HEADER, box=None, padding=(0, 1, 0, 0), caption=SPREAD_NOTE, caption_justify="left")
+    for column in table.columns[4:]:
+        column.justify = "right"
+    for column in table.columns[1:7]:
+        column.no_wrap = True
+    for row in rows(comparison):
+        table.add_row(*(Text(cell) for cell in row))
     return table

@@ -55,6 +55,24 @@ def test_links_are_drawn_by_the_direction_that_is_busy(story: Series) -> None:
         assert within(story, line, "t512") == pytest.approx([0.9769] * 7, abs=0.001)
 
 
+def test_hops_are_in_path_order_with_what_they_use(story: Series) -> None:
+    """32 of 32 slots of the guest's queue from 32 outstanding I/Os on, and 97.7 % of both links at every load."""
+    recording = recorded("published")
+    path = ["load:fio", "vm:sqlvm1", "host:esx7", "link:esx7/vmhba2--sw1/fc1/7", "switch:sw1", "array:fa1"]
+    found = series(recording, resolve(recording.inventory()), path=path)
+    assert [(hop.entity, hop.measure, hop.direction) for hop in found.hops if hop.is_measured] == [
+        ("lun:sqlvm1/sda", "queue", None),
+        ("link:esx7/vmhba2--sw1/fc1/7", "data_rate", "read"),
+    ]
+    assert [hop.entity for hop in found.hops][:1] == ["load:fio"], "listed, though nothing measured it"
+    for hop in found.hops:
+        if hop.is_measured:
+            expected = 1.0 if hop.measure == "queue" else 0.9769
+            line = Line("utilisation", hop.entity, "read", hop.values)
+            assert within(found, line, "t800") == pytest.approx([expected] * 7, abs=0.002)
+    assert found.lines == story.lines
+
+
 def test_nothing_is_said_where_nothing_was_told(story: Series) -> None:
     latency = only(story, "load_latency", "load")
     _, _, end = story.steps[0]

@@ -1,7 +1,7 @@
 // Opens a page in headless Chromium as a reader would, and prints what was seen as JSON.
 // node look_at.mjs CHROMIUM MODULES PAGE SCREENSHOTS
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const [, , chromium, modules, page, screenshots] = process.argv;
@@ -32,9 +32,33 @@ for (const scheme of ["light", "dark"]) {
       for (let at = 0; at < data.length; at += 4) if (data[at + 3]) colours.add(data.slice(at, at + 3).join());
       return colours.size;
     }));
+    await tab.evaluate(() => { for (const part of document.querySelectorAll("details")) part.open = true; });
     await tab.evaluate(axe);
     const found = await tab.evaluate(() => axe.run());
     seen.violations[name] = found.violations.map(({ id, impact, nodes }) => [id, impact, nodes[0].html]);
+  }
+}
+
+// The narrowest telephone and the widest screen, with everything unfolded.
+for (const width of [320, 2560]) {
+  await tab.setViewport({ width, height: 900 });
+  await tab.goto(page, { waitUntil: "load" });
+  await tab.evaluate(() => { for (const part of document.querySelectorAll("details")) part.open = true; });
+  seen.widths[`${width}-dark`] = await tab.evaluate(() => document.documentElement.scrollWidth);
+}
+
+// Every chart is saved as a reader saves it: by its buttons, into files.
+const session = await tab.createCDPSession(), folder = join(screenshots, "saved");
+mkdirSync(folder);
+await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
+const saved = () => readdirSync(folder).filter((name) => /(csv|png)$/.test(name)).length;
+const buttons = await tab.$$(".save button");
+seen.buttons = buttons.length;
+for (const [number, button] of buttons.entries()) {
+  await button.evaluate((element) => element.click());
+  // Chromium refuses more than ten downloads a second.
+  for (let turn = 0; turn < 1 || (turn < 20 && saved() <= number); turn += 1) {
+    await new Promise((done) => setTimeout(done, 120));
   }
 }
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.model import Scalar
+from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
 from sanpath.verdict.comparison.compare import compare
+from sanpath.verdict.comparison.differences import Difference
 from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
@@ -191,3 +193,85 @@ def test_windows_that_vary_raise_what_counts_as_chance(tmp_path: Path) -> None:
 def test_steady_windows_leave_the_least_change_that_counts(tmp_path: Path) -> None:
     steady = swept(tmp_path, speed=16, ops=2000)
     assert all(p.spread == 0.03 for p in compare(steady, steady).pairs)
+
+
+def with_runs(diagnosis: Diagnosis, *ratios: float) -> Diagnosis:
+    """A run whose step q256 ran once for each ratio, with so much of its throughput."""
+    step = next(s for s in diagnosis.steps if s.name == "q256")
+    result = step.directions["read"]
+    rate, size = result.ops_per_second, result.bytes_per_second
+    steps = [
+        replace(
+            step,
+            name="q256" if number == 0 else f"q256 ({number + 1})",
+            directions={"read": replace(result, ops_per_second=rate * ratio, bytes_per_second=size * ratio)},
+        )
+        for number, ratio in enumerate(ratios)
+    ]
+    return replace(diagnosis, steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "within"),
+    [(1.008, "NO CHANGE", True), (1.012, "BETTER", False), (0.985, "WORSE", False)],
+)
+def test_no_change_is_said_only_within_the_spread_of_the_repetitions(
+    before: Diagnosis, after: float, outcome: str, within: bool
+) -> None:
+    """0.995 and 1.005 of the throughput: the repetitions differ by 1 %, which replaces the 3 % of a single run."""
+    found = compare(with_runs(before, 0.995, 1.005), with_runs(before, 0.995 * after))
+    (pair,) = found.pairs
+    assert pair.repetitions == (2, 1)
+    assert pair.spread == pytest.approx(0.01)
+    assert found.outcome == outcome
+    change = next(c for c in pair.changes if c.quantity == "ops_per_second")
+    assert (change.spread, change.is_within_spread) == (pytest.approx(0.01), within)
+    assert "its repetitions differ by 1.0%" in found.headline
+    assert found.unmatched == ()
+    assert found.remarks == ()
+
+
+def test_a_single_run_does_not_know_its_spread(before: Diagnosis) -> None:
+    found = compare(before, before)
+    assert {c.is_within_spread for pair in found.pairs for c in pair.changes} == {None}
+    assert found.remarks[0].startswith("No step was repeated")
+
+
+def test_a_maximum_that_changed_otherwise_than_the_mean_is_in_the_headline(before: Diagnosis) -> None:
+    found = compare(with_maximum(before, 0.424), with_maximum(before, 0.145))
+    assert found.headline.endswith("; the maximum of read went from 424 ms to 145 ms (-65.8%).")
+    assert [c.quantity for c in found.pairs[0].changes][-1] == "latency_max_seconds"
+    same = compare(with_maximum(before, 0.424), with_maximum(before, 0.4))
+    assert "maximum" not in same.headline
+
+
+def with_maximum(diagnosis: Diagnosis, seconds: float) -> Diagnosis:
+    steps = [
+        replace(
+            step,
+            directions={
+                direction: replace(result, latency_seconds=replace(result.latency_seconds, max=seconds))
+                for direction, result in step.directions.items()
+            },
+        )
+        for step in diagnosis.steps
+    ]
+    return replace(diagnosis, steps=steps)
+
+
+def test_several_settings_at_once_cannot_be_told_apart() -> None:
+    lun, disk = "lun:esx7/rdm1", "vdisk:sqlvm1/rdm1"
+    policy = Difference(lun, "path_policy", "most_recently_used", "round_robin")
+    native = Difference(lun, "path_policy_native", "VMW_PSP_MRU", "VMW_PSP_RR")
+    adapter = Difference(disk, "controller_type", "lsi_logic", "pvscsi")
+    its_queue = Difference(disk, "queue_depth", 32.0, 64.0)
+    used = Difference("hba:esx7/vmhba3", "used", None, True)
+    assert changed_settings([policy, native, used]) == ("path policy",)
+    assert confounded([policy, native, used]) is None
+    assert changed_settings([adapter, its_queue]) == ("adapter type",)
+    assert confounded([adapter, its_queue, policy, native, Difference(lun, "queue_depth", 32.0, 128.0)]) == (
+        "3 settings changed at once (adapter type, path policy, queue depth): this comparison cannot tell which of "
+        "them helped; change one first: path policy (no outage)."
+    )
+    ends = [Difference(f"switch_port:sw1/fc1/{n}", "speed", "4GFC", "8GFC") for n in (1, 7)]
+    assert changed_settings(ends) == ("link speed",)

@@ -12,8 +12,11 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.errors import UsageError
 from sanpath.verdict.comparison.compare import Comparison, compare
-from sanpath.views.compare import as_json, as_text
+from sanpath.verdict.model import Diagnosis
+from sanpath.views.compare import as_json, as_markdown, as_text, schema
+from sanpath.views.html.comparison import render
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
 
@@ -43,10 +46,22 @@ def comparison(after: Path) -> Comparison:
 def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
     lines = as_text(comparison, 120).splitlines()
     assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 in flight, read")
-    row = next(line for line in lines if line.startswith("t800"))
-    assert re.sub(r"\s+", " ", row) == "t800 read 800 6,250 9,375 +50.0% ±3.0% 128 ms 85.3 ms -33.3%"
+    first = next(number for number, line in enumerate(lines) if line.startswith("t800"))
+    assert [re.sub(r"\s+", " ", line).strip() for line in lines[first : first + 3]] == [
+        "t800 read 800 IOPS 6,250 9,375 +50.0% ±3.0%",
+        "payload 409.6 MB/s 614.4 MB/s +50.0% -",
+        "mean 128 ms 85.3 ms -33.3% -",
+    ]
     assert "no peer: t1000 (after)" in lines
     assert "predicted 6,250 IOPS to 12,595 IOPS, reached 9,375 IOPS" in lines
+
+
+def test_the_markdown_has_the_same_rows_and_no_markup_of_names(comparison: Comparison) -> None:
+    pairs = tuple(replace(pair, before_step="a|b <i>", after_step="a|b <i>") for pair in comparison.pairs)
+    lines = as_markdown(replace(comparison, pairs=pairs)).splitlines()
+    assert lines[0].startswith("# FIXED: +50.0% throughput")
+    assert "| a\\|b \\<i\\> | read | 800 | IOPS | 6,250 | 9,375 | +50.0% | ±3.0% |" in lines
+    assert "|  |  |  | mean | 128 ms | 85.3 ms | -33.3% | - |" in lines
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -71,6 +86,9 @@ def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) 
     assert pair["throughput_change"] == pytest.approx(0.5, rel=1e-3)
     assert pair["before"]["latency_seconds"]["mean"] == pytest.approx(0.128, rel=1e-3)
     assert found["predicted_ops_per_second"] == pytest.approx([6250, 12_595], rel=1e-3)
+    changes = {change["quantity"]: change for change in pair["changes"]}
+    assert changes["latency_mean_seconds"]["change"] == pytest.approx(-1 / 3, rel=1e-3)
+    assert set(schema()["properties"]) == set(found)
 
 
 def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> None:
@@ -79,6 +97,58 @@ def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> N
     assert (found["outcome"], found["pairs"]) == (None, [])
     assert as_text(other, 80).startswith("No step of one run")
     assert "predicted" not in as_text(other, 80)
+
+
+@pytest.fixture(scope="module")
+def runs(after: Path) -> tuple[Diagnosis, Diagnosis]:
+    from sanpath.recording.reading.recording import Recording
+
+    return told("published"), judged(Recording(after))
+
+
+def test_the_page_shows_both_runs_in_one_chart_with_the_change(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    comparison = compare(*runs)
+    page = render(comparison, *runs)
+    for words in ("FIXED", "+50.0% throughput", "t800, read, 800 outstanding", "614.4 MB/s", "No step was repeated"):
+        assert words in page
+    for chart in ("overlay-throughput", "overlay-latency", "changes"):
+        assert f'data-export="{chart}"' in page
+    assert page.count('class="line before"') > 2
+    changes = re.findall(r'class="middle halo">([^<]*)<', page)
+    assert set(changes) == {"+50.0%", "-33.3%"}
+    data = json.loads(re.findall(r'id="series">(.*?)</script>', page)[0])
+    header, *rows = data["tables"]["changes"]
+    cells = [dict(zip(header, row, strict=True)) for row in rows]
+    last = [c for c in cells if (c["before_step"], c["quantity"]) == ("t800", "latency_mean_seconds")][-1]
+    assert (last["before"], last["after"], last["change"]) == pytest.approx((0.128, 0.0853, -1 / 3), rel=1e-3)
+
+
+def test_names_cannot_become_markup_of_the_page(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    nasty = "</script><script>alert(1)</script>\u202e"
+    comparison = compare(*runs)
+    pairs = tuple(replace(pair, before_step=nasty, after_step=nasty) for pair in comparison.pairs)
+    page = render(replace(comparison, pairs=pairs, unmatched=(nasty,)), *runs)
+    assert page.count("<script") == 2
+    assert "\u202e" not in page
+
+
+def test_runs_without_a_common_step_are_a_page_too(tmp_path: Path) -> None:
+    runs = told("published"), judged(published(San(tmp_path), in_flight=(4,)).write())
+    page = render(compare(*runs), *runs)
+    assert "No step has a peer" in page
+    assert 'data-export="changes"' not in page
+
+
+def test_the_page_is_written_where_it_is_wanted(after: Path, tmp_path: Path) -> None:
+    before, file = str(recorded("published").folder), tmp_path / "compare.html"
+    done = CliRunner().invoke(app, ["compare", before, str(after), "--format", "html", "--into", str(file)])
+    assert (done.exit_code, done.stdout) == (0, f"comparison: {file}\n")
+    page = file.read_text(encoding="utf-8")
+    for chart in ("time-payload-read", "time-load-latency-read"):
+        assert f'<title id="chart-{chart}-title">' in page
+        assert json.loads(re.findall(r'id="series">(.*?)</script>', page)[0])["tables"][chart]
+    refused = CliRunner().invoke(app, ["compare", before, before, before, "--format", "html"])
+    assert isinstance(refused.exception, UsageError)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -21,6 +21,8 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.identity import resolve
 from sanpath.verdict.accounts import Mark
+from sanpath.verdict.model import Latency
+from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -76,7 +78,8 @@ class Page(HTMLParser):
 def page_of(name: str) -> str:
     recording = recorded(name)
     topology = resolve(recording.inventory())
-    return render(told(name), topology, series(recording, topology))
+    path = [element.entity for element in told(name).summary.path]
+    return render(told(name), topology, series(recording, topology, path=path))
 
 
 @pytest.fixture(scope="module")
@@ -189,12 +192,44 @@ def test_the_licence_of_what_is_embedded_is_embedded_too(page: Page) -> None:
 
 def test_charts_have_their_data_and_a_drawing_without_the_script(page: Page) -> None:
     data = json.loads(page.raw["script"][0])
-    assert [chart["name"] for chart in data["charts"]] == ["throughput", "latency", "links"]
+    assert [chart["name"] for chart in data["charts"]] == ["throughput", "latency", "links", "hops"]
     for chart in data["charts"]:
         assert all(len(line["values"]) == len(data["moments"]) for line in chart["lines"])
     ids = {a.get("id") for _, a in page.elements}
-    drawn = ("throughput", "latency", "links", "curve-throughput", "curve-latency", "topology", "finding-0")
+    drawn = ("throughput", "latency", "links", "hops", "curve-throughput", "curve-latency", "topology", "finding-0")
     assert {f"chart-{name}-title" for name in drawn} <= ids
+
+
+def test_the_strip_of_the_path_is_a_table_as_well(html: str) -> None:
+    rows = {row[0]: row[1:] for row in rows_of(html, "Utilisation of each hop, by step")}
+    assert rows["LIMIT: link esx7/vmhba2 - sw1/fc1/7, read"][1:] == ["98 %"] * 4
+    assert rows["LUN sqlvm1/sda, queue"][1:] == ["50 %", "100 %", "100 %", "100 %"]
+    assert rows["host esx7, processors"][0] == "not measured"
+
+
+def test_percentiles_are_drawn_where_a_load_reports_them() -> None:
+    """Two steps with all of them, and a third without: its points are missing, its place is there."""
+    was = told("published")
+    full = Latency(0.002, 0.0018, 0.004, 0.009, 0.05)
+    steps = [
+        replace(
+            step,
+            directions={
+                "read": replace(step.directions["read"], latency_seconds=full if n < 2 else Latency(0.1, *[None] * 4))
+            },
+        )
+        for n, step in enumerate(was.steps[:3])
+    ]
+    shown = replace(was, steps=steps)
+    ((direction, chart, quantities),) = percentiles.drawings(shown)
+    assert (direction, list(quantities)) == ("read", ["mean", "p50", "p95", "p99", "max"])
+    assert chart.count("<circle") == 3 + 4 * 2
+    assert percentiles.table(shown)[0][3:] == ["2.00 ms", "1.80 ms", "4.00 ms", "9.00 ms", "50.0 ms"]
+    only_means = [
+        replace(s, directions={"read": replace(s.directions["read"], latency_seconds=Latency(0.1, *[None] * 4))})
+        for s in steps
+    ]
+    assert percentiles.drawings(replace(was, steps=only_means)) == []
 
 
 def test_lines_are_told_apart_by_more_than_their_colour(html: str) -> None:

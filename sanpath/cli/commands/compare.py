@@ -6,7 +6,7 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,16 @@ from sanpath.cli.options import ClusterOption, ConfigOption, PolicyOption, Rules
 from sanpath.errors import UsageError
 from sanpath.recording.storage.store import location
 
+if TYPE_CHECKING:
+    from sanpath.verdict.model import Diagnosis
+
 
 class Form(StrEnum):
     """How the comparison is printed."""
 
     text = "text"
+    markdown = "markdown"
+    html = "html"
     json = "json"
 
 
@@ -39,6 +44,9 @@ def compare(
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
+    into: Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")] = Path(
+        "-"
+    ),
     rules: RulesOption = None,
     policy: PolicyOption = None,
     config: ConfigOption = None,
@@ -50,27 +58,53 @@ def compare(
     Three recordings or more are laid side by side."""
     if len(recordings) < 2:
         raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
-    from sanpath.cli.output import diagnosis_of
+    from sanpath.cli.output import diagnosis_of, write
 
     latency_seconds = _latency_seconds(latency)
-    width = None if sys.stdout.isatty() else 120
+    if len(recordings) > 2 and form not in (Form.text, Form.json):
+        raise UsageError(f"compare: three recordings or more are printed as text or json, not as {form.value}")
     judging = choice(rules, config, policy)
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
-    if len(runs) > 2:
-        from sanpath.verdict.comparison.side_by_side import side_by_side
-        from sanpath.views import systems
+    printed = _several(recordings, runs, latency_seconds, form) if len(runs) > 2 else None
+    write(printed or _two(recordings, runs, latency_seconds, form), into, "comparison")
 
-        table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
-        typer.echo(systems.as_json(table) if form is Form.json else systems.as_text(table, width), nl=False)
-        return
+
+def _width() -> int | None:
+    return None if sys.stdout.isatty() else 120
+
+
+def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
+    from sanpath.verdict.comparison.side_by_side import side_by_side
+    from sanpath.views import systems
+
+    table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
+    return systems.as_json(table) if form is Form.json else systems.as_text(table, _width())
+
+
+def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
     from sanpath.verdict.comparison.compare import compare as compared
     from sanpath.verdict.comparison.compare import with_checks
-    from sanpath.views.compare import as_json, as_text
+    from sanpath.views.compare import as_json, as_markdown, as_text
 
     comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
-    typer.echo(as_json(comparison) if form is Form.json else as_text(comparison, width), nl=False)
+    match form:
+        case Form.json:
+            return as_json(comparison)
+        case Form.markdown:
+            return as_markdown(comparison)
+        case Form.html:
+            from sanpath.facts.timeline import series
+            from sanpath.topology.identity import resolve
+            from sanpath.views.html.comparison import render
+
+            before, after = (
+                series(recording, resolve(recording.inventory())) for recording in map(Recording, recordings)
+            )
+            return render(comparison, runs[0], runs[1], (before, after))
+        case Form.text:
+            return as_text(comparison, _width())
 
 
 def _latency_seconds(text: str | None) -> float | None:

@@ -31,16 +31,7 @@ def report(
     cluster: ClusterOption = None,
 ) -> None:
     """Write the report of a recording, as Markdown unless another format is asked for."""
-    from sanpath.cli.output import diagnosis_of, rendered
-    from sanpath.errors import UsageError
+    from sanpath.cli.output import diagnosis_of, rendered, write
 
     diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
-    text = rendered(diagnosis, form, recording)
-    if str(into) == "-":
-        typer.echo(text, nl=False)
-        return
-    try:
-        into.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
-    typer.echo(f"report: {into}")
+    write(rendered(diagnosis, form, recording), into, "report")

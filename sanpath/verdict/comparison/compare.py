@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import hypot, isclose
+from math import hypot
 from typing import Literal
 
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
+from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
+from sanpath.verdict.comparison.changes import Change, changes, is_peer, notable_tail, repetitions_of
 from sanpath.verdict.comparison.differences import (
     Difference,
     FindingOutcome,
@@ -25,15 +27,13 @@ from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interv
 from sanpath.verdict.prediction.predict import Check, check_prediction
 from sanpath.verdict.prediction.settings import settable
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import bandwidth
+from sanpath.verdict.units import bandwidth, duration
 from sanpath.verdict.whatif import what_if
 
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 
 _OWN_CEILING = ("link", "lun", "vdisk")
 """Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
-_SAME_IN_FLIGHT = 0.05
-_SAME_SIZE = 0.05
 _LEAST_CHANGE = 0.03
 """A smaller relative change is none, however steady the runs were: the same test repeated differs by as much."""
 
@@ -42,8 +42,10 @@ _LEAST_CHANGE = 0.03
 class Pair:
     """One direction of a step of each run, with the same number of I/Os of the same size in flight.
 
-    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance, at
-    least 3 %. It is two standard errors of the difference, from the windows of both steps.
+    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance. It is
+    two standard errors of the difference, from the windows of both steps; and at least the difference between
+    repetitions of the step, or 3 % if no run repeated it. `changes`: every quantity that the loads report.
+    `repetitions`: how often the step ran in each of the runs.
     """
 
     direction: str
@@ -55,6 +57,13 @@ class Pair:
     throughput_change: float
     latency_change: float
     spread: float
+    changes: tuple[Change, ...] = ()
+    repetitions: tuple[int, int] = (1, 1)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a run repeated the step."""
+        return max(self.repetitions) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,7 @@ class Comparison:
     run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
     `moved`: waits that are in another place and equally long. `checks`: predictions of the model for the first run
     under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
+    `changed_settings`: names of the settings that differ, each once. `remarks`: what the comparison cannot tell.
     """
 
     outcome: Outcome | None
@@ -78,6 +88,8 @@ class Comparison:
     moved: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     next: Next | None = None
+    changed_settings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
@@ -86,7 +98,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     `latency_seconds`: a latency at which throughput is compared as well, None: the highest that both were tested at.
     """
     pairs = tuple(_pairs(before, after))
-    matched = {("before", pair.before_step) for pair in pairs} | {("after", pair.after_step) for pair in pairs}
+    matched = {(when, name) for pair in pairs for when, name in _step_names(pair, before, after)}
     unmatched = tuple(
         f"{step.name} ({when})"
         for when, run in (("before", before), ("after", after))
@@ -105,18 +117,39 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         )
         for pair in pairs
     )
+    setting_differences = tuple(differences(before, after))
     return Comparison(
         outcome,
         _headline(before, after, pairs, outcome),
         pairs,
         unmatched,
         predicted,
-        tuple(differences(before, after)),
+        setting_differences,
         (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
         tuple(at_latency((before, after), latency_seconds)),
         tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
         next=after.verdict.next,
+        changed_settings=changed_settings(setting_differences),
+        remarks=tuple(_remarks(pairs, setting_differences)),
     )
+
+
+def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Steps that a pair covers: its two steps and their repetitions."""
+    for when, run, name in (("before", before, pair.before_step), ("after", after, pair.after_step)):
+        step = next(s for s in run.steps if s.name == name)
+        yield from ((when, repetition.name) for repetition in repetitions_of(step, pair.direction, run.steps))
+
+
+def _remarks(pairs: Sequence[Pair], setting_differences: Sequence[Difference]) -> Iterator[str]:
+    """What the comparison cannot tell: which of several changes had an effect, and what a repetition differs by."""
+    if (text := confounded(setting_differences)) is not None:
+        yield text
+    if pairs and not any(pair.is_repeated for pair in pairs):
+        yield (
+            "No step was repeated: how far two runs of one configuration differ is not known, "
+            "least of all their maxima. Repeat a step to see it."
+        )
 
 
 def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
@@ -173,33 +206,21 @@ def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
             for new in after.steps:
                 new_result = new.directions.get(direction)
                 key = (new.name, direction)
-                if new_result is None or key in matched or not _is_peer(old, old_result, new, new_result):
+                if new_result is None or key in matched or not is_peer(old, old_result, new, new_result):
                     continue
                 matched.add(key)
-                yield _pair(direction, old, old_result, new, new_result)
+                yield _pair(direction, (before, after), old, new)
                 break
 
 
-def _is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult) -> bool:
-    in_flight = old.in_flight.configured, new.in_flight.configured
-    if None in in_flight:
-        in_flight = old.in_flight.measured, new.in_flight.measured
-    if (
-        in_flight[0] is None
-        or in_flight[1] is None
-        or not isclose(in_flight[0], in_flight[1], rel_tol=_SAME_IN_FLIGHT)
-    ):
-        return False
-    sizes = (
-        old_result.bytes_per_second / old_result.ops_per_second,
-        new_result.bytes_per_second / new_result.ops_per_second,
+def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, new: StepResult) -> Pair:
+    old_result, new_result = old.directions[direction], new.directions[direction]
+    repeated = tuple(
+        [step.directions[direction] for step in repetitions_of(current, direction, run.steps)]
+        for current, run in zip((old, new), runs, strict=True)
     )
-    return isclose(*sizes, rel_tol=_SAME_SIZE)
-
-
-def _pair(
-    direction: str, old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult
-) -> Pair:
+    step_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
+    between_repetitions = step_changes[0].spread
     chance = 2 * hypot(old_result.throughput_spread or 0.0, new_result.throughput_spread or 0.0)
     return Pair(
         direction,
@@ -210,7 +231,9 @@ def _pair(
         new_result,
         new_result.ops_per_second / old_result.ops_per_second - 1,
         new_result.latency_seconds.mean / old_result.latency_seconds.mean - 1,
-        max(_LEAST_CHANGE, chance),
+        max(_LEAST_CHANGE if between_repetitions is None else between_repetitions, chance),
+        step_changes,
+        (len(repeated[0]), len(repeated[1])),
     )
 
 
@@ -263,7 +286,21 @@ def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outc
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
     moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""
-    return (
-        f"{outcome}{moved}: {change} at {top.in_flight:g} in flight, {top.direction} "
-        f"(differences below {top.spread:.1%} are chance)."
+    chance = (
+        f"its repetitions differ by {top.spread:.1%}"
+        if top.is_repeated
+        else f"differences below {top.spread:.1%} are chance"
     )
+    return f"{outcome}{moved}: {change} at {top.in_flight:g} in flight, {top.direction} ({chance}){_tail(pairs)}."
+
+
+def _tail(pairs: Sequence[Pair]) -> str:
+    """The tail of the latency that changed otherwise than its mean, of the pair with most I/Os in flight; or ""."""
+    for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
+        if (tail := notable_tail(pair.changes)) is not None:
+            name = {"latency_max_seconds": "maximum"}.get(tail.quantity, tail.quantity.split("_")[1])
+            return (
+                f"; the {name} of {pair.direction} went from {duration(tail.before or 0.0)} "
+                f"to {duration(tail.after or 0.0)} ({tail.change:+.1%})"
+            )
+    return ""

@@ -79,9 +79,20 @@ def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
     entities |= dict.fromkeys(volumes)
     entities |= dict.fromkeys(array for volume in volumes for array in topology.related(volume, "member_of", "array"))
     entities |= dict.fromkeys(machine for root in load.roots for machine in topology.related(root, "runs_on"))
+    entities |= dict.fromkeys(_virtual_disks(facts, load))
     for table in ("device", "multipath", "virtual_disk", "host"):
         entities |= dict.fromkeys(_entities(facts.tables[table].select(step=load.step)))
     return [entity for entity in entities if entity in topology.entities]
+
+
+def _virtual_disks(facts: Facts, load: LoadFacts) -> Iterator[str]:
+    """Virtual disks on the LUNs that the load addresses: their adapter is part of the test, counted or not."""
+    topology = facts.topology
+    luns = {lun for root in load.roots for lun in topology.related(root, "targets", "lun")}
+    for root in load.roots:
+        for machine in topology.related(root, "runs_on"):
+            disks = topology.related(machine, "attached_to", "vdisk")
+            yield from (disk for disk in disks if not luns.isdisjoint(topology.related(disk, "backed_by", "lun")))
 
 
 def _entities(rows: Sequence[FactRow]) -> Iterator[str]:

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
+from statistics import fmean
 
 from markupsafe import Markup
 
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration
 from sanpath.views.html import svg
+from sanpath.views.html.document import Cells
 
-_WIDTH, _HEIGHT = 600.0, 220.0
-_MARKS = {"read": "circle", "write": "square"}
+WIDTH, HEIGHT = 600.0, 220.0
+MARKS = {"read": "circle", "write": "square"}
+
+
+_SAME_IN_FLIGHT = 0.05
+_SAME_SIZE = 0.05
+"""Relative differences up to which two steps have the same number of I/Os in flight, and the same block size."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
+class Point:
     """A step and direction of the curve."""
 
     direction: str
     in_flight: float
     bytes_per_second: float
     latency_seconds: float
+    operation_bytes: float
+
+
+Value = Callable[[Point], float]
+"""The quantity of a point that a chart shows."""
 
 
 def throughput(diagnosis: Diagnosis) -> Markup | None:
     """Payload over I/Os in flight. None: fewer than two steps."""
-    points = _points(diagnosis)
+    measured = points_of(diagnosis)
     ceilings = {
         (b.direction, b.ceiling_bytes_per_second) for b in diagnosis.verdict.bottlenecks if b.ceiling_bytes_per_second
     }
-    if len(points) < 2:
+    if len(measured) < 2:
         return None
-    across = _across(points)
-    values = [p.bytes_per_second for p in points] + [value for _, value in ceilings]
-    up = svg.value_scale(values, (_HEIGHT - 26, 24))
+    across = across_scale(measured)
+    values = [p.bytes_per_second for p in measured] + [value for _, value in ceilings]
+    up = svg.value_scale(values, (HEIGHT - 26, 24))
     lines = [
         svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
         + svg.element(
@@ -48,62 +62,77 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         for direction, v in sorted(ceilings)
     ]
     texts = "; ".join(
-        f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in points
+        f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in measured
     )
     return svg.picture(
         "curve-throughput",
         "Throughput over outstanding I/Os",
         "; ".join(texts),
-        (_WIDTH, _HEIGHT),
+        (WIDTH, HEIGHT),
         svg.grid(across, up, bandwidth),
-        _foot(points, across),
+        foot(measured, across),
         *lines,
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.bytes_per_second)) for p in points]),
+        *_curves(measured, across, up, lambda point: point.bytes_per_second),
     )
 
 
 def latency(diagnosis: Diagnosis) -> Markup | None:
     """Latency over outstanding I/Os, both logarithmic. None: fewer than two steps."""
-    points = _points(diagnosis)
-    if len(points) < 2:
+    measured = points_of(diagnosis)
+    if len(measured) < 2:
         return None
-    across = _across(points)
-    up = svg.value_scale([p.latency_seconds for p in points], (_HEIGHT - 26, 24), logarithmic=True)
-    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in points]
+    across = across_scale(measured)
+    up = svg.value_scale([p.latency_seconds for p in measured], (HEIGHT - 26, 24), logarithmic=True)
+    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in measured]
     return svg.picture(
         "curve-latency",
         "Latency over outstanding I/Os",
         "; ".join(texts),
-        (_WIDTH, _HEIGHT),
+        (WIDTH, HEIGHT),
         svg.grid(across, up, duration),
-        _foot(points, across),
+        foot(measured, across),
         *_knee(diagnosis, across),
-        *_curves([(p.direction, across.at(p.in_flight), up.at(p.latency_seconds)) for p in points]),
+        *_curves(measured, across, up, lambda point: point.latency_seconds),
     )
 
 
-def _points(diagnosis: Diagnosis) -> list[_Point]:
+def data(diagnosis: Diagnosis) -> list[Cells]:
+    """Both curves for their CSV: a header, then a row per step and direction."""
+    header = ["direction", "outstanding_ios", "bytes_per_second", "latency_mean_seconds"]
+    rows = [(p.direction, p.in_flight, p.bytes_per_second, p.latency_seconds) for p in points_of(diagnosis)]
+    return [header, *rows]
+
+
+def points_of(diagnosis: Diagnosis) -> list[Point]:
+    """Every step and direction with I/Os in flight and a latency."""
     return [
-        _Point(direction, step.in_flight.measured, result.bytes_per_second, result.latency_seconds.mean)
+        Point(
+            direction,
+            step.in_flight.measured,
+            result.bytes_per_second,
+            result.latency_seconds.mean,
+            result.bytes_per_second / result.ops_per_second,
+        )
         for step in diagnosis.steps
         for direction, result in step.directions.items()
-        if step.in_flight.measured and result.latency_seconds.mean > 0
+        if step.in_flight.measured and result.latency_seconds.mean > 0 and result.ops_per_second > 0
     ]
 
 
-def _across(points: list[_Point]) -> svg.Scale:
+def across_scale(points: Sequence[Point]) -> svg.Scale:
+    """I/Os in flight of all points, logarithmic."""
     in_flight = [p.in_flight for p in points]
-    return svg.Scale(min(in_flight) / 1.3, max(in_flight) * 1.3, 98.0, _WIDTH - 12, logarithmic=True)
+    return svg.Scale(min(in_flight) / 1.3, max(in_flight) * 1.3, 98.0, WIDTH - 12, logarithmic=True)
 
 
-def _foot(points: list[_Point], across: svg.Scale) -> Markup:
+def foot(points: Sequence[Point], across: svg.Scale) -> Markup:
     """The numbers that were tried stand below the axis, as far as there is room."""
     text, last = Markup(""), -100.0
     for value in sorted({p.in_flight for p in points}):
         if across.at(value) - last >= 34:
             last = across.at(value)
-            text += svg.element("text", count(value), x=last, y=_HEIGHT - 10, class_="tick middle")
+            text += svg.element("text", count(value), x=last, y=HEIGHT - 10, class_="tick middle")
     return text
 
 
@@ -117,18 +146,28 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
         x, label, side = across.at(max(below, across.low)), f"the knee lies below {count(below)}", "start"
     else:
         return
-    yield svg.element("line", x1=x, x2=x, y1=20, y2=_HEIGHT - 26, class_="knee")
+    yield svg.element("line", x1=x, x2=x, y1=20, y2=HEIGHT - 26, class_="knee")
     yield svg.element("text", label, x=x + 5, y=16, class_=f"tick {side}")
 
 
-def _curves(points: list[tuple[str, float, float]]) -> Iterator[Markup]:
-    for number, direction in enumerate(("read", "write")):
-        coordinates = sorted((x, y) for which, x, y in points if which == direction)
-        # Steps of other block sizes at the same number in flight are no curve.
-        if len({x for x, _ in coordinates}) == len(coordinates):
-            yield svg.polylines(coordinates, f"line line-{number}")
-        for x, y in coordinates:
-            if _MARKS[direction] == "circle":
-                yield svg.element("circle", cx=x, cy=y, r=4.5, class_=f"mark mark-{number}")
-            else:
-                yield svg.element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=f"mark mark-{number}")
+def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:
+    """Places of the line through points of one direction; repetitions of a step count by their mean.
+
+    [] for points of several block sizes: they are no curve.
+    """
+    sizes = [point.operation_bytes for point in points]
+    if not points or max(sizes) > (1 + _SAME_SIZE) * min(sizes):
+        return []
+    by_number: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for point in points:
+        place = across.at(point.in_flight), up.at(value(point))
+        by_number[round(log(point.in_flight) / _SAME_IN_FLIGHT)].append(place)
+    return sorted((fmean(x for x, _ in places), fmean(y for _, y in places)) for places in by_number.values())
+
+
+def _curves(measured: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> Iterator[Markup]:
+    for number, (direction, mark) in enumerate(MARKS.items()):
+        points = [point for point in measured if point.direction == direction]
+        yield svg.polylines(line_of(points, across, up, value), f"line line-{number}")
+        for point in points:
+            yield svg.mark(mark, across.at(point.in_flight), up.at(value(point)), f"mark mark-{number}")

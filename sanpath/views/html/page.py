@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sanpath.facts.timeline import Series
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
+from sanpath.verdict.units import duration, percent_rounded
 from sanpath.views import curve as curve_table
 from sanpath.views import first_screen, words
-from sanpath.views.html import appendix, curve, timeline
+from sanpath.views.html import appendix, curve, heat, percentiles, timeline
+from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
 
@@ -32,31 +28,33 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     """The page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
+    strip = heat.rows(diagnosis, series)
+    findings = _findings(diagnosis, series, marks)
     path = drawn(diagnosis, topology)
     links = words.element_cells(diagnosis)
-    style = _file("vendor/uPlot.min.css") + _file("report.css")
-    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n"
-    script = licence + _file("vendor/uPlot.iife.min.js") + _file("report.js")
-    page = _environment().get_template("report.html.jinja")
-    return page.render(
+    return document(
+        "report.html.jinja",
+        _data(diagnosis, series, charts, marks, findings),
+        ("vendor/uPlot.iife.min.js", "save.js", "report.js"),
         run=diagnosis.run,
         diagnosis=diagnosis,
         verdict=diagnosis.verdict,
         summary=diagnosis.summary,
+        title=diagnosis.summary.verdict,
         first=first_screen,
         latency_note=_latency_note(diagnosis),
-        policy=_policy(script, style),
-        style=Markup(style),  # noqa: S704 - files of this package
-        script=Markup(script),  # noqa: S704 - files of this package
-        data=_json(timeline.data(charts, series, marks)),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
-        curves=[chart for chart in (curve.throughput(diagnosis), curve.latency(diagnosis)) if chart is not None],
+        heat=heat,
+        strip=strip,
+        strip_drawing=heat.drawing(strip, series) if strip else None,
+        series=series,
+        percentiles=percentiles,
+        curves=_curves(diagnosis),
         curve_title=curve_table.TITLE,
         knee=curve_table.knee(diagnosis),
         path=path,
         topology=drawing(path),
-        findings=_findings(diagnosis, series, marks),
-        words=words,
+        findings=findings,
         most=_MOST,
         links=links[:_ROWS],
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
@@ -67,6 +65,35 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
+
+
+def _curves(diagnosis: Diagnosis) -> list[tuple[str, str, Markup]]:
+    """(name, title, chart) of throughput and of latency over outstanding I/Os; [] with fewer than two steps."""
+    charts = (
+        ("curve-throughput", "Throughput", curve.throughput(diagnosis)),
+        ("curve-latency", "Mean latency", curve.latency(diagnosis)),
+    )
+    return [(name, title, chart) for name, title, chart in charts if chart is not None]
+
+
+def _data(
+    diagnosis: Diagnosis,
+    series: Series,
+    charts: list[timeline.Timeline],
+    marks: timeline.Noted,
+    findings: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """The numbers behind every chart: for the script that draws them, and for their CSV files."""
+    evidence_charts = [entry["chart"] for entry in findings if entry["chart"] is not None]
+    data = timeline.data(charts, series, marks, evidence_charts)
+    if strip := heat.rows(diagnosis, series):
+        data["charts"].append(heat.data(strip))
+    points = rounded(curve.data(diagnosis))
+    header, *rows = rounded(percentiles.data(diagnosis))
+    data["tables"] = {"curve-throughput": points, "curve-latency": points}
+    for direction in DIRECTIONS:
+        data["tables"][f"percentiles-{direction}"] = [header, *(row for row in rows if row[1] == direction)]
+    return data
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
@@ -112,45 +139,3 @@ def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> li
             }
         )
     return entries
-
-
-@cache
-def _environment() -> Environment:
-    # Control characters are removed from every expression first; then it is escaped.
-    environment = Environment(
-        loader=FunctionLoader(_file),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
-    environment.filters["short"] = words.short
-    return environment
-
-
-def _shown(value: object) -> object:
-    return words.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-@cache
-def _file(name: str) -> str:
-    return files("sanpath.views.html").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(script: str, style: str) -> str:
-    """The content security policy: only this script and these styles, identified by their hashes."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
-    return (
-        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _json(value: object) -> Markup:
-    """JSON that stays inside of its script element, whatever it holds."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - no markup is left in it

@@ -24,6 +24,9 @@
     return getComputedStyle(probe).color;
   };
 
+  const colours = (...names) => names.map(colour);
+  const font = () => `${12 * devicePixelRatio}px system-ui, sans-serif`;
+
   const stored = {
     get: () => { try { return localStorage.getItem("sanpath-theme") || ""; } catch { return ""; } },
     set: (value) => { try { localStorage.setItem("sanpath-theme", value); } catch { /* not kept, then */ } },
@@ -34,18 +37,16 @@
 
   function bands(u) {
     const { ctx, bbox } = u;
+    const inside = (x) => Math.min(Math.max(x, bbox.left), bbox.left + bbox.width), [band, ink] = colours("band", "soft");
     ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
-    ctx.textAlign = "left";
+    ctx.font = font();
+    ctx.textAlign = "center";
     for (const [name, begin, end] of data.steps) {
-      const left = u.valToPos(begin, "x", true), right = u.valToPos(end, "x", true);
-      ctx.fillStyle = colour("band");
+      const left = inside(u.valToPos(begin, "x", true)), right = inside(u.valToPos(end, "x", true));
+      ctx.fillStyle = band;
       ctx.fillRect(left, bbox.top, right - left, bbox.height);
-      ctx.fillStyle = colour("soft");
-      if (ctx.measureText(name).width < right - left) ctx.fillText(name, left + 4, bbox.top + 14 * devicePixelRatio);
+      ctx.fillStyle = ink;
+      if (ctx.measureText(name).width < right - left) ctx.fillText(name, (left + right) / 2, bbox.top - 5 * devicePixelRatio);
     }
     ctx.restore();
   }
@@ -56,7 +57,7 @@
     ctx.strokeStyle = ctx.fillStyle = colour("limit");
     ctx.setLineDash([8 * devicePixelRatio, 4 * devicePixelRatio]);
     ctx.lineWidth = 1.5 * devicePixelRatio;
-    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.font = font();
     ctx.textAlign = "right";
     for (const [what, value] of chart.limits) {
       const y = u.valToPos(value, "y", true);
@@ -75,7 +76,7 @@
     ctx.strokeStyle = ctx.fillStyle = colour("ink");
     ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
     ctx.lineWidth = devicePixelRatio;
-    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.font = font();
     ctx.textAlign = "left";
     for (const [text, moment] of data.marks) {
       const x = u.valToPos(moment, "x", true);
@@ -88,6 +89,67 @@
     }
     ctx.restore();
   }
+
+  const row = { height: 40, bar: 16 };
+
+  // A row per hop, the first at the top; y counts rows from the bottom.
+  function heat(u, chart) {
+    const { ctx, bbox } = u, scale = devicePixelRatio, [, ...rest] = data.moments;
+    const half = rest.length ? (data.moments[1] - data.moments[0]) / 2 : 0.5;
+    const fills = colours("heat-0", "heat-1", "heat-2", "heat-3", "heat-4"), [ink, soft] = colours("ink", "soft");
+    const inside = (x) => Math.min(Math.max(u.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width);
+    ctx.save();
+    ctx.font = font();
+    ctx.textAlign = "left";
+    chart.lines.forEach((line, n) => {
+      const top = bbox.top + (n + 1) * row.height * scale - (row.bar + 3) * scale, height = row.bar * scale;
+      ctx.strokeStyle = soft;
+      ctx.fillStyle = ink;
+      let label = line.label;
+      while (label.length > 4 && ctx.measureText(label).width > bbox.width) label = `${label.slice(0, -2)}…`;
+      ctx.fillText(label, bbox.left, top - 5 * scale);
+      ctx.setLineDash([2 * scale, 3 * scale]);
+      ctx.lineWidth = 0.7 * scale;
+      ctx.strokeRect(bbox.left, top, bbox.width, height);
+      if (line.values.every((value) => value == null)) ctx.fillText("not measured", bbox.left + 6 * scale, top + 12 * scale);
+      line.values.forEach((value, m) => {
+        if (value == null) return;
+        const left = inside(data.moments[m] - half), right = inside(data.moments[m] + half);
+        ctx.fillStyle = fills[chart.heat.filter((limit) => value >= limit).length];
+        if (right > left) ctx.fillRect(Math.floor(left), top, Math.ceil(right) - Math.floor(left), height);
+      });
+    });
+    ctx.restore();
+  }
+
+  function reading(u, chart) {
+    const { idx, top } = u.cursor, line = chart.lines[Math.floor(top / row.height)], value = line?.values[idx];
+    const place = u.root.closest("[data-chart]").querySelector(".reading");
+    place.textContent = value == null ? "" : `${line.label}: ${say.percent(value)} at ${elapsed(u.data[0][idx])}`;
+  }
+
+  function heatOptions(chart, base) {
+    const rows = chart.lines.length, peaks = chart.lines.map((line) => Math.max(-1, ...line.values.filter((v) => v != null)));
+    const middle = 1 - (row.height - row.bar / 2 - 3) / row.height;
+    return {
+      ...base,
+      height: tall(chart),
+      scales: { x: { time: false }, y: { range: () => [0, rows] } },
+      axes: [
+        base.axes[0],
+        {
+          ...base.axes[1],
+          grid: { show: false },
+          splits: () => peaks.map((_, n) => rows - n - 1 + middle),
+          values: () => peaks.map((peak) => (peak < 0 ? "-" : `${number(100 * peak, 0)} %`)),
+        },
+      ],
+      series: [{}, ...chart.lines.map(() => ({ show: false }))],
+      hooks: { drawClear: [bands], draw: [(u) => heat(u, chart), marks], setCursor: [(u) => reading(u, chart)] },
+    };
+  }
+
+  const tall = (chart) => (chart.heat ? chart.lines.length * row.height + 50 : 240);
 
   function point(u, chart) {
     const { idx } = u.cursor;
@@ -105,9 +167,10 @@
 
   function options(chart, width) {
     const axis = { stroke: colour("soft"), grid: { stroke: colour("rule"), width: 1 }, ticks: { show: false } };
-    return {
+    const base = {
       width,
       height: 240,
+      padding: [20, null, null, null],
       cursor: { sync: { key: "time" } },
       legend: { show: false },
       scales: {
@@ -134,6 +197,7 @@
       ],
       hooks: { drawClear: [bands], draw: [(u) => limits(u, chart), marks], setCursor: [(u) => point(u, chart)] },
     };
+    return chart.heat ? heatOptions(chart, base) : base;
   }
 
   function draw() {
@@ -209,7 +273,7 @@
     width = innerWidth;
     stops();
     for (const plot of plots) {
-      plot.setSize({ width: plot.root.closest("[data-chart]").clientWidth, height: 240 });
+      plot.setSize({ width: plot.root.closest("[data-chart]").clientWidth, height: plot.height });
     }
   });
 
@@ -239,6 +303,7 @@
   offerTheme();
   offerRange();
   offerCopies();
+  saving(data);
   unfold();
   addEventListener("hashchange", unfold);
   draw();
@@ -248,7 +313,7 @@
     for (const plot of plots) {
       const place = plot.root.closest("[data-chart]");
       if (event.target.contains(place) && place.clientWidth && plot.width !== place.clientWidth) {
-        plot.setSize({ width: place.clientWidth, height: 240 });
+        plot.setSize({ width: place.clientWidth, height: plot.height });
       }
     }
   }, true);

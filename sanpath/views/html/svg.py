@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -113,6 +113,22 @@ def foot(across: Scale, bottom: float, say: Say) -> Markup:
         for value in ticks
         if value not in crowded
     )
+
+
+def bands(steps: Sequence[tuple[str, float, float]], across: Scale, top: float, bottom: float) -> Iterator[Markup]:
+    """Steps (name, from, to) as shaded bands with their names above."""
+    for name, begin, end in steps:
+        left, right = across.at(begin), across.at(min(end, across.high))
+        yield element("rect", x=left, width=max(0.5, right - left), y=top, height=bottom - top, class_="band")
+        if right - left > 7 * len(name):
+            yield element("text", name, x=(left + right) / 2, y=top - 6, class_="tick middle")
+
+
+def mark(shape: str, x: float, y: float, css: str) -> Markup:
+    """A point of a line: a circle, or else a square."""
+    if shape == "circle":
+        return element("circle", cx=x, cy=y, r=4.5, class_=css)
+    return element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=css)
 
 
 def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:

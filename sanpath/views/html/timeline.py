@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -128,7 +128,7 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
         chart.title,
         f"{chart.text} {'; '.join(f'{label}: at most {peak}' for _, label, peak in chart.legend())}",
         size,
-        *_bands(series, across, top, bottom),
+        *svg.bands(series.steps, across, top, bottom),
         svg.grid(across, up, _SAY[chart.unit]),
         svg.foot(across, bottom, words.elapsed),
         *(
@@ -146,14 +146,6 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
     )
 
 
-def _bands(series: Series, across: svg.Scale, top: float, bottom: float) -> Iterator[Markup]:
-    for name, begin, end in series.steps:
-        left, right = across.at(begin), across.at(min(end, across.high))
-        yield svg.element("rect", x=left, width=max(0.5, right - left), y=top, height=bottom - top, class_="band")
-        if right - left > 7 * len(name):
-            yield svg.element("text", name, x=(left + right) / 2, y=top - 6, class_="tick middle")
-
-
 def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number: int) -> Markup:
     points = [
         None if v is None or (up.logarithmic and v <= 0) else (across.at(m), up.at(v))
@@ -162,9 +154,20 @@ def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number:
     return svg.polylines(points, f"line line-{number % _STYLES}")
 
 
-def data(charts: Sequence[Timeline], series: Series, marks: Noted) -> dict[str, Any]:
-    """What the script draws the same charts from."""
+def data(
+    charts: Sequence[Timeline], series: Series, marks: Noted, evidence_charts: Sequence[Timeline] = ()
+) -> dict[str, Any]:
+    """What the script draws the same charts from, and what it writes into their CSV files.
+
+    `evidence`: name of a finding's chart → (chart, line) of each of its lines, which are lines of the other charts.
+    """
+    places = {id(line): (n, m) for n, chart in enumerate(charts) for m, (_, line) in enumerate(chart.lines)}
     return {
+        "start": datetime.fromtimestamp(series.start_us / 1e6, UTC).isoformat(),
+        "evidence": {
+            chart.name: [places[id(line)] for _, line in chart.lines if id(line) in places]
+            for chart in evidence_charts
+        },
         "moments": series.moments,
         "times": svg.TIMES,
         "steps": [[words.printable(name), begin, end] for name, begin, end in series.steps],

@@ -1,0 +1,89 @@
+"""A self-contained HTML document: its styles, its script and its data are inside, and it fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.views import words
+
+Cells = Sequence[str | float | None]
+"""A row of a CSV file."""
+
+
+def document(template: str, data: object, scripts: Sequence[str], **context: Any) -> str:
+    """The page of a template. `data`: JSON for its script; `scripts`: files of this package, in their order."""
+    style = _file("vendor/uPlot.min.css") + _file("report.css")
+    licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n" if "vendor/uPlot.iife.min.js" in scripts else ""
+    script = licence + "".join(_file(name) for name in scripts)
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            words=words,
+            policy=_policy(script, style),
+            style=Markup(style),  # noqa: S704 - files of this package
+            script=Markup(script),  # noqa: S704 - files of this package
+            data=_json(data),
+            **context,
+        )
+    )
+
+
+def rounded(rows: Sequence[Cells]) -> list[Cells]:
+    """Rows of a CSV file: numbers with six digits, and names that are safe to print."""
+    return [
+        [words.printable(c) if isinstance(c, str) else None if c is None else float(f"{c:.6g}") for c in row]
+        for row in rows
+    ]
+
+
+@cache
+def _environment() -> Environment:
+    # Control characters are removed from every expression first; then it is escaped.
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
+    environment.filters["short"] = words.short
+    return environment
+
+
+def _shown(value: object) -> object:
+    return words.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _file(name: str) -> str:
+    return files("sanpath.views.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """The content security policy: only this script and these styles, identified by their hashes."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    return (
+        f"default-src 'none'; img-src blob:; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: object) -> Markup:
+    """JSON that stays inside of its script element, whatever it holds."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - no markup is left in it
