@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.progress_notice import progress_notice
 from sanpath.errors import ExitCode
+from sanpath.extras import METRICS
 
 if TYPE_CHECKING:
     from sanpath.recording.storage.store import Location
@@ -63,6 +64,7 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
 
         return as_junit(diagnosis)
     if form is Format.prometheus:
+        METRICS.require("--format prometheus")
         from sanpath.views.prometheus.exposition import render as as_prometheus
 
         return as_prometheus(diagnosis)

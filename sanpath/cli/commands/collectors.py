@@ -18,7 +18,10 @@ def list_collectors() -> None:
     width = max((len(name) for name in registry.names()), default=0)
     for name in registry.names():
         try:
-            title = registry.spec(name).title
+            spec = registry.spec(name)
+            title = spec.title
+            if spec.extra is not None and spec.extra.missing:
+                title += f" (not installed: {spec.extra.command})"
         except UsageError as error:
             title = str(error)
         typer.echo(f"{name:<{width}}  {title}")
@@ -31,6 +34,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 
     spec = registry.spec(name)
     typer.echo(f"{spec.name}: {spec.title}")
+    if spec.extra is not None:
+        state = f"not installed: {spec.extra.command}" if spec.extra.missing else "installed"
+        typer.echo(f"\nNeeds {spec.extra.requirement}, {state}")
     if spec.commands:
         typer.echo(f"\nReads the output of: {', '.join(spec.commands)} (sanpath run -- {spec.commands[0]} …)")
     if spec.config is not None:
