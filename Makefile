@@ -7,7 +7,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test quick check docs stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test quick check docs site stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,6 +37,9 @@ check: .venv/ready ## Style, types, and stale generated documents
 
 docs: .venv/ready ## Write the generated documents: README tables, docs/, rule pages
 	$(RUN) -m sanpath.docgen
+
+site: .venv/ready ## The documents as pages with search in build/site, which need no network: open index.html
+	$(RUN) packaging/site/build.py build/site
 
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
 	$(RUN) examples/stories.py
