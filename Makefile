@@ -7,7 +7,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test quick check docs site stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test quick check docs man site stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -44,7 +44,11 @@ site: .venv/ready ## The documents as pages with search in build/site, which nee
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
 	$(RUN) examples/stories.py
 
-wheel: .venv/ready ## Build the wheel into dist/
+man: .venv/ready ## Write the manual pages into build/man
+	rm -rf build/man
+	$(RUN) -m sanpath.docgen.man_pages build/man
+
+wheel: man ## Build the wheel into dist/, with the manual pages
 	rm -rf dist
 	$(RUN) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 

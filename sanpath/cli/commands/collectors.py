@@ -27,7 +27,7 @@ def list_collectors() -> None:
         typer.echo(f"{name:<{width}}  {title}")
 
 
-@app.command("show")
+@app.command("show", short_help="Show what one reads, its configuration and rights.")
 def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     """Show what one collector reads, its configuration and the rights it needs."""
     from sanpath import registry
