@@ -1,4 +1,5 @@
-# Everything a contributor needs. Each target sets itself up in .venv; only Python 3.11 or newer, pip and make are needed.
+# Everything a contributor needs. Each target sets itself up in .venv, the demo in the smaller .venv-demo; only Python
+# 3.11 or newer, pip and make are needed.
 PYTHON ?= python3
 RUN := .venv/bin/python
 BY_FILE := --dist loadfile --no-loadscope-reorder
@@ -6,13 +7,13 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test quick check docs stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test quick check docs man site stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: .venv/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
-	.venv/bin/sanpath demo
+demo: .venv-demo/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
+	.venv-demo/bin/sanpath demo
 
 test: check ## Every check and test; prints what was skipped and why
 	@failed=0; \
@@ -37,10 +38,17 @@ check: .venv/ready ## Style, types, and stale generated documents
 docs: .venv/ready ## Write the generated documents: README tables, docs/, rule pages
 	$(RUN) -m sanpath.docgen
 
+site: .venv/ready ## The documents as pages with search in build/site, which need no network: open index.html
+	$(RUN) packaging/site/build.py build/site
+
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
 	$(RUN) examples/stories.py
 
-wheel: .venv/ready ## Build the wheel into dist/
+man: .venv/ready ## Write the manual pages into build/man
+	rm -rf build/man
+	$(RUN) -m sanpath.docgen.man_pages build/man
+
+wheel: man ## Build the wheel into dist/, with the manual pages
 	rm -rf dist
 	$(RUN) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
@@ -60,13 +68,24 @@ pythons: ## Unit tests on Python 3.13 and 3.14, in Debian systems made for it (r
 	.ci/pythons trixie:3.13 forky:3.14
 
 clean: ## Remove what the targets made
-	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-demo build dist .pytest_cache .mypy_cache .ruff_cache
 
 # Debian's python3 has no ensurepip: then the pip outside installs into the environment.
-.venv/ready: requirements.lock pyproject.toml
+define ENVIRONMENT
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "sanpath needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv 2>/dev/null || $(PYTHON) -m venv --without-pip .venv
+	$(PYTHON) -m venv $(@D) 2>/dev/null || $(PYTHON) -m venv --without-pip $(@D)
+endef
+
+.venv/ready: requirements.lock pyproject.toml
+	$(ENVIRONMENT)
 	$(PYTHON) -m pip --quiet --python $(RUN) install --require-hashes --requirement requirements.lock
 	$(PYTHON) -m pip --quiet --python $(RUN) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# What a user installs, with the live view: the versions of the lock without the developers' tools.
+.venv-demo/ready: requirements.lock pyproject.toml
+	$(ENVIRONMENT)
+	packaging/versions requirements.lock >$(@D)/versions.txt
+	$(PYTHON) -m pip --quiet --python $(@D)/bin/python install --constraint $(@D)/versions.txt --editable '.[live]'
 	@touch $@

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sanpath import __version__
 from sanpath.errors import UsageError
+from sanpath.extras import CLUSTER
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,10 +39,9 @@ def executor(scheduler: str | None) -> Iterator[Executor | None]:
 
 
 def _client(scheduler: str) -> Client:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError("--cluster needs dask.distributed: pip install 'sanpath[cluster]'") from error
+    CLUSTER.require("--cluster")
+    from distributed import Client
+
     try:
         return Client(scheduler, timeout=_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

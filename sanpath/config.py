@@ -93,6 +93,11 @@ def source_from_keys(body: dict[str, Any], base: Path = Path("command line")) ->
     return _source(Document(base), (), body)
 
 
+def secret_from_reference(reference: str, option: str) -> SecretStr:
+    """Resolve env:NAME, file:PATH or keyring:SERVICE/USER. `option`: named in the message. Raises ConfigError."""
+    return SecretStr(_secret(Document(Path("command line")), (option,), reference))
+
+
 def _check(document: Document, raw: Any, only: Collection[str]) -> Config:
     if raw is None:
         return Config(document.path)

@@ -31,7 +31,7 @@ def names() -> list[str]:
 def spec(name: str) -> Spec:
     """Return the COLLECTOR object of a collector.
 
-    Raises UsageError: no collector has this name, or it needs a package that is not installed.
+    Raises UsageError: no collector has this name, or it cannot be loaded.
     """
     if name not in names():
         matches = get_close_matches(name, names(), n=1)
@@ -51,13 +51,27 @@ def spec(name: str) -> Spec:
 
 
 def collector_class(collector_spec: Spec) -> type[Collector[SourceConfig]]:
-    """Import the class that polls sources. Raises UsageError for a collector that only wraps load commands."""
+    """Import the class that polls sources.
+
+    Raises UsageError: the collector only wraps load commands, or it needs a package that is not installed.
+    """
     if collector_spec.collector is None:
         raise UsageError(
             f"collector {collector_spec.name} reads load commands (sanpath run -- …), it cannot be a source"
         )
+    if collector_spec.extra is not None:
+        collector_spec.extra.require(f"collector {collector_spec.name}")
     loaded: type[Collector[SourceConfig]] = _load(collector_spec.collector)
     return loaded
+
+
+def require_installed(source: SourceConfig) -> None:
+    """Raise UsageError when the collector of a source, or its way to the device, is not installed."""
+    collector = spec(source.collector)
+    if collector.extra is not None:
+        collector.extra.require(f"source {source.name} (collector {source.collector})")
+    for extra in source.extras:
+        extra.require(f"source {source.name}")
 
 
 def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, type[LoadReader]] | None:

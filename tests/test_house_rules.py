@@ -120,6 +120,59 @@ def test_collectors_import_only_what_they_may() -> None:
                 assert allowed.match(name), f"{path.relative_to(ROOT)} imports {name}"
 
 
+EXTRAS = {"asyncssh", "distributed", "fsspec", "prometheus_client", "purestorage", "pyVmomi", "s3fs", "textual"}
+"""Libraries that the smallest install leaves out."""
+IMPORT_EXTRAS = {
+    "sanpath.recorder.loads.remote",
+    "sanpath.recorder.loads.remote_shell",
+    "sanpath.transport.ssh.host_keys",
+    "sanpath.transport.ssh.login",
+    "sanpath.transport.ssh.session",
+    "sanpath.views.live.app",
+    "sanpath.views.prometheus.exporter",
+    "sanpath.views.prometheus.exposition",
+    "sanpath_lab.vcenter_esxcli",
+    "sanpath_lab.vcenter_inventory",
+    "sanpath_lab.vcenter_performance",
+    "sanpath_lab.vcenter_server",
+    "sanpath_lab.vcenter_service",
+    "sanpath_lab.vcenter_soap",
+    "sanpath_lab.vcenter_types",
+}
+"""Modules that cannot be imported without one of them: all others import these inside a function."""
+
+
+def imports_at_start(path: Path) -> set[str]:
+    """What importing a module imports: not what stands in functions, or for type checkers alone."""
+    pending: list[ast.stmt] = list(ast.parse(path.read_text(encoding="utf-8")).body)
+    found = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.ClassDef | ast.Try | ast.With):
+            pending += node.body
+        elif isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
+            pending += [*node.body, *node.orelse]
+    return found
+
+
+def test_the_smallest_install_imports_no_extra() -> None:
+    folders = [folder for folder in CODE if folder != "rules/sanpath_rules"]
+    dotted = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in modules(*folders)}
+    at_start = {
+        name.removeprefix("collectors.").removeprefix("lab."): imports_at_start(path)
+        for path, name in dotted.items()
+        if not name.startswith("sanpath.docgen")
+    }
+    need = {name for name, found in at_start.items() if {text.split(".")[0] for text in found} & EXTRAS}
+    while more := {name for name, found in at_start.items() if found & need} - need:
+        need |= more
+    assert need == IMPORT_EXTRAS
+
+
 def test_the_engine_names_no_vendor() -> None:
     vendors = re.compile(r"\b(brocade|cisco|mds|pure storage|purity|flasharray|netapp|emc|hitachi)\b", re.IGNORECASE)
     for path in (*modules("sanpath"), *(ROOT / "sanpath").rglob("*.yaml")):

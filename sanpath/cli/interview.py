@@ -138,8 +138,8 @@ class Interview:
         typer.echo("  trying it ...")
         try:
             checks = asyncio.run(check_all([source_from_keys(settings, self._into)], self._inventory))
-        except ConfigError as error:
-            typer.echo(f"  {error.key}: {error}")
+        except UsageError as error:
+            typer.echo(f"  {error.key}: {error}" if isinstance(error, ConfigError) else f"  {error}")
             return False
         typer.echo(source_blocks(checks), nl=False)
         return checks[0].answers

@@ -10,6 +10,7 @@ import typer
 from sanpath.cli.options import FailOn, Format
 from sanpath.cli.progress_notice import progress_notice
 from sanpath.errors import ExitCode
+from sanpath.extras import METRICS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,7 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
 
         return as_junit(diagnosis)
     if form is Format.prometheus:
+        METRICS.require("--format prometheus")
         from sanpath.views.prometheus.exposition import render as as_prometheus
 
         return as_prometheus(diagnosis)

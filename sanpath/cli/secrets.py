@@ -33,10 +33,11 @@ def reference(source: str, key: str) -> str:
 def _store(source: str, key: str, secret: str) -> str:
     if _has_keyring() and typer.confirm("  keep it in the key ring of this machine?", default=True):
         return _in_keyring(source, key, secret)
-    return _in_file(source, key, secret)
+    return store_in_file(source, key, secret)
 
 
-def _in_file(source: str, key: str, secret: str) -> str:
+def store_in_file(source: str, key: str, secret: str) -> str:
+    """Write a secret to a file that only its owner can read. Returns the reference. Raises UsageError."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "sanpath"
     file = folder / f"{source}-{key}"
     try:

@@ -1,10 +1,13 @@
-"""What `sanpath check` and `sanpath init` print about each source: a block of lines."""
+"""What `sanpath check` and `sanpath init` print about sources: blocks of lines, a table, and what to do first."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
     from rich.text import Text
 
     from sanpath.recorder.check import Effort, SourceCheck
@@ -12,6 +15,48 @@ if TYPE_CHECKING:
 
 def source_blocks(checks: list[SourceCheck]) -> str:
     """A block of lines per source. Texts from devices are printed without control characters."""
+    return _printed(line for check in checks for line in _lines(check))
+
+
+def summary_table(checks: list[SourceCheck]) -> str:
+    """A row per source: whether it answers, its clock, what a poll takes, and whether that fits."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from sanpath.verdict.units import duration
+    from sanpath.views.words import printable
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("source", "collector", "answers", "clock", "a poll takes", "fits"):
+        table.add_column(heading)
+    for check in checks:
+        clock = "-" if check.clock_offset_seconds is None else f"{check.clock_offset_seconds:+.2f} s"
+        table.add_row(
+            printable(check.name),
+            check.collector,
+            Text("yes", "green") if check.answers else Text("NO", "bold red"),
+            clock,
+            duration(check.poll.seconds) if check.poll else "-",
+            ("yes" if check.fits else Text("NO", "bold red")) if check.poll else "-",
+        )
+    return "\n".join(line.rstrip() for line in _printed([table]).splitlines()) + "\n"
+
+
+def first_action(checks: list[SourceCheck]) -> str:
+    """One line: that the sources are ready, or what to do first: a source that is silent before one that is slow."""
+    from sanpath.views.words import printable
+
+    for check in checks:
+        if not check.answers:
+            return f"not ready; first {printable(check.name)}: {check.remedy}"
+    for check in checks:
+        if not check.fits:
+            slower = f"set its every_seconds to {check.slower_seconds} or more"
+            return f"ready, but {printable(check.name)} would lose polls: {slower}"
+    return "ready: sanpath run -- COMMAND"
+
+
+def _printed(lines: Iterable[RenderableType]) -> str:
     import io
     import sys
 
@@ -23,9 +68,8 @@ def source_blocks(checks: list[SourceCheck]) -> str:
     console = Console(
         file=stream, width=None if terminal else 10_000, force_terminal=terminal, highlight=False, markup=False
     )
-    for check in checks:
-        for line in _lines(check):
-            console.print(line)
+    for line in lines:
+        console.print(line)
     return stream.getvalue()
 
 

@@ -25,6 +25,8 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from sanpath.errors import CollectorError, Failure
+from sanpath.extras import SSH as SSH_EXTRA
+from sanpath.extras import Extra
 from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.collector import API, Check, Collector, Item, Right, Spec
 from sanpath.plugin.config import SourceConfig
@@ -66,6 +68,7 @@ __all__ = [
     "API",
     "LOAD_COUNTERS",
     "LOAD_PERCENTILES",
+    "SSH_EXTRA",
     "Check",
     "ClientCertificate",
     "Clock",
@@ -78,6 +81,7 @@ __all__ = [
     "DatedHttp",
     "Decoder",
     "Event",
+    "Extra",
     "Failure",
     "Files",
     "FollowedFile",

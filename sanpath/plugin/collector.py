@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, TypeVar
 
+from sanpath.extras import Extra
 from sanpath.model import Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
@@ -75,7 +76,8 @@ class Spec:
 
     `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", imported on
     first use; at least one is given. `commands` are the program names recognised after `sanpath run --`.
-    `cadence_seconds`: the source does not update its values faster (vSphere: 20).
+    `cadence_seconds`: the source does not update its values faster (vSphere: 20). `extra`: the libraries that it
+    needs beyond the smallest install; None: none.
     """
 
     name: str
@@ -88,5 +90,5 @@ class Spec:
     commands: tuple[str, ...] = ()
     cadence_seconds: float = 1.0
     rights: tuple[Right, ...] = ()
-    requires: tuple[str, ...] = ()
+    extra: Extra | None = None
     api: int = API

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sanpath.extras import Extra
+
 
 class SourceConfig(BaseModel):
     """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`.
@@ -20,6 +22,11 @@ class SourceConfig(BaseModel):
     timeout_seconds: float | None = Field(
         default=None, gt=0, description="budget of one poll; default 0.8 of every_seconds"
     )
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """What this source needs beyond its collector's own extra, as SSH does."""
+        return ()
 
     @property
     def budget_seconds(self) -> float:

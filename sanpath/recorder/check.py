@@ -80,10 +80,12 @@ async def check_all(sources: Sequence[SourceConfig], inventory: SourcedInventory
     """Check all sources at the same time and return the results in their order.
 
     `inventory`: a list to which the reported entities and links are added. Raises UsageError for an invalid
-    collector.
+    collector, and for a package that is not installed.
     """
     from sanpath.transport.context import LiveContext  # the protocol libraries
 
+    for source in sources:
+        registry.require_installed(source)
     clock = RecorderClock()
     specs = [registry.spec(source.collector) for source in sources]
     collector_classes = [registry.collector_class(spec) for spec in specs]

@@ -24,6 +24,7 @@ import duckdb
 from sanpath import __version__, registry
 from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
+from sanpath.extras import SSH
 from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.first_completed import either, sleep
@@ -291,7 +292,11 @@ def check_request(request: RunRequest, config: Config) -> None:
     if request.writer and not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", request.writer):
         raise UsageError("--writer: a name has up to 63 letters, digits, _, . and -")
     sources = selected(config, request.only_sources).sources
+    for source in sources:
+        registry.require_installed(source)
     hosts = load_hosts(request, config)
+    if any(target is not None for target in hosts.values()):
+        SSH.require("--on")
     argv = _argv(request)
     if argv and (reader := _reader(request)) is not None:
         wrapped = reader[1].wrap(argv)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.plugin import ClientCertificate, Clock, Cost, Files, Http, Machine, Snmp, SnmpCredentials, SshTarget
+from sanpath.extras import SSH
+from sanpath.plugin import (
+    ClientCertificate,
+    Clock,
+    CollectorError,
+    Cost,
+    Failure,
+    Files,
+    Http,
+    Machine,
+    Snmp,
+    SnmpCredentials,
+    SshTarget,
+)
 
 
 class LiveContext:
@@ -52,11 +65,16 @@ class LiveContext:
         )
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """Return this machine, or one over SSH. The SSH library is imported on first use."""
+        """Return this machine, or one over SSH. The SSH library is imported on first use.
+
+        Raises CollectorError: MISCONFIGURED when it is not installed.
+        """
         if ssh is None:
             from sanpath.transport.machine import LocalMachine
 
             return LocalMachine(self.cost)
+        if SSH.missing:  # a source that declares it is refused before the run
+            raise CollectorError(Failure.MISCONFIGURED, f"SSH is not installed: {SSH.command}")
         from sanpath.transport.ssh.session import SshMachine
 
         return SshMachine(ssh, self.cost)

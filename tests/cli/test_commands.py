@@ -38,6 +38,8 @@ def test_every_command_has_help(command: list[str]) -> None:
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0, result.output
     assert "Usage:" in result.stdout
+    listed = result.stdout.partition("\nCommands:\n")[2].splitlines()
+    assert not [line for line in listed if line.endswith("...")], "a summary is cut at 80 columns: give a short_help"
     assert result.stderr == ""
 
 

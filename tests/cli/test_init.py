@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
+import socket
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,10 +16,13 @@ from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
 from sanpath import registry
-from sanpath.cli import app
+from sanpath.cli import app, defaults
 from sanpath.cli.commands.init import example
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
+from sanpath.plugin import CommandReply, Cost
+from sanpath.recorder.discovery import Neighbour, Surroundings, lldp_neighbours, surroundings_of
+from sanpath.transport.machine import LocalMachine
 
 READERS = [name for name in registry.names() if registry.spec(name).config is not None]
 REFERENCE = re.compile(r"env:(\w+)")
@@ -108,3 +116,108 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     result = run("--into", str(tmp_path / "no" / "sanpath.yaml"))
     assert isinstance(result.exception, UsageError)
     assert "cannot be written" in str(result.exception)
+
+
+LLDP = """{"lldp": {"interface": [
+  {"eth0": {"chassis": {"sw1.example.net": {"id": {"type": "mac", "value": "00:11"},
+            "mgmt-ip": ["fe80::1", "192.0.2.10"]}}, "port": {"descr": "Eth1/7"}}},
+  {"eth1": {"chassis": {"id": {"type": "mac", "value": "00:12"}}}}]}}"""
+ARP = """IP address       HW type     Flags       HW address            Mask     Device
+192.0.2.1        0x1         0x2         00:00:5e:00:01:01     *        eth0
+192.0.2.9        0x1         0x0         00:00:00:00:00:00     *        eth0
+"""
+
+
+class Machine(LocalMachine):
+    """A machine with files of its own and an lldpctl that prints LLDP."""
+
+    async def run(self, command: Sequence[str]) -> CommandReply:
+        assert list(command) == ["lldpctl", "-f", "json"]
+        return CommandReply(0, LLDP.encode(), b"")
+
+
+def test_neighbours_and_multipath_devices_are_what_the_machine_shows(tmp_path: Path) -> None:
+    for name, uuid in (("dm-0", "LVM-1"), ("dm-3", "mpath-3600a")):
+        (tmp_path / f"sys/block/{name}/dm").mkdir(parents=True)
+        (tmp_path / f"sys/block/{name}/dm/uuid").write_text(f"{uuid}\n", encoding="utf-8")
+        (tmp_path / f"sys/block/{name}/dm/name").write_text(f"name-{name}\n", encoding="utf-8")
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/net/arp").write_text(ARP, encoding="utf-8")
+    shown = asyncio.run(surroundings_of(Machine(Cost(), [tmp_path])))
+    assert shown.multipath == ("name-dm-3",)
+    assert shown.neighbours == (Neighbour("eth0", "sw1.example.net", "192.0.2.10"), Neighbour("eth1", "", ""))
+    assert shown.arp == ("192.0.2.1",)
+    assert [list(lldp_neighbours(text)) for text in ("", "[]", '{"lldp": []}', '{"lldp": {"interface": 3}}')] == [
+        []
+    ] * 4
+
+
+def test_with_yes_a_switch_that_answers_is_written_and_nobody_else_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(defaults, "surroundings", nothing_around)
+    received = list[bytes]()
+    with agent("lab-community", received) as port:
+        monkeypatch.setenv("COMMUNITY", "lab-community")
+        host = f"127.0.0.1:{port}"
+        result = run("--yes", "--host", host, "--community", "env:COMMUNITY")
+        assert result.exit_code == 0, result.output
+        assert f"SNMP: {host} is sw9.example.net: A switch" in result.stdout
+        assert len(received) == 1
+        Path("sanpath.yaml").unlink()
+        refused = run("--yes", "--host", host)
+    assert f"SNMP: {host} does not answer the community public" in refused.stdout
+    assert len(received) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--host", "sw1"], "are for init --yes"),
+        (["--yes", "--host", "sw1:x"], "give HOST or HOST:PORT"),
+        (["--yes", "--community", "public"], "never the secret"),
+    ],
+)
+def test_a_mistaken_option_of_yes_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert isinstance(result.exception, UsageError)
+    assert message in str(result.exception)
+    assert not Path("sanpath.yaml").exists()
+
+
+async def nothing_around() -> Surroundings:
+    return Surroundings()
+
+
+@contextlib.contextmanager
+def agent(community: str, received: list[bytes]) -> Iterator[int]:
+    """An SNMP v2c agent that answers one community with its name and description; yields its UDP port."""
+    from pyasn1.codec.ber import decoder, encoder
+    from pysnmp.proto.api import v2c
+
+    answers = [v2c.OctetString("sw9.example.net"), v2c.OctetString("A switch\r\nCompiled by somebody")]
+
+    def serve(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                datagram, sender = listening.recvfrom(65_535)
+                received.append(datagram)
+                request, _ = decoder.decode(datagram, asn1Spec=v2c.Message())
+                if bytes(v2c.apiMessage.get_community(request)).decode() != community:
+                    continue
+                reply = v2c.apiMessage.get_response(request)
+                names = [name for name, _ in v2c.apiPDU.get_varbinds(v2c.apiMessage.get_pdu(request))]
+                pairs = list(zip(names, answers, strict=True))
+                v2c.apiPDU.set_varbinds(v2c.apiMessage.get_pdu(reply), pairs)
+                listening.sendto(encoder.encode(reply), sender)
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=serve, args=(listening,), daemon=True)
+        thread.start()
+        yield listening.getsockname()[1]

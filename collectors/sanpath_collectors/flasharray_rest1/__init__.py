@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanpath.plugin import Right, Spec
+from sanpath.plugin import Extra, Right, Spec
 from sanpath_collectors.flasharray_rest1.config import FlashArrayRest1Config
 from sanpath_collectors.flasharray_rest1.tables import ARRAY, ARRAY_PORT, HOST, VOLUME
 
@@ -12,7 +12,7 @@ COLLECTOR = Spec(
     config=FlashArrayRest1Config,
     collector="sanpath_collectors.flasharray_rest1.collector:FlashArrayRest1",
     tables=(ARRAY, VOLUME, HOST, ARRAY_PORT),
-    requires=("purestorage", "setuptools; python_version >= '3.12'"),
+    extra=Extra("sanpath[flasharray-rest1]", ("purestorage",)),
     rights=(
         Right(
             "API token of a user with the role readonly",

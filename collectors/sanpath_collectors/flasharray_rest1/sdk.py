@@ -148,5 +148,5 @@ def _sdk() -> Any:
     except ModuleNotFoundError as missing:
         raise CollectorError(
             Failure.MISCONFIGURED,
-            f"REST 1 needs the Python package {missing.name}: pip install purestorage setuptools",
+            f"REST 1 needs the Python package {missing.name}: pip install 'sanpath[flasharray-rest1]'",
         ) from missing

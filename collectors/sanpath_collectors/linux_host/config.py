@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sanpath.plugin import SecretStr, SourceConfig, SshTarget
+from sanpath.plugin import SSH_EXTRA, Extra, SecretStr, SourceConfig, SshTarget
 
 _SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
 _TIMEOUT_SECONDS = 5.0
@@ -43,6 +43,11 @@ class MachineConfig(SourceConfig):
                 "ssh_address", "{keys} is for SSH: give address as well", {"keys": ", ".join(given_keys)}
             )
         return self
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """SSH, unless it is the machine that sanpath runs on."""
+        return () if self.address is None else (SSH_EXTRA,)
 
     def ssh(self) -> SshTarget | None:
         """How to log in; None: the machine that sanpath runs on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanpath.plugin import Right, Spec
+from sanpath.plugin import Extra, Right, Spec
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.tables import SAMPLE_SECONDS, TABLES
 
@@ -13,6 +13,7 @@ COLLECTOR = Spec(
     collector="sanpath_collectors.vsphere.collector:Vsphere",
     tables=TABLES,
     cadence_seconds=SAMPLE_SECONDS,
+    extra=Extra("sanpath[vsphere]", ("pyVmomi",)),
     rights=(
         Right(
             "Role Read-only at the root, with propagation (System.View, System.Read)",

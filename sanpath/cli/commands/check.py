@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sanpath.cli.source_blocks import source_blocks
+from sanpath.cli.source_blocks import first_action, source_blocks, summary_table
 
 if TYPE_CHECKING:
     from sanpath.recorder.check import SourceCheck
@@ -59,10 +59,13 @@ def as_json(checks: list[SourceCheck]) -> str:
 
 
 def as_text(checks: list[SourceCheck]) -> str:
-    """For a terminal: a block a source, and where a recording would lie."""
+    """For a terminal: a block a source, where a recording would lie, a table, and "ready" or what to do first."""
     folder, free_bytes = _recordings()
     free = f"{free_bytes / 1e9:,.1f} GB"
-    return f"{source_blocks(checks)}A recording would lie in {folder}, where {free} are free.\n"
+    return (
+        f"{source_blocks(checks)}A recording would lie in {folder}, where {free} are free.\n\n"
+        f"{summary_table(checks)}\n{first_action(checks)}\n"
+    )
 
 
 def _recordings() -> tuple[Path, int]:

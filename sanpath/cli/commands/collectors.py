@@ -18,19 +18,25 @@ def list_collectors() -> None:
     width = max((len(name) for name in registry.names()), default=0)
     for name in registry.names():
         try:
-            title = registry.spec(name).title
+            spec = registry.spec(name)
+            title = spec.title
+            if spec.extra is not None and spec.extra.missing:
+                title += f" (not installed: {spec.extra.command})"
         except UsageError as error:
             title = str(error)
         typer.echo(f"{name:<{width}}  {title}")
 
 
-@app.command("show")
+@app.command("show", short_help="Show what one reads, its configuration and rights.")
 def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     """Show what one collector reads, its configuration and the rights it needs."""
     from sanpath import registry
 
     spec = registry.spec(name)
     typer.echo(f"{spec.name}: {spec.title}")
+    if spec.extra is not None:
+        state = f"not installed: {spec.extra.command}" if spec.extra.missing else "installed"
+        typer.echo(f"\nNeeds {spec.extra.requirement}, {state}")
     if spec.commands:
         typer.echo(f"\nReads the output of: {', '.join(spec.commands)} (sanpath run -- {spec.commands[0]} …)")
     if spec.config is not None:

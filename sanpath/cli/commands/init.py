@@ -50,17 +50,34 @@ def init(
         bool | None,
         typer.Option("--ask/--example", help="Ask for the sources and try each one, or write an example to fill in."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing: write the sources that this machine and --host show.")
+    ] = False,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="HOST[:PORT]", help="With --yes: a switch to ask by SNMP; may be repeated."),
+    ] = None,
+    community: Annotated[
+        str,
+        typer.Option("--community", metavar="REFERENCE", help="With --yes: env:NAME or file:PATH; default: public."),
+    ] = "",
 ) -> None:
     """Write a sanpath.yaml by asking, on a terminal, or an example to be filled in; nothing is overwritten."""
     import sys
 
     from sanpath.errors import UsageError
 
+    if (host or community) and not yes:
+        raise UsageError("--host and --community are for init --yes; without it, init asks")
     if into.exists():
         raise UsageError(f"{into} is there already; name another file with --into")
     if ask is None:
         ask = not collector and sys.stdin.isatty() and sys.stdout.isatty()
-    if ask:
+    if yes:
+        from sanpath.cli.defaults import defaults
+
+        text, next_step = defaults(host or [], community), "next: sanpath check"
+    elif ask:
         from sanpath.cli.interview import Interview
 
         text, next_step = Interview(into).run(), "next: sanpath check, then sanpath run -- COMMAND"

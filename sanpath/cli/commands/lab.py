@@ -25,7 +25,7 @@ def list_scenarios(
     raise typer.Exit(_lab("list", *([scenario] if scenario else []), *(["--json"] if as_json else [])))
 
 
-@app.command("serve")
+@app.command("serve", short_help="Serve a scenario until Ctrl-C.")
 def serve(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
     folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
@@ -37,7 +37,7 @@ def serve(
     raise typer.Exit(_lab("serve", scenario, "--folder", str(folder), "--address", address))
 
 
-@app.command("record")
+@app.command("record", short_help="Record a scenario in simulated time.")
 def record(
     scenario: Annotated[
         str, typer.Argument(metavar="SCENARIO", help="A scenario or a family by name, draw:SEED, or a file.")
@@ -52,7 +52,7 @@ def record(
     raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
 
 
-@app.command("score")
+@app.command("score", short_help="Say how often the verdict is right.")
 def score(
     families: Annotated[
         str | None, typer.Option("--families", help="Names with commas between, or all; all without --draws.")

@@ -19,7 +19,7 @@ def watch(
 
     read_manifest(recording)
     chosen = checked(choice(rules, config, policy))
-    if live.fits() and not plain:
+    if not plain and live.usable():
         live.show(recording, chosen)
         return
     import asyncio

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sanpath.errors import UsageError
+from sanpath.extras import METRICS
 from sanpath.recording.storage.store import Location
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ def is_loopback(host: str) -> bool:
 @contextlib.contextmanager
 def served(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
     """Serve a recording, which need not exist yet. `listen`: [HOST:]PORT, "" serves nothing. Raises UsageError when
-    the address is malformed or in use."""
+    the address is malformed or in use, or the library is not installed."""
     if not listen:
         yield
         return
+    METRICS.require("--metrics")
     from sanpath.cli.sessions.child_process import environment, python
 
     host, port = address(listen)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sanpath.cli.sessions.child_process import environment, python
+from sanpath.extras import LIVE
 from sanpath.recording.storage.store import Location
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ def fits() -> bool:
     if not all(stream is not None and stream.isatty() for stream in streams):
         return False
     return os.environ.get("TERM", "") not in ("", "dumb") and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+
+
+def usable() -> bool:
+    """Whether the live view can be shown; prints a remark when only its library is missing."""
+    if not fits():
+        return False
+    if LIVE.missing:
+        print(f"sanpath: plain lines: the live view is not installed: {LIVE.command}", file=sys.stderr)
+        return False
+    return True
 
 
 def show(

@@ -132,7 +132,7 @@ class Session:
 
     def _screen(self) -> Screen | None:
         """The live view, if the terminal can show it. None: plain lines."""
-        if self._plain or self._form is not Format.text or not live.fits():
+        if self._plain or self._form is not Format.text or not live.usable():
             return None
         return partial(live.show, self._request.folder, self._choice, hint=self._hint)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from sanpath.errors import UsageError
+from sanpath.extras import S3, Extra
 from sanpath.recording.storage.checksum import is_intact, seal
 
 if TYPE_CHECKING:
@@ -279,6 +280,9 @@ class ObjectStore:
     """
 
     def __init__(self, url: str) -> None:
+        protocol = url.partition("://")[0]
+        extra = S3 if protocol in ("s3", "s3a") else Extra(f"fsspec[{protocol}]", ("fsspec",))
+        extra.require(f"{protocol}://")
         from fsspec.core import url_to_fs  # a slow import that local recordings do not need
 
         try:

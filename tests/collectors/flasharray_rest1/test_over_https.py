@@ -314,5 +314,7 @@ def test_a_python_without_distutils_takes_that_of_setuptools() -> None:
 
 def test_what_is_not_installed_is_said() -> None:
     said = loaded_without({"purestorage"})
-    assert said == "misconfigured: REST 1 needs the Python package purestorage: pip install purestorage setuptools"
+    assert (
+        said == "misconfigured: REST 1 needs the Python package purestorage: pip install 'sanpath[flasharray-rest1]'"
+    )
     assert "Python package setuptools" in loaded_without({"distutils", "setuptools"})

@@ -1,0 +1,91 @@
+"""`sanpath init --yes`: a configuration of what this machine shows, without a question."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from sanpath.cli.secrets import store_in_file
+from sanpath.config import secret_from_reference
+from sanpath.errors import UsageError
+from sanpath.plugin import SecretStr
+from sanpath.recorder.discovery import Agent, Surroundings, answering, surroundings
+from sanpath.views.words import printable
+
+_HEAD = "# Written by sanpath init --yes. Every key of every source: sanpath init --example --into example.yaml\n"
+_SNMP_PORT = 161
+_PUBLIC = "public"
+_LISTED = 6
+"""Most addresses that are listed in a line."""
+
+
+def defaults(hosts: Sequence[str], community: str) -> str:
+    """Return the configuration, and print what was found and what was not.
+
+    `hosts`: HOST or HOST:PORT of switches to ask once. `community`: a reference to the SNMP community; "": public.
+    Raises UsageError: there is nothing to write, or a host or reference is malformed.
+    """
+    secret = secret_from_reference(community, "--community") if community else SecretStr(_PUBLIC)
+    named = [_host_and_port(host) for host in hosts]
+    local = asyncio.run(surroundings())
+    _print_surroundings(local)
+    announced = [(neighbour.address, _SNMP_PORT) for neighbour in local.neighbours if neighbour.address]
+    asked = list(dict.fromkeys([*named, *announced]))
+    sources: list[dict[str, Any]] = []
+    if Path("/proc/diskstats").exists():
+        sources.append({"name": platform.node() or "this-host", "collector": "linux_host"})
+    agents = asyncio.run(answering(asked, secret))
+    for (host, port), agent in zip(asked, agents, strict=True):
+        if agent is None:
+            whose = community or "the community public"
+            typer.echo(f"SNMP: {host}:{port} does not answer {whose}; name another with --community env:NAME")
+            continue
+        typer.echo(f"SNMP: {host}:{port} is {printable(agent.name)}: {printable(agent.description)}")
+        sources.append(_switch(agent, community, {source["name"] for source in sources}))
+    if not sources:
+        raise UsageError("nothing was found that sanpath can read, so nothing is written; name switches with --host")
+    typer.echo("Arrays and hypervisors are not looked for: sanpath init --example has their keys")
+    return _HEAD + yaml.safe_dump({"sources": sources}, sort_keys=False, allow_unicode=True)
+
+
+def _print_surroundings(local: Surroundings) -> None:
+    fio = shutil.which("fio")
+    typer.echo(f"fio: {fio or 'not installed here'}")
+    typer.echo(f"multipath: {_listed(local.multipath) or 'no devices'}")
+    for neighbour in local.neighbours:
+        address = neighbour.address or "it announces no IPv4 address"
+        typer.echo(f"LLDP: {printable(f'{neighbour.interface} is cabled to {neighbour.name} ({address})')}")
+    if local.arp:
+        typer.echo(f"ARP: {_listed(local.arp)} (not asked; if one is a switch: --host ADDRESS)")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return printable(", ".join(names[:_LISTED])) + more
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, _, port = text.partition(":")
+    if not host or not (port or str(_SNMP_PORT)).isdecimal():
+        raise UsageError(f"--host {text}: give HOST or HOST:PORT, as 192.0.2.10 or sw1.example.net:161")
+    return host, int(port or _SNMP_PORT)
+
+
+def _switch(agent: Agent, community: str, taken: set[str]) -> dict[str, Any]:
+    """The keys of a source. Its name is that of the device, its address where that is no plain word or is taken."""
+    name = agent.name.partition(".")[0]
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,63}", name) or name in taken:
+        name = f"{agent.host}-{agent.port}" if agent.host in taken else agent.host
+    source: dict[str, Any] = {"name": name, "collector": "snmp_switch", "host": agent.host}
+    if agent.port != _SNMP_PORT:
+        source["port"] = agent.port
+    source["community"] = community or store_in_file(name, "community", _PUBLIC)
+    return source

@@ -1,0 +1,155 @@
+"""What this machine shows of its SAN: multipath devices, neighbours, and which named hosts answer SNMP.
+
+No network is searched. One request goes to each host that the user or LLDP names, and none to anybody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from sanpath.errors import CollectorError
+from sanpath.plugin import CommandReply, Cost, Machine, SecretStr, SnmpCredentials
+from sanpath.recording.writing.clock import RecorderClock
+
+_UUIDS, _NAMES, _ARP = "/sys/block/dm-*/dm/uuid", "/sys/block/dm-*/dm/name", "/proc/net/arp"
+_SYSTEM_DESCRIPTION, _SYSTEM_NAME = "1.3.6.1.2.1.1.1.0", "1.3.6.1.2.1.1.5.0"
+"""sysDescr and sysName of SNMPv2-MIB (RFC 3418)."""
+_TIMEOUT_SECONDS = 2.0
+_INCOMPLETE = "0x0"
+"""ARP flags of an address that did not answer (linux/if_arp.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A device at the other end of a cable, by LLDP. `address`: IPv4 of its management; "": it announces none."""
+
+    interface: str
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What this machine shows. `multipath`: names of multipath devices. `arp`: addresses that it has talked to."""
+
+    multipath: tuple[str, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
+    arp: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An SNMP agent that answered. `name`: its sysName; `description`: the first line of its sysDescr."""
+
+    host: str
+    port: int
+    name: str
+    description: str
+
+
+async def surroundings() -> Surroundings:
+    """Read what this machine shows. What is missing or may not be read is empty."""
+    from sanpath.transport.context import LiveContext
+
+    return await surroundings_of(LiveContext(RecorderClock(), Cost()).machine())
+
+
+async def surroundings_of(machine: Machine) -> Surroundings:
+    """Read what a machine shows. `lldpctl` needs root or its group; without it there are no neighbours."""
+    files = await machine.read([_UUIDS, _NAMES, _ARP])
+    try:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            lldp = await machine.run(["lldpctl", "-f", "json"])
+    except TimeoutError:
+        lldp = CommandReply(1, b"", b"")
+    return Surroundings(
+        tuple(multipath_devices(files)),
+        tuple(lldp_neighbours(lldp.output.decode(errors="replace"))) if lldp.exit_code == 0 else (),
+        tuple(arp_addresses(files.get(_ARP, b"").decode(errors="replace"))),
+    )
+
+
+def multipath_devices(files: Mapping[str, bytes]) -> list[str]:
+    """Return the names of device-mapper devices that multipath made; their UUID begins with mpath-."""
+    maps = [path for path, content in files.items() if path.endswith("/uuid") and content.startswith(b"mpath-")]
+    names = (files.get(path.removesuffix("uuid") + "name", b"").decode(errors="replace").strip() for path in maps)
+    return sorted(name for name in names if name)
+
+
+def arp_addresses(text: str) -> Iterator[str]:
+    """Yield the addresses of /proc/net/arp that have answered (columns: address, type, flags, …)."""
+    for line in text.splitlines()[1:]:
+        columns = line.split()
+        if len(columns) > 2 and columns[2] != _INCOMPLETE and _is_ipv4(columns[0]):
+            yield columns[0]
+
+
+def lldp_neighbours(text: str) -> Iterator[Neighbour]:
+    """Yield the neighbours of `lldpctl -f json`, which writes a list of one as that item. Nonsense yields none."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return
+    for interfaces in _items(_get(_get(document, "lldp"), "interface")):
+        for interface, neighbour in interfaces.items():
+            for name, chassis in _chassis(_get(neighbour, "chassis")):
+                addresses = _get(chassis, "mgmt-ip")
+                listed = addresses if isinstance(addresses, list) else [addresses]
+                ipv4 = next((text for text in map(str, listed) if _is_ipv4(text)), "")
+                yield Neighbour(str(interface), name, ipv4)
+
+
+def _chassis(chassis: object) -> Iterator[tuple[str, object]]:
+    """Yield (name, chassis): by its name, or the chassis itself where it announces no name."""
+    if isinstance(chassis, dict):
+        if "id" in chassis:
+            yield "", chassis
+        else:
+            yield from ((str(name), value) for name, value in chassis.items())
+
+
+def _items(value: object) -> list[dict[str, Any]]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+
+
+def _get(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+async def answering(hosts: Sequence[tuple[str, int]], community: SecretStr) -> list[Agent | None]:
+    """Send one GET to each (host, UDP port); None: it does not answer, or not to this community."""
+    return list(await asyncio.gather(*(_ask(host, port, community) for host, port in hosts)))
+
+
+async def _ask(host: str, port: int, community: SecretStr) -> Agent | None:
+    from sanpath.transport.context import LiveContext
+
+    credentials = SnmpCredentials(host, port, community, _TIMEOUT_SECONDS, retries=0)
+    session = LiveContext(RecorderClock(), Cost()).snmp(credentials)
+    try:
+        values = await session.get([_SYSTEM_NAME, _SYSTEM_DESCRIPTION])
+    except CollectorError:
+        return None
+    finally:
+        await session.close()
+    name, description = (_text(values.get(oid)) for oid in (_SYSTEM_NAME, _SYSTEM_DESCRIPTION))
+    return Agent(host, port, name, description)
+
+
+def _text(value: object) -> str:
+    """Return the first line of a DisplayString; "" for none."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value or "")
+    return next(iter(text.splitlines()), "").strip()

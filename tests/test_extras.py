@@ -1,0 +1,66 @@
+"""Without an extra: one line says what to install, and all the rest works. `.ci/smallest` does it for real."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from sanpath.cli import app
+from sanpath.cli.sessions import live
+from sanpath.errors import UsageError
+
+CONFIG = "sources:\n  - {name: esx, collector: vsphere, host: v.example, user: u, password: 'env:HOME'}\n"
+OVER_SSH = "sources:\n  - {name: db, collector: linux_host, address: db.example}\n"
+ON_HOSTS = "hosts:\n  db: {address: db.example}\n"
+
+
+@pytest.mark.parametrize(
+    ("library", "config", "arguments", "message"),
+    [
+        ("pyVmomi", CONFIG, ["check"], "source esx (collector vsphere) needs {}'sanpath[vsphere]'"),
+        ("asyncssh", OVER_SSH, ["run", "--", "true"], "source db needs {}'sanpath[ssh]'"),
+        ("asyncssh", ON_HOSTS, ["run", "--on", "db", "--", "true"], "--on needs {}'sanpath[ssh]'"),
+        ("prometheus_client", "", ["run", "--metrics", "0", "--", "true"], "--metrics needs {}'sanpath[metrics]'"),
+        ("s3fs", "", ["diagnose", "s3://bucket/a.sanpath"], "s3:// needs {}'sanpath[s3]'"),
+        ("fsspec", "", ["diagnose", "gs://bucket/a.sanpath"], "gs:// needs {}'fsspec[gs]'"),
+    ],
+)
+def test_a_feature_without_its_extra_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, config: str, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "sanpath.yaml").write_text(config, encoding="utf-8")
+    result = run(tmp_path, monkeypatch, library, *arguments)
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == message.format("a part that is not installed: pip install ")
+    assert result.output == ""
+    assert [entry.name for entry in tmp_path.iterdir()] == ["sanpath.yaml"]
+
+
+def test_the_list_says_which_collectors_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = run(tmp_path, monkeypatch, "pyVmomi", "collectors", "list").stdout.splitlines()
+    assert [line.split()[0] for line in lines if "not installed" in line] == ["vsphere"]
+    assert next(line for line in lines if line.startswith("vsphere")).endswith("pip install 'sanpath[vsphere]')")
+    shown = run(tmp_path, monkeypatch, "pyVmomi", "collectors", "show", "vsphere").stdout
+    assert "Needs sanpath[vsphere], not installed" in shown
+
+
+def test_without_the_live_view_there_are_lines_and_one_remark(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "fits", lambda: True)
+    assert live.usable()
+    monkeypatch.setitem(sys.modules, "textual", None)
+    assert not live.usable()
+    assert capsys.readouterr().err == (
+        "sanpath: plain lines: the live view is not installed: pip install 'sanpath[live]'\n"
+    )
+
+
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, library: str, *arguments: str) -> Result:
+    """Run a command in a folder, in a Python that lacks a library."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setitem(sys.modules, library, None)
+    return CliRunner().invoke(app, list(arguments))
