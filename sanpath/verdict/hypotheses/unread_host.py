@@ -87,11 +87,13 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
 
 
 def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
-    """Evidence against queues with more slots than the load keeps in flight, wherever its I/Os wait."""
+    """Evidence against queues of which one alone has more slots than the load keeps in flight, wherever its I/Os
+    wait."""
     same_step = [load for load in table.facts.loads if load.step == table.load.step]
     in_flight = sum(load.in_flight_measured for load in same_step)
-    if depth and (weight := _at_depth(in_flight / len(luns) / depth)) < 0:
-        yield Evidence(f"{count(in_flight)} I/Os are in flight in all, of {count(depth * len(luns))} slots", weight)
+    if depth and (weight := _at_depth(in_flight / depth)) < 0:
+        each = " of each LUN" if len(luns) > 1 else ""
+        yield Evidence(f"{count(in_flight)} I/Os are in flight in all, of {count(depth)} slots{each}", weight)
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
