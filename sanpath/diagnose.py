@@ -101,6 +101,7 @@ def conclude(
         plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
+        figures=tuple(facts.figures),
     )
     return replace(diagnosis, summary=summary(diagnosis, facts.topology))
 

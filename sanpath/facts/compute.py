@@ -11,6 +11,9 @@ import duckdb
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.fabric.neighbours import with_neighbour_facts
 from sanpath.facts.fabric.switch_ports import switch_port_rows
+from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
+from sanpath.facts.figures.measured import Measurements
+from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
@@ -19,7 +22,7 @@ from sanpath.facts.host.under_test import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
-from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms
+from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms, histograms_of_loads
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
 from sanpath.facts.load_table import load_rows
@@ -57,7 +60,8 @@ class Facts:
     checked. `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported.
     `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
-    entire recording, for charts, without the kinds that have very many; {} if not requested.
+    entire recording, for charts, without the kinds that have very many; {} if not requested. `figures`: each quantity
+    that a person entered, with all its sources.
     """
 
     steps: tuple[Step, ...]
@@ -73,6 +77,7 @@ class Facts:
     recorders: Sequence[Presence] = ()
     absences: Sequence[Absence] = ()
     over_time: Samples = field(default_factory=dict)
+    figures: Sequence[FigureComparison] = ()
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
@@ -134,8 +139,11 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         kind: [sample for sample in entity_samples if sample.step != ENTIRE_RECORDING.name]
         for kind, entity_samples in all_samples.items()
     }
-    loads = load_facts(topology, steps, [*_series(steps, samples.get("load", ())), *summaries])
+    load_samples = [*_series(steps, samples.get("load", ())), *summaries]
+    loads = load_facts(topology, steps, load_samples)
     loads = loads or list(host_loads(topology, samples.get("lun", ())))
+    measurements = Measurements(topology, steps, load_samples, loads, histograms_of_loads(steps, events))
+    figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
     samples = {**samples, **by_hand.samples}
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
@@ -144,6 +152,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     tables |= {
         "controller": FactTable("controller", tuple(controller_rows(topology, events))),
         "source": FactTable("source", tuple(source_rows(recording, steps, samples, timed.clocks, events))),
+        "figure": FactTable("figure", tuple(figure_rows(figures))),
     }
     distributions = histograms(steps, events)
     return Facts(
@@ -160,6 +169,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         presences(recording),
         absences(recording, steps),
         samples_over_time,
+        figures,
     )
 
 

@@ -30,8 +30,9 @@ LAYERS: Mapping[str, str] = {
     "media": "array_back",
     "path_pair": "whole path",
     "source": "data",
+    "figure": "data",
 }
-"""Fact table → the layer of its rules, in the order of the I/O path; the last two belong to no layer."""
+"""Fact table → the layer of its rules, in the order of the I/O path; the last three belong to no layer."""
 
 
 def fact_kinds(table: str) -> dict[str, Kind]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sanpath.facts.figures.model import FigureComparison
 from sanpath.rulebook.accepted import Accepted
 from sanpath.rulebook.model import Disruption, Finding, PolicyName
 from sanpath.rulebook.site import ChangedLimit
@@ -433,5 +434,6 @@ class Diagnosis:
     plan: Sequence[PlanStep] = ()
     judging: Judging = field(default_factory=Judging)
     recorders: Sequence[RecorderAccount] = ()
+    figures: Sequence[FigureComparison] = ()
     summary: Summary = field(default_factory=lambda: Summary(""))
     schema: str = field(default=SCHEMA)

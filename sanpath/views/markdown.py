@@ -34,6 +34,9 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     if rows := words.element_cells(diagnosis):
         yield from _title("Links in the step of the verdict")
         yield from _table(words.ELEMENT_HEADER, rows)
+    if rows := words.figure_cells(diagnosis):
+        yield from _title("Figures that were entered")
+        yield from _table(words.FIGURE_HEADER, rows)
     yield from _list("Limits of the test", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
     yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     yield from _list("Settings of the rules", words.judging_lines(diagnosis))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.facts.figures.model import amount
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.accounts import RecorderAccount, SourceAccount
 from sanpath.verdict.experiment_model import Experiment
@@ -453,3 +454,22 @@ def clock(source: SourceAccount) -> str:
     uncertainty = source.clock_uncertainty_seconds
     method = "" if source.clock_told_by is None else f", {CLOCKS[source.clock_told_by]}"
     return f"{source.clock_offset_seconds:+.1f}{'' if uncertainty is None else f' ± {uncertainty:.1f}'} s{method}"
+
+
+FIGURE_HEADER = ("entity", "quantity", "step", "figures", "largest factor", "share used")
+
+
+def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
+    """A row for each quantity that was entered and has more to it than its own value."""
+    return [
+        [
+            figures.entity,
+            " ".join(part for part in (figures.quantity.replace("_", " "), figures.direction) if part),
+            figures.step or "all",
+            "; ".join(f"{amount(figures.unit, value)} ({value.source})" for value in figures.values),
+            "-" if figures.ratio is None else f"{figures.ratio:.2f}",
+            "-" if figures.used_ratio is None else percent(figures.used_ratio),
+        ]
+        for figures in diagnosis.figures
+        if len(figures.values) > 1 or figures.used_ratio is not None
+    ]

@@ -89,3 +89,13 @@ def test_bytes_of_a_port_that_were_read_by_hand_convict_it_with_the_lowest_grade
 def test_a_name_that_nobody_knows_is_said(tmp_path: Path) -> None:
     told = with_figures(tmp_path, ARRAY.replace("fa1", "fa2"))
     assert any("nothing of this name is known" in text for step in told.steps for text in step.valid)
+
+
+def test_a_data_sheet_that_is_beaten_by_far_limits_nothing_and_is_pointed_out(tmp_path: Path) -> None:
+    sheet = 'entity: "array:fa1", quantity: ceiling, value: 4000 IOPS, source: its data sheet'
+    told = with_figures(tmp_path, sheet, "switch", "array_samples")
+    assert "data_sheet" not in {suspect.kind for suspect in told.verdict.suspects}
+    assert told.verdict.next is None or told.verdict.next.change != "by its data sheet"
+    (finding,) = [f for f in told.findings if f.rule == "data-sheet-beaten" and f.outcome == "hit"]
+    assert f"beaten {X / 4000:.2f} times" in finding.summary
+    assert not any("data-sheet-beaten" in [r.rule for r in step.resolves] for step in told.plan)

@@ -12,44 +12,45 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sanpath.plugin import read_yaml
+from sanpath_collectors.figures.values import Value, value
 
+_PRICE_UNITS = re.compile(r"[A-Z]{3}(/byte)?")
+_PRICE = "price"
 QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "latency": ("seconds",),
+    "latency_limit": ("seconds",),
     "throughput": ("bytes_per_second", "ops_per_second"),
+    "achieved_throughput": ("ops_per_second",),
+    "transfer": ("bytes",),
+    "io_size": ("bytes",),
+    "share_within": ("ratio",),
     "ceiling": ("bytes_per_second", "ops_per_second"),
+    "drive_ceiling": ("ops_per_second",),
+    "miss_ratio": ("ratio",),
+    "reduction": ("ratio",),
+    "reduction_stage": ("ratio",),
+    "capacity": ("bytes",),
+    "usable_capacity": ("bytes",),
+    "copies": ("count",),
+    _PRICE: (),
 }
-"""Quantity → its possible base units."""
-
-_UNITS: Mapping[str, tuple[str, float]] = {
-    "s": ("seconds", 1.0),
-    "ms": ("seconds", 1e-3),
-    "us": ("seconds", 1e-6),
-    "µs": ("seconds", 1e-6),
-    "iops": ("ops_per_second", 1.0),
-    "kiops": ("ops_per_second", 1e3),
-    "b/s": ("bytes_per_second", 1.0),
-    "kb/s": ("bytes_per_second", 1e3),
-    "mb/s": ("bytes_per_second", 1e6),
-    "gb/s": ("bytes_per_second", 1e9),
-    "kib/s": ("bytes_per_second", 1024.0),
-    "mib/s": ("bytes_per_second", 1024.0**2),
-    "gib/s": ("bytes_per_second", 1024.0**3),
-}
-_MAX_VALUE_LENGTH = 100
-_VALUE = re.compile(r"\s*([\d.,]+)\s*(?:(?:-|–|to|\.\.)\s*([\d.,]+))?\s*(\S+)\s*")
-_KEYS = ("entity", "quantity", "value", "direction", "step", "source")
+"""Quantity → its possible base units; a price is in any currency, for all of it or for each byte."""
+_KEYS = ("entity", "quantity", "value", "duration", "within", "direction", "step", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: all of them."""
+    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: all of them.
+
+    `rounding`: half of the last printed digit, in the same unit. `shortest_seconds` and `longest_seconds`: how long a
+    transfer took, None: the figure is no transfer. `within_seconds`: the latency that a share of the I/Os keeps.
+    """
 
     entity: str
     quantity: str
@@ -59,6 +60,10 @@ class Figure:
     source: str
     direction: str | None = None
     step: str | None = None
+    rounding: float = 0.0
+    shortest_seconds: float | None = None
+    longest_seconds: float | None = None
+    within_seconds: float | None = None
 
 
 def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -92,7 +97,7 @@ def figure(entry: Mapping[str, Any]) -> Figure:
     """Parses one entry. Raises ValueError with the correction that is needed."""
     if nested := [key for key, value in entry.items() if isinstance(value, list | dict)]:
         raise ValueError(f"{nested[0]}: one value is wanted, no list")
-    fields = {str(key).strip(): str(value).strip() for key, value in entry.items() if value not in (None, "")}
+    fields = {str(key).strip(): str(text).strip() for key, text in entry.items() if text not in (None, "")}
     if unknown_keys := fields.keys() - set(_KEYS):
         raise ValueError(f"unknown key {sorted(unknown_keys)[0]!r}; there are: {', '.join(_KEYS)}")
     for key in ("entity", "quantity", "value", "source"):
@@ -104,43 +109,36 @@ def figure(entry: Mapping[str, Any]) -> Figure:
         raise ValueError(f"quantity {fields['quantity']!r}: one of {', '.join(QUANTITIES)}")
     if fields.get("direction", "read") not in ("read", "write"):
         raise ValueError(f"direction {fields['direction']!r}: read (towards the host) or write")
-    unit, low, high = value(fields["value"])
-    if unit not in QUANTITIES[fields["quantity"]]:
-        raise ValueError(f"value {fields['value']!r} is no {fields['quantity']}")
+    quantity = fields["quantity"]
+    parsed = value(fields["value"])
+    is_possible = _PRICE_UNITS.fullmatch(parsed.unit) if quantity == _PRICE else parsed.unit in QUANTITIES[quantity]
+    if not is_possible:
+        raise ValueError(f"value {fields['value']!r} is no {quantity}")
+    duration = _time(fields, "duration", "transfer", "37-39 s")
+    within = _time(fields, "within", "share_within", "1 ms")
     return Figure(
         fields["entity"],
-        fields["quantity"],
-        unit,
-        low,
-        high,
+        quantity,
+        parsed.unit,
+        parsed.low,
+        parsed.high,
         fields["source"],
         fields.get("direction"),
         fields.get("step"),
+        parsed.rounding,
+        None if duration is None else duration.low,
+        None if duration is None else duration.high,
+        None if within is None else within.high,
     )
 
 
-def value(text: str) -> tuple[str, float, float]:
-    """Base unit, low and high of "3-5 ms" or "392 MB/s". Raises ValueError."""
-    match = _VALUE.fullmatch(text) if len(text) <= _MAX_VALUE_LENGTH else None
-    unit_and_scale = _UNITS.get(match[3].lower()) if match is not None else None
-    if match is None or unit_and_scale is None:
-        raise ValueError(
-            f"value {text[:_MAX_VALUE_LENGTH]!r}: write a number or a range with its unit: "
-            f"{', '.join(sorted(_UNITS))}"
-        )
-    unit, scale = unit_and_scale
-    low = _number(match[1]) * scale
-    high = _number(match[2]) * scale if match[2] else low
-    if not 0 <= low <= high or not math.isfinite(high):
-        raise ValueError(f"value {text!r}: the lower bound comes first")
-    return unit, low, high
-
-
-def _number(text: str) -> float:
-    """6250, 6,250 or 81.9. Raises ValueError."""
-    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", text):
-        text = text.replace(",", "")
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"value {text!r} is no number; write a decimal point") from None
+def _time(fields: Mapping[str, str], key: str, quantity: str, example: str) -> Value | None:
+    """The time that one quantity needs and no other has. Raises ValueError: it is missing, or belongs elsewhere."""
+    if (key in fields) != (fields["quantity"] == quantity):
+        raise ValueError(f"{quantity} needs {key}, such as {key}: {example}, and nothing else has it")
+    if key not in fields:
+        return None
+    time = value(fields[key])
+    if time.unit != "seconds" or not time.low:
+        raise ValueError(f"{key} {fields[key]!r}: write a time, such as {example}")
+    return time

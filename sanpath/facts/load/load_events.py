@@ -33,6 +33,15 @@ def histograms(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, s
     return {key: buckets for key, (_, buckets) in distributions.items() if key not in ambiguous}
 
 
+def histograms_of_loads(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, str, str], Histogram]:
+    """Return (load, step, direction) → the last distribution that this load reported in it."""
+    return {
+        (str(event.detail.get("load")), step.name, str(event.detail.get("direction"))): buckets
+        for step, (_, event) in _in_steps(steps, events, "latency-histogram")
+        if (buckets := _buckets(str(event.detail.get("buckets", "")))) is not None
+    }
+
+
 def warnings(
     steps: Sequence[Step], events: SourceEvents
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[tuple[str, str]]]:

@@ -130,6 +130,20 @@ def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[Step
     return [facts for facts in facts_of_each if facts is not None]
 
 
+def load_facts_of(
+    topology: Topology, step: Step, direction: Direction, samples: Sequence[StepSamples], entity: str
+) -> LoadFacts | None:
+    """Return what one load, or one of its jobs, did in a step. None: none of its I/Os completed."""
+    jobs = [
+        sample
+        for sample in samples
+        if sample.step == step.name
+        and _runs_in(sample, step)
+        and entity in (_root(topology, sample), topology.known_as.get((sample.source, "load", sample.entity)))
+    ]
+    return _direction(topology, step, direction, jobs)
+
+
 def _runs_in(sample: StepSamples, step: Step) -> bool:
     return not step.loads or any(
         load.source == sample.source and (not load.entities or sample.entity in load.entities) for load in step.loads

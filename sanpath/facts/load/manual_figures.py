@@ -52,8 +52,12 @@ def manual_figures(
                 str(event.detail.get("unit")),
                 None if (d := event.detail.get("direction")) is None else str(d),
             )
-            ceilings[key] = _number(event.detail.get("low")), _source(event)
+            ceiling = _number(event.detail.get("low")), _source(event)
+            # Of sheets that contradict each other the higher one counts: a limit is not claimed lightly.
+            ceilings[key] = max(ceiling, ceilings.get(key, ceiling))
             continue
+        if event.detail.get("quantity") not in ("latency", "throughput") or entity.startswith("load:"):
+            continue  # It is compared with other figures, and stands in for no measurement.
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
             remark = f"{entity}: {_figure_text(event)}, read by hand ({_source(event)})"
             if entity not in topology.entities:

@@ -17,6 +17,8 @@ from sanpath.verdict.model import Unobserved, Verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import iops
 
+_ENTERED_BY_HAND = ("figure",)
+"""Tables that no source fills: without rows nothing is missing."""
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
 
 
@@ -66,7 +68,8 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
     """Rules that had nothing to judge, grouped by the facts that are missing."""
     missing: dict[str, list[str]] = {}
     for rule in not_judged(rules, tables):
-        missing.setdefault(rule.each, []).append(rule.id)
+        if rule.each not in _ENTERED_BY_HAND:
+            missing.setdefault(rule.each, []).append(rule.id)
     return [
         Unobserved(f"facts of any {table.replace('_', ' ')}", "no source tells any", f"not judged: {', '.join(ids)}")
         for table, ids in missing.items()

@@ -57,12 +57,13 @@ class _Draft:
 def plan(
     findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
 ) -> tuple[PlanStep, ...]:
-    """The steps in order. A symptom is mended with its cause, and information needs no step.
+    """The steps in order. A symptom is mended with its cause, and information needs no step; nor do contradicting
+    data for which there is nothing to do but to look.
 
     `collectors`: the collectors that made the recording; of several load generators only those are advised.
     """
     drafts: list[_Draft] = []
-    hits = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE]
+    hits = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE and not _only_looks(f)]
     for finding, purpose in sorted(hits, key=lambda hit: _ORDER.index(hit[1])):
         for fix in _useful_fixes(finding, purpose, collectors):
             draft = next((draft for draft in drafts if _same_action(draft, finding, fix)), None)
@@ -99,6 +100,10 @@ def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
 
 def _purpose(finding: Finding) -> PlanPurpose:
     return "limit" if finding.relieves is not None else _PURPOSE[finding.role]
+
+
+def _only_looks(finding: Finding) -> bool:
+    return finding.role == "data-quality" and all(fix.reads_only for fix in finding.fix)
 
 
 def _useful_fixes(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:

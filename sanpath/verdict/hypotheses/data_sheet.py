@@ -12,6 +12,7 @@ from functools import partial
 from math import log
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.paths import targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
@@ -44,21 +45,19 @@ class _Promise:
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each device below the load whose data sheet somebody noted down.
 
-    A promise that another step exceeded is not the limit.
+    A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
     """
-    promises = sorted(_promises(table.facts, table.load), key=lambda candidate: -candidate.used_ratio)
+    highest = _highest(table)
+    promises = sorted(
+        (
+            promise
+            for promise in _promises(table.facts, table.load)
+            if highest.get(promise.entity, 0.0) <= BEATEN_RATIO
+        ),
+        key=lambda candidate: -candidate.used_ratio,
+    )
     explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     for promise in promises:
-        highest = max(
-            (
-                candidate.used_ratio
-                for other_load in table.facts.loads
-                if other_load.roots == table.load.roots
-                for candidate in _promises(table.facts, other_load)
-                if candidate.entity == promise.entity
-            ),
-            default=promise.used_ratio,
-        )
         words = (
             f"{promise.entity} does {percent(promise.used_ratio)} of what its data sheet promises: {promise.words}"
         )
@@ -66,13 +65,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
-        if highest > promise.used_ratio * _EXCEEDED:
-            evidence.append(Evidence(f"another step took {percent(highest)} of it", _REFUTED))
+        if highest[promise.entity] > promise.used_ratio * _EXCEEDED:
+            evidence.append(Evidence(f"another step took {percent(highest[promise.entity])} of it", _REFUTED))
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
         yield Claim(
             "bottleneck", "data_sheet", promise.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
         )
+
+
+def _highest(table: PlaceTable) -> dict[str, float]:
+    """Return entity → the largest share of its promise that any step of the same loads used."""
+    highest: dict[str, float] = {}
+    for load in table.facts.loads:
+        if load.roots == table.load.roots:
+            for promise in _promises(table.facts, load):
+                highest[promise.entity] = max(promise.used_ratio, highest.get(promise.entity, 0.0))
+    return highest
 
 
 def _conclude(

@@ -30,8 +30,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     slots = tuple(_slot_evidence(table, max(explains)))
     if host_is_unread(table):
         luns = _luns(table)
+        depth = _depth(table, luns)
         unread_evidence = Evidence("how long I/Os wait in the host was not read", 0.0)
-        evidence = (unread_evidence, *_slot_evidence(table, max(explains), max(1, len(luns)), _depth(table, luns)))
+        evidence = (
+            unread_evidence,
+            *_slot_evidence(table, max(explains), max(1, len(luns)), depth),
+            *_room_evidence(table, luns, depth),
+        )
         lun, conclude = next(iter(luns), None), partial(_conclude, table, luns[1:])
         # If the LUN that carries the load is not known, none is accused.
         kind: Kind = "cannot_tell" if lun is None else "bottleneck"
@@ -79,6 +84,16 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
         )
     else:
         yield Evidence(f"{slots:.1f} I/Os are{below_words} in the mean", full_queue(slots))
+
+
+def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
+    """Evidence against queues of which one alone has more slots than the load keeps in flight, wherever its I/Os
+    wait."""
+    same_step = [load for load in table.facts.loads if load.step == table.load.step]
+    in_flight = sum(load.in_flight_measured for load in same_step)
+    if depth and (weight := _at_depth(in_flight / depth)) < 0:
+        each = " of each LUN" if len(luns) > 1 else ""
+        yield Evidence(f"{count(in_flight)} I/Os are in flight in all, of {count(depth)} slots{each}", weight)
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:

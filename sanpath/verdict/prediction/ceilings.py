@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.facts.compute import Facts
+from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import FactRow, number
@@ -240,10 +241,13 @@ def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
     row = array_side(facts.topology, load, facts.tables)
     ends = [str(row["entity"])] if row is not None else []
     ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
+    sheets = [figures for figures in facts.figures if figures.quantity == "ceiling"]
+    beaten = {(f.entity, f.unit, f.direction) for f in sheets if (f.used_ratio or 0.0) > BEATEN_RATIO}
     result = []
     for (entity, unit, direction), (value, source) in facts.by_hand.ceilings.items():
         size = 1.0 if unit == "ops_per_second" else load.operation_bytes
-        if entity in ends and size and direction in (None, load.direction):
+        is_beaten = (entity, unit, direction) in beaten
+        if entity in ends and size and direction in (None, load.direction) and not is_beaten:
             result.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
     return result
 

@@ -1,0 +1,187 @@
+"""The claims of a published test: whether sanpath's results carry them, and the tables that say so.
+
+A claim in story.yaml has an `id`, the `claim` in a sentence, and a `state`:
+
+    asserted       `figures` are reproduced within 2 % of print, `words` are in the output, or `by` names a rule that
+                   hits an entity, `clear` one that was judged and does not
+    pointed_out    the output says that it contradicts something: `by`, or `words` of a comparison
+    out_of_reach   nothing that was published carries it: `reason`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+STATES = ("asserted", "pointed_out", "out_of_reach")
+_NEEDED = {
+    "asserted": ("figures", "words", "by", "clear"),
+    "pointed_out": ("by", "words"),
+    "out_of_reach": ("reason",),
+}
+"""State → keys of a claim, one of which it needs."""
+TOLERANCE_RATIO = 0.02
+"""Largest deviation of an asserted figure from print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What sanpath says of a story. `diagnoses`: recording → diagnosis. `comparisons`: in the order of story.yaml."""
+
+    diagnoses: Mapping[str, Any]
+    comparisons: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A published figure and sanpath's. `ratio`: their difference as a share of the published one."""
+
+    figure: str
+    published: float
+    reproduced: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A claim with what sanpath says of it. `problems`: why its state does not hold; empty: it does."""
+
+    id: str
+    claim: str
+    state: str
+    evidence: str
+    problems: Sequence[str]
+
+
+def check(claim: Mapping[str, Any], results: Results) -> Checked:
+    """Check one claim against the results."""
+    deviations = [deviation(figure, results) for figure in claim.get("figures", ())]
+    problems = [
+        f"{compared.figure}: published {compared.published:g}, sanpath {compared.reproduced:g}"
+        for compared in deviations
+        if not compared.ratio <= TOLERANCE_RATIO
+    ]
+    problems += [f"not in the output: {text}" for text in claim.get("words", ()) if not _is_in(text, results)]
+    summaries = []
+    if (by := claim.get("by")) is not None:
+        summaries = list(_hits(by, results))
+        problems += [] if summaries else [f"no hit of {by['rule']} on {by['entity']}"]
+    if (clear := claim.get("clear")) is not None and not _is_clear(clear, results):
+        problems.append(f"{clear['rule']} is not clear")
+    needed = {
+        "asserted": ("figures", "words", "by", "clear"),
+        "pointed_out": ("by", "words"),
+        "out_of_reach": ("reason",),
+    }
+    state = str(claim["state"])
+    if not any(claim.get(key) for key in needed[state]):
+        problems.append(f"{state} needs {' or '.join(needed[state])}")
+    return Checked(str(claim["id"]), claim["claim"], state, _evidence(claim, deviations, summaries), problems)
+
+
+def deviation(figure: Mapping[str, Any], results: Results) -> Deviation:
+    """Return the deviation of a figure. `published` is a number, or a range in which there is no deviation."""
+    ends = figure["published"] if isinstance(figure["published"], list) else [figure["published"]] * 2
+    low, high = (float(end) for end in ends)
+    value = _reproduced(figure, results) * float(figure.get("scale", 1))
+    nearest = min(max(value, low), high)
+    ratio = abs(value / nearest - 1) if nearest else abs(value)
+    return Deviation(_figure_name(figure), nearest, value, ratio)
+
+
+def table(checked: Sequence[Checked]) -> Iterator[str]:
+    """Yield the lines of a story's table of claims."""
+    yield "| # | published | state | what sanpath has on it |"
+    yield "|---|---|---|---|"
+    for claim in checked:
+        yield f"| {claim.id} | {claim.claim} | {claim.state.replace('_', ' ')} | {claim.evidence} |"
+
+
+def count_table(stories: Mapping[str, Sequence[Checked]]) -> Iterator[str]:
+    """Yield the lines of the table of all stories: how many claims are in which state."""
+    yield "| story | claims | asserted | pointed out | out of reach |"
+    yield "|---|---|---|---|---|"
+    for name, checked in stories.items():
+        yield _count_row(f"[{name}]({name}/README.md)", checked)
+    yield _count_row("together", [claim for checked in stories.values() for claim in checked])
+
+
+def _count_row(name: str, checked: Sequence[Checked]) -> str:
+    counts = [sum(claim.state == state for claim in checked) for state in STATES]
+    return f"| {name} | {len(checked)} | {' | '.join(map(str, counts))} |"
+
+
+def _evidence(claim: Mapping[str, Any], deviations: Sequence[Deviation], summaries: Sequence[str]) -> str:
+    if claim["state"] == "out_of_reach":
+        return " ".join(str(claim.get("reason", "")).split())
+    figures = [number(compared.reproduced) for compared in deviations]
+    texts = [*summaries, *([", ".join(figures)] if figures else [])]
+    texts += [f'"{text}"' for text in claim.get("words", ())]
+    texts += [f"`{claim['clear']['rule']}` finds nothing wrong"] if "clear" in claim else []
+    return "; ".join(texts).replace("|", "\\|")
+
+
+def number(value: float) -> str:
+    """Return a number with four digits that count, or all digits of a larger one.
+
+    >>> number(176000.0), number(0.16251)
+    ('176,000', '0.1625')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _hits(by: Mapping[str, Any], results: Results) -> Iterator[str]:
+    for finding in results.diagnoses[by["recording"]]["findings"]:
+        if finding["outcome"] == "hit" and finding["rule"] == by["rule"] and finding["entity"] == by["entity"]:
+            yield f"`{finding['rule']}`: {finding['summary']}"
+
+
+def _is_in(text: str, results: Results) -> bool:
+    output = json.dumps([dict(results.diagnoses), list(results.comparisons)], ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)[1:-1] in output
+
+
+def _is_clear(clear: Mapping[str, Any], results: Results) -> bool:
+    """Return whether a rule was judged and neither hit nor lacked a fact."""
+    diagnosis = results.diagnoses[clear["recording"]]
+    outcomes = [finding["rule"] for finding in diagnosis["findings"]]
+    not_judged = " ".join(part["consequence"] for part in diagnosis["unobserved"])
+    return clear["rule"] not in outcomes and clear["rule"] not in not_judged
+
+
+def _figure_name(figure: Mapping[str, Any]) -> str:
+    keys = ("recording", "step", "direction", "quantity", "at")
+    return ", ".join(str(figure[key]) for key in keys if key in figure)
+
+
+def _reproduced(figure: Mapping[str, Any], results: Results) -> float:
+    """Return sanpath's value of a figure.
+
+    `at` is a path into the diagnosis of `recording`, or into the comparison with the number `compare`; the value at
+    `minus` is taken off, and that at `over` divides it. Without `at`: step, quantity and direction; without a
+    direction, both are combined by `combine`, which is sum, min or max.
+    """
+    root = results.comparisons[figure["compare"]] if "compare" in figure else results.diagnoses[figure["recording"]]
+    if "at" in figure:
+        values = [float(value_at(root, path)) for path in (figure["at"], *figure.get("plus", ()))]
+        value = sum(values) - (float(value_at(root, figure["minus"])) if "minus" in figure else 0.0)
+        return value / (float(value_at(root, figure["over"])) if "over" in figure else 1.0)
+    (step,) = [step for step in root["steps"] if step["name"] == figure["step"]]
+    directions = [figure["direction"]] if "direction" in figure else list(step["directions"])
+    values = [float(value_at(step["directions"][direction], figure["quantity"])) for direction in directions]
+    return {"sum": sum, "min": min, "max": max}[figure.get("combine", "sum")](values)
+
+
+def value_at(value: Any, path: str | Sequence[Any]) -> Any:
+    """Return the value at a path: keys and numbers separated by points, or a list of them.
+
+    In a list, a mapping stands for the one element that has these values.
+    """
+    for word in path.split(".") if isinstance(path, str) else path:
+        if isinstance(word, Mapping):
+            (value,) = [element for element in value if all(element.get(k) == v for k, v in word.items())]
+        else:
+            value = value[int(word)] if isinstance(value, list) else value[word]
+    return value

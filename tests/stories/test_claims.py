@@ -1,0 +1,58 @@
+"""A claim whose state does not hold is found, whatever the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from examples.claims import Results, check
+
+FINDING = {"rule": "bits-for-bytes", "entity": "load:a", "outcome": "hit", "summary": "bits for bytes"}
+STEPS = [{"name": "s", "directions": {"read": {"ops": 100.0}, "write": {"ops": 40.0}}}]
+DIAGNOSIS = {"steps": STEPS, "findings": [FINDING], "unobserved": [{"consequence": "not judged: link-full"}]}
+RESULTS = Results({"r": DIAGNOSIS}, [{"a": {"b": [3.0, 6.0]}, "text": "+2.4 %"}])
+WRITES = ["steps", {"name": "s"}, "directions", "write"]
+FIGURE = {"recording": "r", "step": "s", "quantity": "ops"}
+
+
+def problems(state: str, **keys: Any) -> list[str]:
+    return list(check({"id": "1.1", "claim": "it is fast", "state": state, **keys}, RESULTS).problems)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"figures": [{**FIGURE, "direction": "read", "published": 101}]},
+        {"figures": [{**FIGURE, "published": 140}]},
+        {"figures": [{**FIGURE, "combine": "max", "published": [99, 101]}]},
+        {"figures": [{"compare": 0, "at": "a.b.1", "over": "a.b.0", "published": 2}]},
+        {
+            "figures": [
+                {"recording": "r", "at": ["steps", {"name": "s"}, "directions", "write", "ops"], "published": 40}
+            ]
+        },
+        {"words": ["+2.4 %"]},
+        {"by": {"recording": "r", "rule": "bits-for-bytes", "entity": "load:a"}},
+        {"clear": {"recording": "r", "rule": "link-busy"}},
+    ],
+)
+def test_what_the_output_carries_is_asserted(keys: dict[str, Any]) -> None:
+    assert problems("asserted", **keys) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "keys"),
+    [
+        ("asserted", {"figures": [{**FIGURE, "direction": "read", "published": 103}]}),
+        ("asserted", {"words": ["+2.5 %"]}),
+        ("asserted", {"clear": {"recording": "r", "rule": "link-full"}}),
+        ("asserted", {"clear": {"recording": "r", "rule": "bits-for-bytes"}}),
+        ("asserted", {"reason": "it is"}),
+        ("pointed_out", {"by": {"recording": "r", "rule": "bits-for-bytes", "entity": "load:b"}}),
+        ("pointed_out", {"figures": [{**FIGURE, "published": 140}]}),
+        ("out_of_reach", {"words": ["+2.4 %"]}),
+    ],
+)
+def test_what_it_does_not_carry_is_a_problem(state: str, keys: dict[str, Any]) -> None:
+    assert len(problems(state, **keys)) == 1
