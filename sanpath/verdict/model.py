@@ -249,7 +249,7 @@ class Verdict:
 
     `probability`: how often a verdict with such evidence is right. `suspects`: all remaining explanations, the most
     probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or what a
-    judgement lacks; None: no experiment separates the suspects.
+    judgement lacks; None: no experiment separates the suspects. `experiments`: all that would, `experiment` first.
 
     `knee_in_flight`: the I/Os in flight from which more load adds only latency. None with `knee_below`: it lies below
     the fewest that were tested.
@@ -269,6 +269,7 @@ class Verdict:
     probability: float | None = None
     suspects: Sequence[Suspect] = ()
     experiment: Experiment | None = None
+    experiments: Sequence[Experiment] = ()
 
 
 @dataclass(frozen=True, slots=True)
