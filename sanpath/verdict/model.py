@@ -244,6 +244,38 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
+class Likelihood:
+    """A suspect by its name for people, and its probability. `entity`: as of the suspect."""
+
+    name: str
+    entity: str | None
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A step of a probe.
+
+    `experiment`: the action that it tried; "start" is the load as a person named it. `what`: the same in words.
+    `why`: the suspect that its outcome would support, "" at the start. `outcome`: what was measured. `is_seen`:
+    whether it showed what it watched for, None: it watched for nothing. `ruled_out`: suspects that are no longer
+    likely. `suspects`: the likely suspects after it. `verdict`, `grade` and `probability`: the verdict after it.
+    """
+
+    step: str
+    experiment: str
+    what: str
+    why: str
+    outcome: str
+    is_seen: bool | None
+    ruled_out: Sequence[str]
+    suspects: Sequence[Likelihood]
+    verdict: Kind
+    grade: Grade
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run, which is that of the step with the highest throughput.
 
@@ -418,7 +450,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that sanpath reports about a recording."""
+    """Everything that sanpath reports about a recording. `probe`: its steps in their order; empty: it is no probe."""
 
     run: Run
     steps: Sequence[StepResult]
@@ -435,4 +467,5 @@ class Diagnosis:
     judging: Judging = field(default_factory=Judging)
     recorders: Sequence[RecorderAccount] = ()
     summary: Summary = field(default_factory=lambda: Summary(""))
+    probe: Sequence[Trial] = ()
     schema: str = field(default=SCHEMA)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sanpath.verdict.experiment_model import Experiment, Meaning
-from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.posterior import Suspicion
-from sanpath.verdict.judgement.proposals import Proposal, probe_steps, proposals
+from sanpath.verdict.judgement.proposals import Proposal, name_of, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable
 
 _SUSPECTS = 4
@@ -76,19 +75,6 @@ def _expected(proposal: Proposal, group: Sequence[Suspicion]) -> float:
 def _probability(group: Sequence[Suspicion]) -> float:
     """The probability of a group."""
     return sum(suspicion.probability for suspicion in group)
-
-
-def name_of(claim: Claim) -> str:
-    """The name of a suspect for people."""
-    if claim.kind == "path_policy":
-        return "paths used one after the other"
-    if claim.entity is not None:
-        return claim.entity
-    return {
-        "concurrency_limited": "too few outstanding I/Os",
-        "demand_limited": "a load that asks for no more",
-        "generator_limited": "the load generator",
-    }.get(claim.verdict, "something not measured")
 
 
 def _value(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:

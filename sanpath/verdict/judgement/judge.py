@@ -18,8 +18,9 @@ from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.experiment_model import Kind
-from sanpath.verdict.judgement.experiment import decide, name_of
+from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
+from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.table import PlaceTable, place_tables

@@ -15,6 +15,7 @@ from sanpath.verdict.experiment_model import Action
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.judgement.next_command import repeated
+from sanpath.verdict.model import Suspect
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count
@@ -72,6 +73,19 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     yield from load_steps(table)
     yield from _readings(table)
     yield from _settings(table, first)
+
+
+def name_of(claim: Claim | Suspect) -> str:
+    """The name of a suspect for people."""
+    if claim.kind == "path_policy":
+        return "paths used one after the other"
+    if claim.entity is not None:
+        return claim.entity
+    return {
+        "concurrency_limited": "too few outstanding I/Os",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(claim.verdict, "something not measured")
 
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
