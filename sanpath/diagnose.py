@@ -39,7 +39,7 @@ from sanpath.verdict.prediction.configuration import configuration
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.summary.summarise import summary
-from sanpath.verdict.trials import trials
+from sanpath.verdict.trials import probe
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""
@@ -102,7 +102,7 @@ def conclude(
         plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
-        probe=trials(facts, _meaningful_loads(facts)),
+        probe=probe(facts, _meaningful_loads(facts)),
     )
     return replace(diagnosis, summary=summary(diagnosis, facts.topology))
 

@@ -62,16 +62,6 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
     return ""
 
 
-def charged_bytes(plan: ProbePlan, order: Order, limit: int | None, bytes_per_second: float) -> float:
-    """The bytes that a step has moved at most. `limit`: its rate limit, None: it had none.
-
-    `bytes_per_second`: as measured. The warm-up is not measured, so it is charged at the limit.
-    """
-    measured = order.seconds if order.seconds is not None else plan.seconds
-    unmeasured_rate = bytes_per_second if limit is None else limit
-    return bytes_per_second * measured + unmeasured_rate * (plan.warmup_seconds + _START_SECONDS)
-
-
 def rate_options(order: Order, limit: int | None) -> dict[str, str]:
     """The options of fio that hold a step below a rate; fio's own limit is one of each process and direction."""
     if limit is None:

@@ -28,12 +28,12 @@ _SETTINGS = ("deeper_queue", "lift_limit")
 
 def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
     """Separate the suspects, until one is certain or no experiment of the plan would tell."""
-    if diagnosis is None or not diagnosis.probe:
+    if diagnosis is None or diagnosis.probe is None:
         return _within(plan, spent, start_order(plan))
-    verdict, tried = diagnosis.verdict, [trial.experiment for trial in diagnosis.probe]
+    verdict, tried = diagnosis.verdict, [trial.experiment for trial in diagnosis.probe.steps]
     if is_certain(verdict):
         return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
-    steps = {trial.step for trial in diagnosis.probe}
+    steps = {trial.step for trial in diagnosis.probe.steps}
     orders = {
         experiment.action: order
         for experiment in verdict.experiments
@@ -82,7 +82,7 @@ def repeat(before: Diagnosis) -> Search:
     """Return the search that repeats the load of an earlier probe, after a person changed a setting."""
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
-        if diagnosis is None or not diagnosis.probe:
+        if diagnosis is None or diagnosis.probe is None:
             return _within(plan, spent, start_order(plan, "the load of the earlier probe, after the change"))
         return Finish(change_text(before, diagnosis))
 
@@ -145,9 +145,9 @@ def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Or
 
 def _steps(diagnosis: Diagnosis | None) -> list[StepResult]:
     """The measured steps of a probe."""
-    if diagnosis is None:
+    if diagnosis is None or diagnosis.probe is None:
         return []
-    names = {trial.step for trial in diagnosis.probe}
+    names = {trial.step for trial in diagnosis.probe.steps}
     return [step for step in diagnosis.steps if step.name in names and step.in_flight.configured]
 
 
@@ -175,6 +175,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
 
 def _throughput(diagnosis: Diagnosis) -> float:
     """Operations a second of the load as it is named. 0: it was not measured."""
-    start = next((trial.step for trial in diagnosis.probe if trial.experiment == "start"), None)
+    trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
+    start = next((trial.step for trial in trials if trial.experiment == "start"), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)
     return sum(direction.ops_per_second for direction in step.directions.values()) if step is not None else 0.0

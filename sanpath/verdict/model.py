@@ -276,6 +276,15 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """What was tried. `ended`: why the probe ended; `next_step`: what only a person can do next; "": not known."""
+
+    steps: Sequence[Trial]
+    ended: str = ""
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run, which is that of the step with the highest throughput.
 
@@ -450,7 +459,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that sanpath reports about a recording. `probe`: its steps in their order; empty: it is no probe."""
+    """Everything that sanpath reports about a recording. `probe`: None: it is of no probe."""
 
     run: Run
     steps: Sequence[StepResult]
@@ -467,5 +476,5 @@ class Diagnosis:
     judging: Judging = field(default_factory=Judging)
     recorders: Sequence[RecorderAccount] = ()
     summary: Summary = field(default_factory=lambda: Summary(""))
-    probe: Sequence[Trial] = ()
+    probe: Probe | None = None
     schema: str = field(default=SCHEMA)

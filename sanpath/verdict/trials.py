@@ -8,11 +8,12 @@ from dataclasses import replace
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Step
+from sanpath.sweep.progress import PROBE_END
 from sanpath.verdict.experiment_model import Experiment
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
 from sanpath.verdict.judgement.proposals import START, name_of
-from sanpath.verdict.model import Likelihood, Trial
+from sanpath.verdict.model import Likelihood, Probe, Trial
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
@@ -22,9 +23,14 @@ _LIKELY = 0.05
 """Probability from which a suspect counts as likely."""
 
 
-def trials(facts: Facts, loads: Sequence[LoadFacts]) -> tuple[Trial, ...]:
-    """The steps of a probe in their order. Empty: the recording is of no probe. `loads`: those that are judged."""
-    return tuple(_trials(facts, loads))
+def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
+    """What a probe tried. None: the recording is of none. `loads`: those that are judged."""
+    steps = tuple(_trials(facts, loads))
+    if not steps:
+        return None
+    ends = [event.detail for _, event in facts.events if event.name == PROBE_END]
+    ended, next_step = (str(ends[-1].get(key) or "") if ends else "" for key in ("reason", "what"))
+    return Probe(steps, ended, next_step)
 
 
 def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:

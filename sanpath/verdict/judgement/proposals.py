@@ -70,7 +70,9 @@ def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     """Yield what a person could do. `first`: the most probable claim."""
-    yield from load_steps(table)
+    # Fewer than one cannot be outstanding.
+    can_have_fewer = _in_flight_tried(table)[0] >= 2
+    yield from (proposal for proposal in load_steps(table) if proposal.action != "fewer_in_flight" or can_have_fewer)
     yield from _readings(table)
     yield from _settings(table, first)
 
@@ -89,7 +91,7 @@ def name_of(claim: Claim | Suspect) -> str:
 
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
-    """Yield the experiments that run another step of the load."""
+    """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
     facts, load = table.facts, table.load
     fewest, most = _in_flight_tried(table)
     doubled, halved = max(2, round(2 * most)), max(1, round(fewest / 2))
@@ -103,17 +105,16 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         command=repeated(facts, load, doubled),
         least_ratio=sqrt(doubled / most),
     )
-    if fewest >= 2:
-        yield Proposal(
-            "fewer_in_flight",
-            f"repeat it with {count(halved)} outstanding I/Os",
-            "the same throughput",
-            0.15,
-            lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
-            halved,
-            command=repeated(facts, load, halved),
-            least_ratio=sqrt(halved / fewest),
-        )
+    yield Proposal(
+        "fewer_in_flight",
+        f"repeat it with {count(halved)} outstanding I/Os",
+        "the same throughput",
+        0.15,
+        lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+        halved,
+        command=repeated(facts, load, halved),
+        least_ratio=sqrt(halved / fewest),
+    )
     yield Proposal(
         "smaller_blocks",
         "repeat it with blocks of half the size",
@@ -156,11 +157,11 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield further experiments with the load, which need a plan of targets and hosts: only a probe makes them."""
-    if table.opposite_direction:
+    if table.opposite_direction and table.load.direction == "read":
         yield Proposal(
             "one_direction",
-            f"repeat it with {table.load.direction}s only",
-            f"more {table.load.direction} throughput",
+            "repeat it with reads only",
+            "more read throughput",
             0.1,
             # Each direction of a link has its own capacity; processors, queues and media serve both.
             lambda claim: 0.2 if claim.kind in ("link", "credit_stall") else 0.9 if claim.accuses else 0.5,
