@@ -134,9 +134,15 @@ class LabRecorder:
         for item in declared_items:
             self._writer.inventory("config", self._clock.now_us(), item)
 
-    async def begin(self) -> None:
-        """Poll the idle SAN."""
-        await self._poll_until(BEFORE_SECONDS)
+    @property
+    def now_us(self) -> int:
+        """The recorder's clock, microseconds since the epoch."""
+        return self._clock.now_us()
+
+    async def begin(self, seconds: float = BEFORE_SECONDS) -> None:
+        """Poll the SAN without the load under test."""
+        await self._poll_until(seconds)
+        self._writer.flush()
 
     async def run_load(self, load_to_run: Load | None = None, marks: Mapping[str, Scalar] | None = None) -> None:
         """Start a load, and poll on until it has ended. None: the load of the scenario.

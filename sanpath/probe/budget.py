@@ -13,6 +13,10 @@ _TELLS_NOTHING = 0.9
 """A step that is held below this share of the throughput so far would show the budget, and not the storage."""
 
 
+_MOST_GROWTH = 4.0
+"""A step that raises throughput over the highest so far by this factor has shown what it could."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What a probe has cost: seconds since its begin, bytes moved, steps run.
@@ -35,7 +39,8 @@ def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
 def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
     """The bytes a second that a step may move. None: the budget sets no such limit.
 
-    At this rate, the whole load of the step fits into the remaining bytes.
+    At this rate, the whole load of the step fits into the remaining bytes. It is not far above what a step can reach,
+    because a warm-up is charged at the limit.
     """
     budget = plan.budget
     limits = [budget.bytes_per_second] if budget.bytes_per_second is not None else []
@@ -43,6 +48,8 @@ def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
         measured = order.seconds if order.seconds is not None else plan.seconds
         remaining = max(0.0, budget.bytes - spent.bytes)
         limits.append(int(remaining / (plan.warmup_seconds + measured + _START_SECONDS)))
+        if spent.bytes_per_second:
+            limits.append(int(_MOST_GROWTH * spent.bytes_per_second))
     return min(limits) if limits else None
 
 
@@ -60,6 +67,11 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
     if limit < max(order.step.block_bytes, _TELLS_NOTHING * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""
+
+
+def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
+    """The bytes that a step has moved at most before it was measured. `limit`: its rate limit, None: it had none."""
+    return (limit or 0) * (plan.warmup_seconds + _START_SECONDS)
 
 
 def rate_options(order: Order, limit: int | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from sanpath.cli.sessions.run import Session
 from sanpath.errors import RecordingError
 from sanpath.facts.load.moved_bytes import moved_bytes
 from sanpath.facts.storage.other_loads import volumes_of_others
-from sanpath.probe.budget import Spent, rate_limit, rate_options
+from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
 from sanpath.probe.guard import OtherLoad, tripped
 from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
@@ -54,7 +54,7 @@ class ProbeSession(Session):
         self._order: Order | None = None
         self._others: dict[str, OtherLoad] = {}
         self._began = time.monotonic()
-        self._guarded = 0.0
+        self._guarded = self._unmeasured = 0.0
         self._send: Callable[[str], None] = lambda _: None
 
     def _record(self) -> tuple[int, bool]:
@@ -101,6 +101,7 @@ class ProbeSession(Session):
         step = replace(order.step, key=f"probe-{number:02d}")
         self._order, self._awaited = order, step.key
         limit = rate_limit(self._plan, self._spent, order)
+        self._unmeasured += unmeasured_bytes(self._plan, limit)
         left = self._plan.budget.seconds - self._spent.seconds
         _print(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
         _print(f"  why: {order.reason}")
@@ -127,8 +128,7 @@ class ProbeSession(Session):
         spent = self._spent
         self._spent = replace(
             spent,
-            # The last second of a warm-up may be missing among what the load has reported.
-            bytes=moved_bytes(Recording(self._request.folder)) + (spent.steps + 1) * measured,
+            bytes=moved_bytes(Recording(self._request.folder)) + self._unmeasured,
             steps=spent.steps + 1,
             bytes_per_second=max(spent.bytes_per_second, measured),
         )

@@ -1,4 +1,4 @@
-"""The bytes that all loads of a recording have moved so far, warm-ups included."""
+"""The bytes that all loads of a recording have moved so far, as they report them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ _COUNTERS = ("bytes_read_total", "bytes_write_total")
 
 
 def moved_bytes(recording: Recording) -> float:
-    """The increments of the loads' byte counters. A counter that starts anew, as after a warm-up, starts at zero."""
+    """The increments of the loads' byte counters. A counter that starts anew starts at zero. Warm-ups
+    that a load does not report are missing."""
     connection = recording.connect()
     try:
         counters = [name for name in _COUNTERS if name in recording.view(connection, "load")]
