@@ -109,6 +109,8 @@ def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
     ops = sum(load.ops_per_second for load in loads)
     latency_seconds = sum(load.ops_per_second * load.latency_seconds for load in loads) / ops
     words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"
+    if len(loads) == 1 and loads[0].p99 is not None:
+        words += f" (p99 {duration(loads[0].p99)})"
     if outcome is None:
         return words
     seen = outcome.proposal.watch if outcome.is_seen else f"not {outcome.proposal.watch}"

@@ -23,7 +23,6 @@ from sanpath.probe.search import Search
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_READY
-from sanpath.verdict.units import count
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -151,8 +150,8 @@ class ProbeSession(Session):
 
     def _end(self, finish: Finish) -> None:
         self._awaited = None
-        steps = count(self._spent.steps)
-        _print(f"ended after {steps} steps and {time.monotonic() - self._began:.0f} s: {finish.reason}")
+        steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
+        _print(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
             _print(f"next, for a person: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())

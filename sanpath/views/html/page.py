@@ -17,7 +17,7 @@ from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.views import curve as curve_table
-from sanpath.views import first_screen, words
+from sanpath.views import first_screen, probe, words
 from sanpath.views.html import appendix, curve, timeline
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
@@ -57,6 +57,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         topology=drawing(path),
         findings=_findings(diagnosis, series, marks),
         words=words,
+        probe=probe,
         most=_MOST,
         links=links[:_ROWS],
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
