@@ -9,10 +9,8 @@ from sanpath.probe.plan import ProbePlan
 
 _START_SECONDS = 1.0
 """Time to start and end a load, besides its own duration (fio: half a second, measured)."""
-_TELLS_NOTHING = 0.9
+_LEAST_RATE_RATIO = 0.9
 """A step that is held below this share of the throughput so far would show the budget, and not the storage."""
-
-
 _MOST_GROWTH = 4.0
 """A step that raises throughput over the highest so far by this factor has shown what it could."""
 
@@ -64,7 +62,7 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
         return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
     if limit is None or limit == budget.bytes_per_second:
         return "" if limit is None or limit >= order.step.block_bytes else "the rate is below one I/O a second"
-    if limit < max(order.step.block_bytes, _TELLS_NOTHING * spent.bytes_per_second):
+    if limit < max(order.step.block_bytes, _LEAST_RATE_RATIO * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""
 

@@ -29,7 +29,7 @@ _SETTINGS = ("deeper_queue", "lift_limit")
 def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
     """Separate the suspects, until one is certain or no experiment of the plan would tell."""
     if diagnosis is None or diagnosis.probe is None:
-        return _within(plan, spent, start_order(plan))
+        return _unmeasured(diagnosis, spent) or _within(plan, spent, start_order(plan))
     verdict, tried = diagnosis.verdict, [trial.experiment for trial in diagnosis.probe.steps]
     if is_certain(verdict):
         return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
@@ -51,6 +51,8 @@ def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Or
 
 def find_knee(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
     """Find the knee of throughput over outstanding I/Os."""
+    if (ended := _unmeasured(diagnosis, spent)) is not None:
+        return ended
     points = knee_points(diagnosis)
     number = knee_search.next_in_flight(points, plan.budget.in_flight, plan.share)
     if number is None:
@@ -64,6 +66,8 @@ def find_highest(objective: Objective) -> Search:
     """Return the search for the highest load under a latency objective."""
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+        if (ended := _unmeasured(diagnosis, spent)) is not None:
+            return ended
         latencies = _latencies(diagnosis, objective)
         if any(latency.seconds is None for latency in latencies):
             return Finish(f"the load does not report {objective.statistic} for all of its I/Os")
@@ -83,7 +87,8 @@ def repeat(before: Diagnosis) -> Search:
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
         if diagnosis is None or diagnosis.probe is None:
-            return _within(plan, spent, start_order(plan, "the load of the earlier probe, after the change"))
+            order = start_order(plan, "the load of the earlier probe, after the change")
+            return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
         return Finish(change_text(before, diagnosis))
 
     return search
@@ -141,6 +146,13 @@ def change_text(before: Diagnosis, after: Diagnosis) -> str:
 def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Order | Finish:
     reason = refused(plan, spent, order)
     return Finish(reason, person) if reason else order
+
+
+def _unmeasured(diagnosis: Diagnosis | None, spent: Spent) -> Finish | None:
+    """The end of a probe whose steps could not be measured. None: they were, or there was none yet."""
+    if not spent.steps or (diagnosis is not None and diagnosis.probe is not None):
+        return None
+    return Finish("the load could not be measured in its step: give the steps more seconds")
 
 
 def _steps(diagnosis: Diagnosis | None) -> list[StepResult]:
