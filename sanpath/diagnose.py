@@ -36,9 +36,10 @@ from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.verdict.prediction.configuration import configuration
-from sanpath.verdict.run_verdict import deciding, run_verdict
+from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.summary.summarise import summary
+from sanpath.verdict.trials import probe
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""
@@ -97,11 +98,12 @@ def conclude(
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
-        configuration=configuration(facts, deciding(judgements).load if judgements else None),
+        configuration=configuration(facts, deciding_of_run(facts, judgements).load if judgements else None),
         plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
         figures=tuple(facts.figures),
+        probe=probe(facts, _meaningful_loads(facts)),
     )
     return replace(diagnosis, summary=summary(diagnosis, facts.topology))
 

@@ -170,7 +170,8 @@ class Step:
     `loads` are the active loads; empty: all loads. `offered` is the configured number of outstanding I/Os; None:
     unknown. `rate_limited`: a load was configured to stay below a rate. `origin` says where the limits come from:
     "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
-    configured duration of its load, ramp included; None: unknown.
+    configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "start":
+    the load as a person named it; "": it is no step of a probe.
     """
 
     name: str
@@ -182,6 +183,7 @@ class Step:
     block_bytes: float | None = None
     rate_limited: bool = False
     planned_seconds: float | None = None
+    experiment: str = ""
 
     @property
     def seconds(self) -> float:

@@ -32,6 +32,7 @@ GROUPS = {
     "faults/test_schedule.py": None,
     "faults/test_snmp_clients.py": "alone",
     "kernel_lab/test_run.py": "alone",
+    "probe/test_session.py": "waiting",
     "real_lab": "alone",
     "real_lab/test_files.py": None,
     "real_lab/test_measured_array.py": None,

@@ -101,9 +101,12 @@ def test_lab_and_analysis_share_nothing() -> None:
 
 
 def test_the_test_bed_stands_between_and_is_used_by_nobody() -> None:
-    """It may ask the collectors and read a diagnosis; what the analysis computes in between is not its business."""
+    """It may ask the collectors, read a diagnosis, and run what a probe orders, as the command line does.
+
+    What the analysis computes in between is not its business.
+    """
     allowed = re.compile(
-        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|verdict\.(model|experiment_model|whatif|prediction\.predict))\b|$)"
+        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|probe|sweep|verdict\.(model|experiment_model|whatif|prediction\.predict))\b|$)"
         r"|sanpath_(lab|testbed)\b"
     )
     for path in modules("lab/sanpath_testbed"):

@@ -122,8 +122,7 @@ class SimulatedArray:
         self._processor_free_at = dict.fromkeys(self._cables, 0.0)
         self._server_free_at = [0.0] * definition.parallel_servers
         self._media_free_at = [0.0] * (definition.parallel_media or definition.parallel_servers)
-        cache = definition.cache_bytes
-        self._hit_ratio = min(1.0, cache / scenario.working_set_bytes) if cache else 0.0
+        self.use_range(scenario.working_set_bytes)
         self._cached_seconds = definition.cached_seconds
         self._buffer = None if definition.write_cache is None else WriteBuffer(definition.write_cache)
         under_test = definition.name == scenario.array.name
@@ -142,6 +141,11 @@ class SimulatedArray:
         }
         self.snapshots: deque[Snapshot] = deque(maxlen=RETAINED_SECONDS)
         self._take_snapshot(int(epoch_seconds))
+
+    def use_range(self, range_bytes: int) -> None:
+        """Set the size of the range that the load reads, of which the cache holds a share."""
+        cache = self.definition.cache_bytes
+        self._hit_ratio = min(1.0, cache / range_bytes) if cache else 0.0
 
     def command_arrives(self, exchange: Exchange, arrival: float) -> None:
         """Accept a command. `exchange.on_response` is called when its response arrives.

@@ -68,9 +68,13 @@ class SimulatedHost:
         self._sent = 0
         self._random = Random(scenario.seed)  # noqa: S311  what a cache holds, not secrets
         memory = scenario.guest_memory
-        buffered = memory is not None and not scenario.load.direct
-        self._hit_ratio = min(1.0, memory.capacity_bytes / scenario.working_set_bytes) if memory and buffered else 0.0
+        self._buffered_bytes = memory.capacity_bytes if memory is not None and not scenario.load.direct else 0
+        self.use_range(scenario.working_set_bytes)
         self._cached_seconds = memory.cached_seconds if memory else 0.0
+
+    def use_range(self, range_bytes: int) -> None:
+        """Set the size of the range that the load reads, of which the guest's file cache holds a share."""
+        self._hit_ratio = min(1.0, self._buffered_bytes / range_bytes)
 
     def new_exchange(
         self, direction: Direction, payload_bytes: int, on_complete: Callable[[Exchange], None], volume: str

@@ -7,7 +7,7 @@ from sanpath_lab.events import EventQueue
 from sanpath_lab.fabric import Fabric
 from sanpath_lab.host_model import SimulatedHost, SimulatedNeighbour
 from sanpath_lab.load_model import LoadRun
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Load, Scenario
 from sanpath_lab.vcenter_counters import HypervisorCounters
 
 
@@ -40,11 +40,15 @@ class Simulation:
         """Simulated seconds since the start."""
         return self._events.now
 
-    def begin_load(self) -> LoadRun:
-        """Start the load now. Raises RuntimeError: a load is running."""
+    def begin_load(self, load: Load | None = None) -> LoadRun:
+        """Start a load now; None: that of the scenario. Raises RuntimeError: a load is running."""
         if self.load is not None and not self.load.finished:
             raise RuntimeError("a load is already under way")
-        self.load = LoadRun(self.scenario.load, self._events, self.host, self.scenario.seed)
+        load = load or self.scenario.load
+        range_bytes = load.working_set_bytes or self.scenario.volume.provisioned_bytes
+        self.host.use_range(range_bytes)
+        self.array.use_range(range_bytes)
+        self.load = LoadRun(load, self._events, self.host, self.scenario.seed)
         return self.load
 
     def advance(self, until: float) -> None:

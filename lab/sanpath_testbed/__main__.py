@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--relations", default="none", help="names with commas between, or all; of draws")
     scoring.add_argument("--relation-draws", type=int, default=None, help="how many of the draws get them; all")
     scoring.add_argument("--experiments", type=int, default=0, help="of how many draws what is proposed is done")
+    scoring.add_argument("--probes", type=int, default=0, help="how many of the draws are probed")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -86,7 +87,7 @@ def _score(arguments: argparse.Namespace) -> int:
     from sanpath.cluster import executor
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
-    from sanpath_testbed.outcome import Outcome
+    from sanpath_testbed.outcome import PROBES, Outcome
     from sanpath_testbed.relations import RELATIONS
 
     asked_for = arguments.families or (None if arguments.draws else "all")
@@ -105,6 +106,9 @@ def _score(arguments: argparse.Namespace) -> int:
 
     tried = range(first, first + min(arguments.experiments, arguments.draws))
     wanted += [corpus.Job(FAMILY, seed, None, corpus.EXPERIMENTS) for seed in tried]
+
+    probed = range(first, first + min(arguments.probes, arguments.draws))
+    wanted += [corpus.Job(FAMILY, seed, None, PROBES) for seed in probed]
 
     def report_progress(count: int, newest: Outcome) -> None:
         word = "right" if newest.is_right else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
@@ -130,6 +134,8 @@ def _score(arguments: argparse.Namespace) -> int:
         command += f" --relation-draws {arguments.relation_draws}"
     if arguments.experiments:
         command += f" --experiments {arguments.experiments}"
+    if arguments.probes:
+        command += f" --probes {arguments.probes}"
     text = table.report(outcomes, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")

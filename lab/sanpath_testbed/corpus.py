@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from sanpath import diagnose
+from sanpath.probe.budget import Spent
+from sanpath.probe.orders import Finish, Order
+from sanpath.probe.plan import ProbePlan
+from sanpath.probe.search import find_limit
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.prediction.predict import Prediction
@@ -24,7 +28,8 @@ from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.defects import Defect, Defects, as_tested
 from sanpath_testbed.experiments import heaviest_step_alone, trials
-from sanpath_testbed.outcome import Outcome, judge, not_applicable
+from sanpath_testbed.outcome import PROBES, Outcome, judge, not_applicable
+from sanpath_testbed.probes import probe, probe_plan
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 from sanpath_testbed.relations import Variant, variant
 
@@ -103,6 +108,8 @@ def _outcome_of_draw(job: Job, relieve: bool) -> Outcome:
     drawn = draw(job.seed)
     if job.relation == EXPERIMENTS:
         return _after_experiments(job, drawn)
+    if job.relation == PROBES:
+        return _after_probe(job, drawn)
     changed: Variant | None = Variant(drawn.scenario, drawn.reading, job.defect)
     if job.relation is not None:
         changed = variant(job.relation, drawn)
@@ -135,6 +142,29 @@ def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
         relation=job.relation,
         kind_at_first=outcomes[0].kind,
         right_at_first=outcomes[0].is_right,
+    )
+
+
+def _after_probe(job: Job, drawn: Drawn) -> Outcome:
+    """Return the outcome of a draw after a probe, or that of its first step where one step can tell."""
+    scenario = heaviest_step_alone(drawn.scenario)
+
+    def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+        if spent.steps == 1 and diagnosis is not None and diagnosis.verdict.kind != "cannot_tell":
+            return Finish("one step can tell")
+        return find_limit(plan, diagnosis, spent)
+
+    diagnoses, _ = probe(scenario, drawn.reading, probe_plan(scenario), search)
+    first, last = (judge(*job[:3], scenario.truth, diagnosis) for diagnosis in (diagnoses[0], diagnoses[-1]))
+    trials = diagnoses[-1].probe.steps if diagnoses[-1].probe is not None else ()
+    return replace(
+        last,
+        experiments=tuple(trial.experiment for trial in trials[1:]),
+        fault=drawn.fault,
+        diagnosable=drawn.diagnosable,
+        relation=job.relation,
+        kind_at_first=first.kind,
+        right_at_first=first.is_right,
     )
 
 

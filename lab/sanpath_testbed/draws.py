@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from statistics import mean, median
 
-from sanpath_testbed.outcome import Outcome
+from sanpath_testbed.outcome import PROBES, Outcome
 from sanpath_testbed.relations import RELATIONS, meaning
 
 _HEAD = """## Draws
@@ -25,6 +25,12 @@ _EXPERIMENTS_HEAD = """## What a verdict proposes, done
 Of each draw only the heaviest step was run. As long as the verdict cannot tell, or is of grade C, the experiment
 that it proposes is done and added: another step of the load, or a source that was not read. What would need a setting
 to be changed is left to a person, and ends it; so does the fifth experiment.
+
+"""
+_PROBES_HEAD = """## Probed
+
+Of each draw only the heaviest step was run. Where it cannot tell, `sanpath probe` chose at most five further steps
+of the load, and no source was read that was not read before.
 
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -97,7 +103,7 @@ def _undiagnosable(outcomes: Sequence[Outcome]) -> str:
 
 def experiments(outcomes: Sequence[Outcome]) -> str:
     """Render verdicts on one step alone, before and after the proposed experiments. Empty: none were performed."""
-    tried = [o for o in outcomes if o.experiments is not None]
+    tried = [o for o in outcomes if o.experiments is not None and o.relation != PROBES]
     if not tried:
         return ""
     head = (
@@ -115,14 +121,40 @@ def experiments(outcomes: Sequence[Outcome]) -> str:
         "named wrongly": [o for o in tried if o.kind_at_first != "cannot_tell" and not o.right_at_first],
     }
     rows = [_after(name, cases) for name, cases in kinds.items() if cases]
-    still_wrong = [
-        (f"draw:{o.seed}", o.fault or "", ", ".join(o.experiments or ()), f"{o.kind} ({o.grade})", o.suspects[0])
-        for o in tried
+    return _EXPERIMENTS_HEAD + _table(head, rows) + _still_wrong(tried)
+
+
+def probes(outcomes: Sequence[Outcome]) -> str:
+    """Render the draws that one step cannot tell, before and after a probe. Empty: none were probed."""
+    probed = [o for o in outcomes if o.relation == PROBES]
+    if not probed:
+        return ""
+    open_at_first = [o for o in probed if o.kind_at_first == "cannot_tell"]
+    head = ("one step cannot tell", "cases", "right", "right after the probe", "acquitted", "convicted", "steps each")
+    kinds = {
+        "all": open_at_first,
+        "what is read can tell": [o for o in open_at_first if o.diagnosable],
+        "nothing that is read can tell": [o for o in open_at_first if not o.diagnosable],
+    }
+    rows = [_after(name, cases) for name, cases in kinds.items() if cases]
+    count = f"Of {len(probed)} draws, {len(open_at_first)} were probed.\n\n"
+    return _PROBES_HEAD + count + _table(head, rows) + _still_wrong(open_at_first)
+
+
+def _still_wrong(outcomes: Sequence[Outcome]) -> str:
+    """Render the outcomes that are not right after their experiments. Empty: all are."""
+    rows = [
+        (
+            f"draw:{o.seed}",
+            o.fault or "",
+            ", ".join(o.experiments or ()),
+            f"{o.kind} ({o.grade})",
+            next(iter(o.suspects), ""),
+        )
+        for o in outcomes
         if not o.is_right
     ]
-    text = _EXPERIMENTS_HEAD + _table(head, rows)
-    names = ("draw", "fault", "experiments", "verdict", "first suspect")
-    return text + ("\n" + _table(names, still_wrong) if still_wrong else "")
+    return "\n" + _table(("draw", "fault", "experiments", "verdict", "first suspect"), rows) if rows else ""
 
 
 def _after(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:

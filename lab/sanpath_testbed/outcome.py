@@ -11,6 +11,8 @@ from sanpath_lab.scenario import Truth
 NO_ELEMENT_KINDS = ("concurrency_limited", "demand_limited", "healthy")
 """Kinds of verdict by which only the load itself limits the test."""
 _NOTHING_WRONG = "healthy"
+PROBES = "probes"
+"""Stands in place of a relation: the heaviest step alone was run and, where it cannot tell, probed."""
 _ENDS = ("switch_port", "hba", "array_port")
 _OF_ARRAYS = ("volume", "controller")
 ELEMENT_KINDS = ("bottleneck", "configured_cap")

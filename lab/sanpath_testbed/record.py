@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 from sanpath import __version__, registry
 from sanpath.config import Config, load_config
 from sanpath.errors import CollectorError
-from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
+from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Collector, Item, LoadReader, SourceConfig
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -27,7 +28,7 @@ from sanpath.recording.writing.writer import Writer
 from sanpath_lab.fio_document import document, render
 from sanpath_lab.load_model import LoadRun
 from sanpath_lab.load_status import DiskStatus, disk_status, load_status
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Load, Scenario
 from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import site_config, vcenter_source, write_config, write_secret
@@ -88,8 +89,11 @@ class _Source:
         return items + [item async for item in self._collector.poll(self.context)]
 
 
-class _Recorder:
-    """Writes one recording. `defects`: defects of the recorded data."""
+class LabRecorder:
+    """Writes one recording, in simulated time. `defects`: defects of the recorded data.
+
+    `begin`, then `run_load` any number of times, then `end`; in between, the recording can be diagnosed.
+    """
 
     def __init__(self, scenario: Scenario, folder: Path, defects: Defects) -> None:
         self._scenario, self._defects = scenario, defects
@@ -130,24 +134,40 @@ class _Recorder:
         for item in declared_items:
             self._writer.inventory("config", self._clock.now_us(), item)
 
-    async def run(self) -> None:
-        """Poll, start the load, and poll on until it has ended."""
-        await self._poll_until(BEFORE_SECONDS)
+    @property
+    def now_us(self) -> int:
+        """The recorder's clock, microseconds since the epoch."""
+        return self._clock.now_us()
+
+    async def begin(self, seconds: float = BEFORE_SECONDS) -> None:
+        """Poll the SAN without the load under test."""
+        await self._poll_until(seconds)
+        self._writer.flush()
+
+    async def run_load(self, load_to_run: Load | None = None, marks: Mapping[str, Scalar] | None = None) -> None:
+        """Start a load, and poll on until it has ended. None: the load of the scenario.
+
+        `marks`: details that are added to the marks of its steps.
+        """
         reader: LoadReader = self._reader_class()
         disks = disk_status(self._simulation)
-        load = self._simulation.begin_load()
+        load = self._simulation.begin_load(load_to_run)
         began, number = self._simulation.now, 0
         while not load.finished:
             number += 1
             await self._poll_until(began + number * STATUS_SECONDS)
-            self._read_load_status(reader, load, disks)
+            self._read_load_status(reader, load, disks, marks or {})
         now_us = self._clock.now_us()
-        self._write_items(LOAD, now_us, reader.finish(now_us))
+        self._write_items(LOAD, now_us, map(partial(_marked, marks or {}), reader.finish(now_us)))
         ended = self._simulation.now
         await self._poll_until(ended + AFTER_SECONDS)
         for source in self._sources:
             if source.asked_at < ended:
                 await self._poll(source, self._clock.now_us())
+        self._writer.flush()
+
+    def end(self) -> None:
+        """End the recording."""
         self._writer.end(Ending(ended_us=self._clock.now_us(), load_exit_code=0, recorder_cpu_seconds=0.0))
 
     def _context(self, source: SourceConfig) -> DirectContext:
@@ -185,7 +205,9 @@ class _Recorder:
             Poll(source.name, due_us, now_us, now_us, "ok", rows=rows, requests=cost.requests, bytes_in=cost.bytes_in)
         )
 
-    def _read_load_status(self, reader: LoadReader, load: LoadRun, disks: Sequence[DiskStatus]) -> None:
+    def _read_load_status(
+        self, reader: LoadReader, load: LoadRun, disks: Sequence[DiskStatus], marks: Mapping[str, Scalar]
+    ) -> None:
         status = asdict(load_status(self._simulation, load, disks))
         now_us = self._clock.now_us()
         if self._defects.loses(LOAD, now_us):
@@ -193,7 +215,8 @@ class _Recorder:
         if not self._defects.disks_read:
             status["disks"] = ()
         status["now_ms"] += round(1000 * self._defects.skew_seconds(LOAD))
-        rows = self._write_items(LOAD, now_us, reader.feed(render(document(status)).encode(), now_us))
+        items = reader.feed(render(document(status)).encode(), now_us)
+        rows = self._write_items(LOAD, now_us, map(partial(_marked, marks), items))
         if rows:
             self._writer.poll(Poll(LOAD, now_us, now_us, now_us, "ok", rows=rows))
 
@@ -219,7 +242,20 @@ def record(scenario: Scenario, folder: Path, defect: Defect | Defects | None = N
     """Record a scenario into a new folder, in simulated time."""
     if not isinstance(defect, Defects):
         scenario, defect = as_tested(scenario, defect), Defects(as_tested(scenario, defect), defect)
-    asyncio.run(_Recorder(scenario, folder, defect).run())
+
+    async def run(recorder: LabRecorder) -> None:
+        await recorder.begin()
+        await recorder.run_load()
+        recorder.end()
+
+    asyncio.run(run(LabRecorder(scenario, folder, defect)))
+
+
+def _marked(marks: Mapping[str, Scalar], item: Item) -> Item:
+    """Return an item of a load; the marks of its steps with further details."""
+    if isinstance(item, Event) and "step" in item.detail:
+        return replace(item, detail={**item.detail, **marks})
+    return item
 
 
 def _vcenter(simulation: Simulation) -> VcenterService:

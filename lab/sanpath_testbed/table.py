@@ -43,7 +43,9 @@ def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> s
         sections += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         sections.append(_defects(as_drawn))
-    sections += [text for text in (draws.relations(outcomes), draws.experiments(outcomes)) if text]
+    sections += [
+        text for text in (draws.relations(outcomes), draws.experiments(outcomes), draws.probes(outcomes)) if text
+    ]
     if named:
         sections.append(_wrong(named))
     return "\n".join(sections)

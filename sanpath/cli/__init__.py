@@ -15,6 +15,7 @@ from sanpath.cli.commands import (
     import_file,
     init,
     lab,
+    probe,
     redact,
     report,
     rules,
@@ -50,6 +51,7 @@ app.command("redact", short_help="Copy a recording without names and addresses."
 app.command("whatif", short_help="Predict a run with another configuration.")(whatif.whatif)
 app.command("compare", short_help="Say what changed between two runs or more.")(compare.compare)
 app.command("sweep", short_help="Run a matrix of loads, and find the knee.")(sweep.sweep)
+app.command("probe", short_help="Prove what limits: vary the load, judge each step.")(probe.probe)
 app.command("demo", short_help="Run a load test against a simulated SAN, and report.")(demo.demo)
 app.add_typer(rules.app, name="rules")
 app.add_typer(collectors.app, name="collectors")

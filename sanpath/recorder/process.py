@@ -32,7 +32,7 @@ from sanpath.recorder.handover import Handover
 from sanpath.recorder.loads.loads import Loads, Reader, load_name, load_reader
 from sanpath.recorder.loads.local import without_credentials
 from sanpath.recorder.loads.processes import load_processes
-from sanpath.recorder.loads.sweep import SweepRun, lock_sweep
+from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
 from sanpath.recorder.sink import Sink, reason
@@ -108,6 +108,10 @@ class Recorder:
         hosts = load_hosts(self._request, self._config)
         run_id = self._manifest.run_id
         self._loads = Loads(self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink)
+        self._sweep: SweepRun | None = None
+        if self._request.sweep:
+            runs = ProbeRun if self._request.sweep.by_order else SweepRun
+            self._sweep = runs(self._request.sweep, self._loads, self._clock, self._sink, self._stop)
         try:
             self._write_header()
         except OSError as error:
@@ -191,8 +195,8 @@ class Recorder:
         await either(self._stop.wait(), _wait_until_polled(sources))
         if self._stop.is_set():
             return None
-        if request.sweep:
-            code = await SweepRun(request.sweep, self._loads, self._clock, self._sink, self._stop).run()
+        if self._sweep is not None:
+            code = await self._sweep.run()
         else:
             exit_code, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
             code = None if ended_by_us else exit_code
@@ -251,7 +255,11 @@ class Recorder:
             if line.strip() == STOP:
                 self._loop.call_soon_threadsafe(self._stop.set)
                 return self._read_abort()
-        if not self._request.has_load and self._request.for_seconds is None:
+            if isinstance(self._sweep, ProbeRun):
+                self._loop.call_soon_threadsafe(self._sweep.obey, line)
+        # Nobody judges the steps of a probe any more, or watches what they do to others.
+        is_abandoned = isinstance(self._sweep, ProbeRun)
+        if is_abandoned or (not self._request.has_load and self._request.for_seconds is None):
             self._loop.call_soon_threadsafe(self._stop.set)
         return None
 
@@ -351,7 +359,8 @@ def _argv(request: RunRequest) -> tuple[str, ...]:
 
 
 def _as_typed(request: RunRequest) -> tuple[str, ...]:
-    return ("sanpath", "sweep", request.sweep.file) if request.sweep else request.load
+    command = "probe" if request.sweep and request.sweep.by_order else "sweep"
+    return ("sanpath", command, request.sweep.file) if request.sweep else request.load
 
 
 def _declaration(name: str, spec: Spec, every_seconds: float) -> Declaration:

@@ -9,9 +9,12 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from sanpath.recording.storage.store import location
+from sanpath.sweep.matrix import SweepStep
 from sanpath.sweep.plan import LOCAL, Plan
 
 STOP = "stop"
+RUN, CUT, END = "run ", "cut", "end "
+"""Commands of a probe: run a step, cut the running one short, end the run. An order follows the first and last."""
 ABORT = "abort"
 UNWRITTEN = 4
 """The recorder's exit code when the recording could not be written completely."""
@@ -24,7 +27,8 @@ class SweepRequest(BaseModel):
     """A sweep as the load of a run.
 
     `file`: name of the plan file. `done`: keys of the steps that are recorded completely. `cut`: keys of the steps
-    that were running when an earlier run was interrupted.
+    that were running when an earlier run was interrupted. `by_order`: the steps are those of a probe,
+    which come as orders, one after the other. `idle_seconds`: idle time before the first of them.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,6 +37,32 @@ class SweepRequest(BaseModel):
     file: str
     done: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    by_order: bool = False
+    idle_seconds: float = 0.0
+
+
+class StepOrder(BaseModel):
+    """A step of a probe. `host`: one of the plan's hosts. `fio`: options besides those of the plan.
+
+    `seconds`: how long it is measured; None: as the plan has it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    step: SweepStep
+    experiment: str
+    host: str
+    seconds: float | None = None
+    fio: dict[str, str] = {}
+
+
+class EndOrder(BaseModel):
+    """The end of a probe. `reason`: why it ends. `what`: what only a person can do next; "": nothing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: str
+    what: str = ""
 
 
 class RunRequest(BaseModel):

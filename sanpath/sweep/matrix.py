@@ -69,7 +69,7 @@ def steps(plan: Plan) -> tuple[SweepStep, ...]:
 def _named(plan: Plan, step: SweepStep) -> SweepStep:
     """Return the step with a name of its I/O pattern, outstanding I/Os and whatever else varies in this plan."""
     matrix = plan.matrix
-    words = [_io(step), f"{step.in_flight} in flight" + (" a host" if len(plan.hosts) > 1 else "")]
+    words = [io_name(step), f"{step.in_flight} in flight" + (" a host" if len(plan.hosts) > 1 else "")]
     if matrix.threads != (1,):
         words.append(_count(step.threads, "thread"))
     if len(matrix.targets) > 1:
@@ -82,7 +82,8 @@ def _named(plan: Plan, step: SweepStep) -> SweepStep:
     return replace(step, name=", ".join(words))
 
 
-def _io(step: SweepStep) -> str:
+def io_name(step: SweepStep) -> str:
+    """The I/O pattern of a step in words: 64 KiB random read."""
     access = f"{binary(step.block_bytes)} {'random' if step.random else 'sequential'}"
     if step.read_ratio in (0, 1):
         return f"{access} {'read' if step.read_ratio else 'write'}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -37,20 +37,23 @@ def _bytes(value: object) -> object:
 
 
 def _as_list(value: object) -> object:
-    return value if isinstance(value, list) else [value]
+    return value if isinstance(value, list | tuple) else [value]
 
 
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
+Hosts = Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A mapping of a plan; an unknown key is a mistake."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Target(_Section):
+class Target(Section):
     """What is tested: existing block devices or files, NBD exports, or a folder in which files are created."""
 
     filename: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
@@ -69,7 +72,7 @@ class Target(_Section):
         return len(self.filename or self.uri) or 1
 
 
-class Matrix(_Section):
+class Matrix(Section):
     """What is varied. Every combination is a step; `in_flight` changes fastest, values are in the written order.
 
     `in_flight`: outstanding I/Os of a host, over all its threads and targets. `targets`: number of listed targets
@@ -96,7 +99,7 @@ class Matrix(_Section):
         return values
 
 
-class Steady(_Section):
+class Steady(Section):
     """When a step is steady: the throughputs of the last `windows` seconds lie within `spread` of each other.
 
     `spread` is relative to their mean. A step lasts until it is steady, at most `at_most_seconds`.
@@ -107,7 +110,7 @@ class Steady(_Section):
     at_most_seconds: float = Field(default=120.0, gt=0)
 
 
-class Plan(_Section):
+class Plan(Section):
     """A sweep.
 
     `command`: the load generator with a prefix if needed, such as `ip netns exec NAME fio`, by shell rules. Each step
@@ -119,7 +122,7 @@ class Plan(_Section):
     command: Text | None = None
     target: Target
     allow_writes: bool = False
-    hosts: Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)] = (LOCAL,)
+    hosts: Hosts = (LOCAL,)
     seconds: float = Field(default=20.0, ge=1)
     warmup_seconds: float = Field(default=5.0, ge=0)
     pause_seconds: float = Field(default=1.0, ge=0)
@@ -134,34 +137,52 @@ class Plan(_Section):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
+AnyPlan = TypeVar("AnyPlan", bound=Section)
+Problem = tuple[tuple[str | int, ...], str]
+"""The place of a mistake in a plan, and what is wrong there."""
+
+
 def load_plan(path: Path) -> Plan:
     """Read and check a plan. Raises ConfigError for the first mistake, UsageError when it cannot be read."""
+    return read_plan(path, Plan, {"target": Target, "matrix": Matrix, "steady": Steady}, _contradictions)
+
+
+def read_plan(
+    path: Path,
+    model: type[AnyPlan],
+    sections: Mapping[str, type[Section]],
+    contradictions: Callable[[AnyPlan], Sequence[Problem]],
+) -> AnyPlan:
+    """Read and check a plan of some kind. `sections`: its mappings by key. `contradictions`: mistakes of
+    valid values.
+
+    Raises ConfigError for the first mistake, UsageError when the file cannot be read.
+    """
     document, raw = read_document(path)
     if not isinstance(raw, dict):
-        raise document.error((), f"expected a mapping with the keys {', '.join(Plan.model_fields)}")
+        raise document.error((), f"expected a mapping with the keys {', '.join(model.model_fields)}")
     try:
-        plan = Plan.model_validate(raw)
+        plan = model.model_validate(raw)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise document.error(first["loc"], _problem(first)) from None
-    for place, problem in _contradictions(plan):
+        raise document.error(first["loc"], _problem(first, model, sections)) from None
+    for place, problem in contradictions(plan):
         raise document.error(place, problem)
     return plan
 
 
-def _problem(error: Any) -> str:
+def _problem(error: Any, model: type[Section], sections: Mapping[str, type[Section]]) -> str:
     if error["type"] == "extra_forbidden":
-        sections: dict[str, type[_Section]] = {"target": Target, "matrix": Matrix, "steady": Steady}
         *above, key = error["loc"]
-        return unknown_key(str(key), list((sections[str(above[0])] if above else Plan).model_fields))
+        return unknown_key(str(key), list((sections[str(above[0])] if above else model).model_fields))
     if error["type"] == "missing":
         return "is required"
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-def _contradictions(plan: Plan) -> list[tuple[tuple[str | int, ...], str]]:
+def _contradictions(plan: Plan) -> list[Problem]:
     """Return (key, problem) for values that are valid by themselves but contradict each other."""
-    problems: list[tuple[tuple[str | int, ...], str]] = []
+    problems: list[Problem] = []
     matrix, target = plan.matrix, plan.target
     writes = next((number for number, ratio in enumerate(matrix.read_ratio) if ratio < 1), None)
     if writes is not None and not plan.allow_writes:
@@ -197,7 +218,7 @@ def _contradictions(plan: Plan) -> list[tuple[tuple[str | int, ...], str]]:
     return problems
 
 
-def _impossible(plan: Plan) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _impossible(plan: Plan) -> Iterator[Problem]:
     """Yield (key, problem) for impossible combinations of the matrix."""
     matrix = plan.matrix
     for listed, threads in product(matrix.targets, matrix.threads):

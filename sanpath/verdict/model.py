@@ -245,12 +245,53 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
+class Likelihood:
+    """A suspect by its name for people, and its probability. `entity`: as of the suspect."""
+
+    name: str
+    entity: str | None
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A step of a probe.
+
+    `experiment`: the action that it tried; "start" is the load as a person named it. `what`: the same in words.
+    `why`: the suspect that its outcome would support, "" at the start. `outcome`: what was measured. `is_seen`:
+    whether it showed what it watched for, None: it watched for nothing. `ruled_out`: suspects that are no longer
+    likely. `suspects`: the likely suspects after it. `verdict`, `grade` and `probability`: the verdict after it.
+    """
+
+    step: str
+    experiment: str
+    what: str
+    why: str
+    outcome: str
+    is_seen: bool | None
+    ruled_out: Sequence[str]
+    suspects: Sequence[Likelihood]
+    verdict: Kind
+    grade: Grade
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was tried. `ended`: why the probe ended; `next_step`: what only a person can do next; "": not known."""
+
+    steps: Sequence[Trial]
+    ended: str = ""
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of the run, which is that of the step with the highest throughput.
 
     `probability`: how often a verdict with such evidence is right. `suspects`: all remaining explanations, the most
     probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or what a
-    judgement lacks; None: no experiment separates the suspects.
+    judgement lacks; None: no experiment separates the suspects. `experiments`: all that would, `experiment` first.
 
     `knee_in_flight`: the I/Os in flight from which more load adds only latency. None with `knee_below`: it lies below
     the fewest that were tested.
@@ -270,6 +311,7 @@ class Verdict:
     probability: float | None = None
     suspects: Sequence[Suspect] = ()
     experiment: Experiment | None = None
+    experiments: Sequence[Experiment] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,7 +460,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that sanpath reports about a recording."""
+    """Everything that sanpath reports about a recording. `probe`: None: it is of no probe."""
 
     run: Run
     steps: Sequence[StepResult]
@@ -436,4 +478,5 @@ class Diagnosis:
     recorders: Sequence[RecorderAccount] = ()
     figures: Sequence[FigureComparison] = ()
     summary: Summary = field(default_factory=lambda: Summary(""))
+    probe: Probe | None = None
     schema: str = field(default=SCHEMA)

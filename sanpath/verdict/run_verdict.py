@@ -9,6 +9,7 @@ from math import log2
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.explanation.headline import headline
+from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.prediction.curves import curves
 from sanpath.verdict.prediction.predict import calmest_judgement
@@ -24,8 +25,14 @@ _AS_MANY = 0.3
 _LEAST_LIMITED = 1e-6
 
 
+def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
+    """The judgement that decides the verdict of the run; of a probe, that of the load as a person named it."""
+    start = {step.name for step in facts.steps if step.experiment == START}
+    return deciding([j for j in judgements if j.load.step in start] or judgements)
+
+
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
-    """The judgement that decides the verdict of the run.
+    """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 % the one with most I/Os in
     flight. The direction is the one in which the I/Os of that step spend their time.
@@ -68,7 +75,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
     if not judgements:
         reason, advice = _no_judgement(facts)
         return Verdict("cannot_tell", "C", "", reason, (), None, None, R0(None, None), None, advice)
-    judged = deciding(judgements)
+    judged = deciding_of_run(facts, judgements)
     r0 = unloaded_latency(facts, judgements, judged)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
     alike = [j for j in judgements if j.load.comparable(judged.load)]
@@ -89,6 +96,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         judged.probability,
         judged.suspects,
         judged.experiment,
+        judged.experiments,
     )
 
 

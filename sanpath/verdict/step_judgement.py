@@ -16,8 +16,8 @@ WINDOWS = 4
 class Judgement:
     """What limits one direction of one step.
 
-    `following`: what would limit next, None: unknown. `experiment`: the measurement that would separate the suspects.
-    `windows`: whole windows of the slowest source. `probability` and `suspects` are those of a verdict.
+    `following`: what would limit next, None: unknown. `experiments`: measurements that would separate the suspects,
+    the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict.
     """
 
     load: LoadFacts
@@ -25,11 +25,16 @@ class Judgement:
     grade: Grade
     bottlenecks: tuple[Bottleneck, ...] = ()
     because: tuple[str, ...] = ()
-    experiment: Experiment | None = None
+    experiments: tuple[Experiment, ...] = ()
     windows: int = 0
     following: Next | None = None
     probability: float = 0.0
     suspects: tuple[Suspect, ...] = ()
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """The measurement that would separate the suspects best. None: there is none."""
+        return self.experiments[0] if self.experiments else None
 
     @property
     def limit_probability(self) -> float:

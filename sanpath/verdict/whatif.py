@@ -11,7 +11,7 @@ from sanpath.verdict.prediction.change import UNCHANGED
 from sanpath.verdict.prediction.predict import Check, Prediction, explaining, predict
 from sanpath.verdict.prediction.relief import relief
 from sanpath.verdict.prediction.settings import Wanted, parse_settings
-from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
 
 
@@ -36,7 +36,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     """
     if not judgements:
         raise UsageError("no step of this recording was judged: there is nothing to start from")
-    change, settings = parse_settings(facts, deciding(judgements).load, written)
+    change, settings = parse_settings(facts, deciding_of_run(facts, judgements).load, written)
     steps, relieved = [], []
     for judged in judgements:
         step_change, reason = change, None

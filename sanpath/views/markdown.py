@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.verdict.model import Diagnosis, LatencyBudget
 from sanpath.verdict.units import duration, percent
-from sanpath.views import first_screen, words
+from sanpath.views import first_screen, probe, words
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -20,6 +20,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _first_screen(diagnosis)
     yield from _actions(diagnosis)
     yield from _list("How sure", words.confidence_lines(diagnosis))
+    yield from _probe(diagnosis)
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         yield from _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
@@ -68,6 +69,16 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield ""
         yield f"Expected: {safe(gain)}."
+
+
+def _probe(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.probe is None:
+        return
+    yield from _title(probe.TITLE)
+    yield from _table(probe.HEADER, probe.rows(diagnosis.probe))
+    if closing := probe.closing_lines(diagnosis.probe):
+        yield ""
+        yield from (f"- {safe(line)}" for line in closing)
 
 
 def _budget(budget: LatencyBudget) -> Iterator[str]:

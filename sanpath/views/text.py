@@ -12,7 +12,7 @@ from rich.text import Text
 
 from sanpath.verdict.model import Diagnosis, LatencyBudget
 from sanpath.verdict.units import duration
-from sanpath.views import first_screen, words
+from sanpath.views import first_screen, probe, words
 
 _BAR = 24
 
@@ -31,6 +31,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     sections: list[RenderableType] = list(_first_screen(diagnosis))
     sections += _actions(diagnosis)
     sections += _section("How sure", words.confidence_lines(diagnosis))
+    sections += _probe(diagnosis)
     for budget in words.budgets_of(diagnosis, step.name) if step is not None else ():
         sections += _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
@@ -92,6 +93,12 @@ def _section(title: str, lines: list[str]) -> list[RenderableType]:
     for line in lines:
         table.add_row(Text("  -"), Text(words.printable(line)))
     return [Text(f"\n{title}", style="bold"), table]
+
+
+def _probe(diagnosis: Diagnosis) -> list[RenderableType]:
+    if diagnosis.probe is None:
+        return []
+    return [Text(f"\n{probe.TITLE}", style="bold"), *(Text(f"  {line}") for line in probe.lines(diagnosis.probe))]
 
 
 def _budget(budget: LatencyBudget) -> list[RenderableType]:

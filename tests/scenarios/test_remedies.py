@@ -86,13 +86,12 @@ def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
         if f.rule == "link-full":
             port = "fc1/7" if f.entity == HOST_LINK else "fc1/1"
             assert f"interface {port}" in {c for fix in f.fix for c in fix.commands}
-            assert any(f"show running-config interface {port}" in fix.undo for fix in f.fix)
 
 
 def test_every_step_of_a_remedy_is_listed_once() -> None:
     report = text.render(told("published"), 160)
     assert report.count("interface fc1/7") == 1
-    assert report.count("any, when the switch or its optics cannot go faster") == 1
+    assert report.count("When the switch or its optics cannot go faster") == 1
 
 
 @pytest.mark.parametrize("name", ["fc1/7; reboot", "$(reboot)", "-h", "fc1/7\nreload", "`id`", "fc1/7 | sh", "<b>"])

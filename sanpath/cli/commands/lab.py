@@ -75,6 +75,10 @@ def score(
     experiments: Annotated[
         int | None, typer.Option("--experiments", min=1, help="Of how many draws what is proposed is done; none.")
     ] = None,
+    probes: Annotated[
+        int | None,
+        typer.Option("--probes", min=1, help="How many of the draws are probed, where one step cannot tell; none."),
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
@@ -95,6 +99,7 @@ def score(
         "--relations": relations,
         "--relation-draws": relation_draws,
         "--experiments": experiments,
+        "--probes": probes,
         "--keep": keep,
         "--workers": workers,
         "--into": into,

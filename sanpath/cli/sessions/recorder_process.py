@@ -47,11 +47,13 @@ def record(
     progress: Callable[[], None],
     screen: Screen | None = None,
     every_seconds: float = PROGRESS_SECONDS,
+    control: Callable[[Callable[[str], None]], None] | None = None,
 ) -> tuple[int, bool]:
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
     `screen` is shown first, if there is one; after it `progress` is called, `every_seconds`. What they raise does not
-    end the run: they only read the recording.
+    end the run: they only read the recording. `control` is given a function that sends a line to the recorder; then
+    `progress` decides what is run, and is always called in time.
     The recorder has a session of its own: losing the terminal, or this process, does not end the test.
     """
     # A file, not a pipe: messages must not write over the screen, and the recorder must not wait for a dead screen.
@@ -77,6 +79,8 @@ def record(
 
     with Interrupted(send) as interrupted:
         send(request.model_dump_json())
+        if control is not None:
+            control(send)
         if screen is not None:
             _guarded(partial(screen, lambda: process.poll() is not None, interrupted.interrupt))
             if process.poll() is None:
@@ -89,8 +93,9 @@ def record(
             if time.monotonic() >= due:
                 began = time.monotonic()
                 _guarded(progress)
-                # Never more than a tenth of the time.
-                due = time.monotonic() + max(every_seconds, 10 * (time.monotonic() - began))
+                # Never more than a tenth of the time, unless the run waits for it.
+                pause = 0.0 if control is not None else 10 * (time.monotonic() - began)
+                due = time.monotonic() + max(every_seconds, pause)
         relay.copy()
     if code == 0 and interrupted.count:
         print("sanpath: interrupted; this is what was recorded until then", file=sys.stderr)

@@ -66,7 +66,7 @@ class Session:
 
     def _recorded(self) -> int:
         with self._lines:
-            code, interrupted = record(self._request, self._progress, self._screen(), self._progress_seconds())
+            code, interrupted = self._record()
         if code == UsageError.exit_code:
             return code  # The recorder has printed what to change.
         if code and not interrupted:
@@ -88,6 +88,9 @@ class Session:
                 file=sys.stderr,
             )
         return self._exit_code(diagnosis, interrupted) or int(recorder_failed)
+
+    def _record(self) -> tuple[int, bool]:
+        return record(self._request, self._progress, self._screen(), self._progress_seconds())
 
     def _wait_for_peers(self) -> None:
         """Wait for other recorders of this recording: their last samples belong to the report."""

@@ -18,6 +18,8 @@ FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
+SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
+"""Experiments of a probe that change the number of I/Os in flight at most."""
 _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""
 HALF = 0.55
@@ -35,7 +37,8 @@ class LoadFacts:
     than two. `latency_interval`: bounds of the mean latency where the load truncates it, None: it is exact.
     `summary`: a job reported a single figure for the entire step, so that its windows mean nothing. `jobs`: the jobs
     themselves. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
-    `summary_seconds`: the shortest time that a job's single figure covers, None: no job reports one.
+    `summary_seconds`: the shortest time that a job's single figure covers, None: no job reports one. `variation`: the
+    experiment of a probe that changed more than the number of I/Os in flight; "": none.
     """
 
     roots: tuple[str, ...]
@@ -59,6 +62,7 @@ class LoadFacts:
     series: tuple[tuple[float, float], ...] = ()
     latency_series: tuple[tuple[float, float], ...] = ()
     summary_seconds: float | None = None
+    variation: str = ""
 
     @property
     def seconds(self) -> float | None:
@@ -96,7 +100,8 @@ class LoadFacts:
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether both differ only in the number of I/Os. Only then do they show the effect of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
-        return self.direction == other.direction and isclose(*sizes, rel_tol=SAME_SIZE)
+        same_conditions = self.direction == other.direction and self.variation == other.variation
+        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE)
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
@@ -193,6 +198,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
             ),
             default=None,
         ),
+        "" if step.experiment in SAME_LOAD else step.experiment,
     )
 
 

@@ -151,6 +151,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         float(block_bytes) if isinstance(block_bytes, int | float) else None,
         bool(begin.detail.get("rate_limited")),
         float(planned_seconds) if isinstance(planned_seconds, int | float) else None,
+        str(begin.detail.get("experiment") or ""),
     )
 
 
@@ -178,6 +179,7 @@ def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
         sizes.pop() if len(sizes) == 1 else None,
         any(step.rate_limited for step in steps),
         steps[0].planned_seconds if len(steps) == 1 else None,
+        steps[0].experiment,
     )
 
 

@@ -66,13 +66,15 @@ class Loads:
         key: str = "",
         item_filter: ItemFilter | None = None,
         end_early: asyncio.Event | None = None,
+        host: str | None = None,
     ) -> tuple[int, bool]:
         """Run a command to its end, until `stop`, for `seconds` or until `end_early`.
 
-        `key` distinguishes its output from that of other commands. Returns its exit code, and whether sanpath ended
+        `key` distinguishes its output from that of other commands. `host`: the only host to run it on; None: all.
+        Returns its exit code, and whether sanpath ended
         it. Raises UsageError.
         """
-        load = self._current = self._create_load(argv, key, item_filter)
+        load = self._current = self._create_load(argv, key, item_filter, host)
         await load.start()
         if self._reader is None:
             hint = "--load NAME says which collector does"
@@ -101,7 +103,9 @@ class Loads:
                 failed = f"the load's output stays in {output}: {error}"
         return failed
 
-    def _create_load(self, argv: Sequence[str], key: str, item_filter: ItemFilter | None) -> RunningLoad:
+    def _create_load(
+        self, argv: Sequence[str], key: str, item_filter: ItemFilter | None, only_host: str | None
+    ) -> RunningLoad:
         command = self._reader[1].wrap(argv) if self._reader else WrappedCommand(tuple(argv))
         if not self._hosts:
             name = load_name(self._reader, None)
@@ -110,7 +114,8 @@ class Loads:
             return Load(command, reading, name, self._output(key), self._run_id)
         from sanpath.recorder.loads.remote import HostLoads  # imports the SSH library, only when needed
 
-        return HostLoads(command, [self._host_load(host, key, item_filter) for host in self._hosts])
+        hosts = self._hosts if only_host is None else (only_host,)
+        return HostLoads(command, [self._host_load(host, key, item_filter) for host in hosts])
 
     def _host_load(self, host: str, key: str, item_filter: ItemFilter | None) -> HostLoad:
         from sanpath.recorder.loads.remote import HostLoad

@@ -15,24 +15,27 @@ from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.loads.loads import Loads
 from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.loads.steady_state import Steadiness
-from sanpath.recorder.request import SweepRequest
+from sanpath.recorder.request import CUT, END, RUN, EndOrder, StepOrder, SweepRequest
 from sanpath.recorder.sink import Sink
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.storage.store import Location
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import SweepStep, steps
-from sanpath.sweep.plan import Plan
-from sanpath.sweep.progress import STEP_BEGIN, STEP_END
+from sanpath.sweep.plan import LOCAL, Plan
+from sanpath.sweep.progress import PROBE_END, PROBE_READY, STEP_BEGIN, STEP_END
 
 
 class StepWatch:
     """Filters the items of a step's load before they are recorded, and detects when the step is steady.
 
     It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report the latter.
+    `experiment`: what a probe tries with the step.
     """
 
-    def __init__(self, plan: Plan, step: SweepStep) -> None:
+    def __init__(self, plan: Plan, step: SweepStep, experiment: str = "") -> None:
         self._step, self._ramps = step, plan.warmup_seconds > 0
+        self._marks: dict[str, Scalar] = {"step": step.name, "offered": step.in_flight}
+        self._marks |= {"experiment": experiment} if experiment else {}
         steady = plan.steady
         self._steadiness = Steadiness(steady.windows, steady.spread, plan.seconds) if steady else None
         self.steady = asyncio.Event()
@@ -47,8 +50,7 @@ class StepWatch:
         if isinstance(item, Event) and "step" in item.detail:
             if self._steadiness and item.name == ("ramp-end" if self._ramps else "step-begin"):
                 self._steadiness.begin(str(item.detail.get("loads", "")).split(","))
-            detail = {**item.detail, "step": self._step.name, "offered": self._step.in_flight}
-            return replace(item, detail=detail)
+            return replace(item, detail={**item.detail, **self._marks})
         if self._steadiness and isinstance(item, Rows) and item.table.kind == "load":
             self._steadiness.add(item)
             if self._steadiness.reached:
@@ -81,12 +83,22 @@ class SweepRun:
         return 0
 
     async def _step(self, step: SweepStep) -> int | None:
-        watch = StepWatch(self._plan, step)
+        return await self._run_step(step, self._plan, StepWatch(self._plan, step))
+
+    async def _run_step(
+        self,
+        step: SweepStep,
+        plan: Plan,
+        watch: StepWatch,
+        cut_short: asyncio.Event | None = None,
+        host: str | None = None,
+    ) -> int | None:
+        """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan."""
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
         await self._sink.flush()  # Viewers should see the new step at once.
-        argv = commands.fio(self._plan, step)
+        argv = commands.fio(plan, step)
         code, was_interrupted = await self._loads.run(
-            argv, self._stop, key=step.key, item_filter=watch, end_early=watch.steady
+            argv, self._stop, key=step.key, item_filter=watch, end_early=cut_short or watch.steady, host=host
         )
         steady = watch.steady.is_set() if self._plan.steady else None
         if was_interrupted and not steady:
@@ -107,6 +119,58 @@ class SweepRun:
     def _event(self, name: str, detail: dict[str, Scalar]) -> None:
         now = self._clock.now_us()
         self._sink.take(RECORDER, now, Event(now, name, detail))
+
+
+class ProbeRun(SweepRun):
+    """Runs steps as they are ordered, one after the other, until the end is ordered."""
+
+    def __init__(self, request: SweepRequest, loads: Loads, clock: Clock, sink: Sink, stop: asyncio.Event) -> None:
+        super().__init__(request, loads, clock, sink, stop)
+        self._idle_seconds = request.idle_seconds
+        self._orders: asyncio.Queue[StepOrder | EndOrder] = asyncio.Queue()
+        self._cut_short = asyncio.Event()
+
+    def obey(self, line: str) -> None:
+        """Obey a line of standard input: run a step after those ordered before, end after them, or cut one short."""
+        if line.startswith(RUN):
+            self._orders.put_nowait(StepOrder.model_validate_json(line.removeprefix(RUN)))
+        elif line.startswith(END):
+            self._orders.put_nowait(EndOrder.model_validate_json(line.removeprefix(END)))
+        elif line.strip() == CUT:
+            self._cut_short.set()
+
+    async def run(self) -> int | None:
+        """Run the steps. Returns 0 at the end, the exit code of a failed load, or None when interrupted."""
+        await self._settled("", self._idle_seconds)
+        while not self._stop.is_set():
+            waiting = asyncio.create_task(self._orders.get())
+            await either(asyncio.shield(waiting), self._stop.wait())
+            if not waiting.done():
+                waiting.cancel()
+                break
+            order = waiting.result()
+            if isinstance(order, EndOrder):
+                self._event(PROBE_END, {"reason": order.reason, "what": order.what})
+                return 0
+            if code := await self._ordered(order):
+                return code
+            await self._settled(order.step.key, self._plan.pause_seconds)
+        return None
+
+    async def _settled(self, key: str, seconds: float) -> None:
+        """Poll on for some seconds, so that every source shows the end of a step, and mark it as recorded."""
+        await either(self._stop.wait(), sleep(seconds))
+        await self._sink.flush()
+        self._event(PROBE_READY, {"key": key})
+        await self._sink.flush()
+
+    async def _ordered(self, order: StepOrder) -> int | None:
+        self._cut_short.clear()
+        seconds = self._plan.seconds if order.seconds is None else order.seconds
+        plan = self._plan.model_copy(update={"seconds": seconds, "fio": {**self._plan.fio, **order.fio}})
+        watch = StepWatch(plan, order.step, order.experiment)
+        host = order.host if self._plan.hosts != (LOCAL,) else None
+        return await self._run_step(order.step, plan, watch, self._cut_short, host)
 
 
 def lock_sweep(folder: Location, run_id: str) -> IO[bytes] | None:

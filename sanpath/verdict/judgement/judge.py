@@ -18,8 +18,9 @@ from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.experiment_model import Kind
-from sanpath.verdict.judgement.experiment import decide, name_of
+from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
+from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.table import PlaceTable, place_tables
@@ -69,14 +70,14 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     if _probability(first) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
-    experiment = decide(table, groups)
+    experiments = decide(table, groups)
     if kind == "cannot_tell":
         because = _undecided_because(table, groups, reasons)
-        judged = Judgement(load, kind, "C", (), because, experiment, table.windows)
+        judged = Judgement(load, kind, "C", (), because, experiments, table.windows)
     else:
         because = (*conclusion.because, *reasons)
         grade, bottlenecks = _grade(probability, table.windows), conclusion.bottlenecks
-        judged = Judgement(load, kind, grade, bottlenecks, because, experiment, table.windows, conclusion.following)
+        judged = Judgement(load, kind, grade, bottlenecks, because, experiments, table.windows, conclusion.following)
     if kind == "cannot_tell":
         # The verdict names nothing: the probability is that of the most probable suspect.
         named = [group for group in groups if group[0].claim.verdict != "cannot_tell"]

@@ -1,6 +1,7 @@
 """Computes the probability of each claim about a load.
 
-Three things count: the waits that a claim explains, how throughput scales, and the evidence of readings.
+Three things count: the waits that a claim explains, how throughput scales, and the evidence of readings. What the
+experiments of a probe showed counts as well.
 
 Each wait on the path is a share of the time from its place down to the end of the path. A claim that explains a wait
 accepts any share, and a larger one speaks more for it. A wait that the claim does not explain should be small. A full
@@ -31,6 +32,7 @@ from sanpath.verdict.hypotheses import (
     unseen,
 )
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, at_limit, normal
+from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
@@ -121,6 +123,7 @@ def _posterior(
         for other_table, other_scores in zip(tables, scores, strict=True)
         if other_table is not table and (weight := _same_plateau(table, other_table)) > _NO_WEIGHT
     ]
+    probed = list(outcomes(table))
     logits = []
     for claim in claims[i]:
         key = _key(claim)
@@ -131,6 +134,7 @@ def _posterior(
                 # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
                 waiting += [(weight, other_scores[key].waiting)] if has_more_in_flight else []
         score = _pooled(readings) + _pooled(waiting) + scores[i][key].slots + _scaling(table, claim)
+        score += outcome_score(probed, claim)
         logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]

@@ -12,7 +12,7 @@ from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import duration, percent_rounded
 from sanpath.views import curve as curve_table
-from sanpath.views import first_screen, words
+from sanpath.views import first_screen, probe, words
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
@@ -55,6 +55,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         path=path,
         topology=drawing(path),
         findings=findings,
+        probe=probe,
         most=_MOST,
         links=links[:_ROWS],
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],

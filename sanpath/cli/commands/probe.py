@@ -1,0 +1,124 @@
+"""`sanpath probe`: prove what limits by intervention: short steps of a load, each chosen for what it would tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sanpath.cli.options import (
+    FailOn,
+    FailOnOption,
+    Format,
+    FormatOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+    names,
+)
+from sanpath.recording.storage.store import location
+
+if TYPE_CHECKING:
+    from sanpath.probe.plan import ProbePlan
+    from sanpath.probe.search import Search
+
+
+def probe(
+    plan_file: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="The load, its target, and what may be tried at what cost.")
+    ],
+    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option("--into", parser=location, metavar="PATH", help="Recording. Default: named after the time."),
+    ] = None,
+    after: Annotated[
+        Path | None,
+        typer.Option(
+            "--after",
+            parser=location,
+            metavar="RECORDING",
+            help="An earlier probe: repeat its load after a setting was changed, and say what that proves.",
+        ),
+    ] = None,
+    knee: Annotated[
+        bool, typer.Option("--knee", help="Find the knee of throughput over outstanding I/Os, in few steps.")
+    ] = False,
+    objective: Annotated[
+        str, typer.Option("--objective", metavar="'p99<=2ms'", help="Find the highest load with such a latency.")
+    ] = "",
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="The load may write, which destroys what is on the target.")
+    ] = False,
+    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Only print the steps that the plan allows, as command lines.")
+    ] = False,
+    form: FormatOption = Format.text,
+    fail_on: FailOnOption = FailOn.never,
+    rules: RulesOption = None,
+    policy: PolicyOption = None,
+) -> None:
+    """Run short steps of a load, each the one that tells most about what limits it, and say what they proved.
+
+    Only the load varies: no setting of a device is changed. It stops when the verdict is certain, when nothing that
+    the plan allows would tell more, when the budget is used, or when the latency of others grows.
+    """
+    import time
+
+    from sanpath.cli.sessions.probe import ProbeSession
+    from sanpath.errors import UsageError
+    from sanpath.probe.plan import load_probe_plan
+    from sanpath.recorder.request import RunRequest, SweepRequest
+
+    if (after is not None) + knee + bool(objective) > 1:
+        raise UsageError("give one of --after, --knee and --objective")
+    plan = load_probe_plan(plan_file, allow_writes)
+    if print_only:
+        typer.echo("\n".join(_command_lines(plan, allow_writes)))
+        return
+    chosen = choice(rules, config, policy)
+    search = _search(after, knee, objective)
+    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    sweep = SweepRequest(
+        plan=plan.sweep_plan(allow_writes),
+        file=str(plan_file),
+        by_order=True,
+        idle_seconds=plan.guard.baseline_seconds,
+    )
+    request = RunRequest(
+        folder=folder.absolute() if isinstance(folder, Path) else folder,
+        config=config,
+        only_sources=names(only_sources),
+        sweep=sweep,
+    )
+    raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
+
+
+def _search(after: Path | None, knee: bool, objective: str) -> Search:
+    from sanpath.cli.output import diagnosis_of
+    from sanpath.errors import UsageError
+    from sanpath.probe import search
+    from sanpath.probe.objective import parse_objective
+
+    if after is not None:
+        before = diagnosis_of(after)
+        if before.probe is None:
+            raise UsageError(f"{after}: holds no probe")
+        return search.repeat(before)
+    if objective:
+        return search.find_highest(parse_objective(objective))
+    return search.find_knee if knee else search.find_limit
+
+
+def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
+    from sanpath.probe.orders import possible, start_order
+    from sanpath.sweep.commands import printed
+
+    sweep = plan.sweep_plan(allow_writes)
+    for order in (start_order(plan), *possible(plan)):
+        where = f" on {order.host}" if len(plan.hosts) > 1 else ""
+        yield f"# {order.experiment}: {order.step.name}{where}"
+        yield printed(sweep, order.step)

@@ -1,0 +1,161 @@
+"""A probe from the command's side: it judges after every step, orders the next, and protects the others."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sanpath.cli.options import FailOn, Format
+from sanpath.cli.output import diagnosis_of
+from sanpath.cli.sessions.recorder_process import record
+from sanpath.cli.sessions.run import Session
+from sanpath.errors import RecordingError
+from sanpath.facts.load.moved_bytes import moved_bytes
+from sanpath.facts.storage.other_loads import volumes_of_others
+from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
+from sanpath.probe.guard import OtherLoad, tripped
+from sanpath.probe.orders import Finish, Order
+from sanpath.probe.plan import ProbePlan
+from sanpath.probe.search import Search
+from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
+from sanpath.recording.reading.recording import Recording
+from sanpath.sweep.progress import PROBE_READY
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Choice
+    from sanpath.verdict.model import Diagnosis
+
+_LOOK_SECONDS = 0.5
+_GUARD_SECONDS = 10.0
+"""The others' latency is a mean over this time: a few polls of an array."""
+
+
+class ProbeSession(Session):
+    """Records and reports a probe. `search`: how the next step is found."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        plan: ProbePlan,
+        search: Search,
+        form: Format,
+        fail_on: FailOn,
+        choice: Choice,
+    ) -> None:
+        super().__init__(request, form, fail_on, choice, plain=True)
+        self._plan, self._search = plan, search
+        self._spent = Spent()
+        self._awaited: str | None = ""
+        """Key of the step whose end is awaited, "" before the first; None: the probe has ended."""
+        self._order: Order | None = None
+        self._others: dict[str, OtherLoad] = {}
+        self._began = time.monotonic()
+        self._guarded = self._unmeasured = 0.0
+        self._send: Callable[[str], None] = lambda _: None
+
+    def _record(self) -> tuple[int, bool]:
+        self._began = time.monotonic()
+        return record(self._request, self._progress, None, _LOOK_SECONDS, self._control)
+
+    def _control(self, send: Callable[[str], None]) -> None:
+        self._send = send
+
+    def _progress(self) -> None:
+        """Order the next step when one is recorded; cut the running one short when it disturbs others."""
+        if self._awaited is None:
+            return
+        try:
+            recording = Recording(self._request.folder)
+            ready = [event for _, event in recording.events() if event.name == PROBE_READY]
+        except RecordingError:
+            return  # Nothing has been written yet.
+        try:
+            if any(event.detail.get("key") == self._awaited for event in ready):
+                self._next()
+            elif self._order is not None:
+                self._protect(recording)
+        except Exception:
+            self._end(Finish("the steps could not be judged"))
+            raise
+
+    def _next(self) -> None:
+        diagnosis: Diagnosis | None = None
+        if self._order is None:
+            self._others = self._others_now(self._plan.guard.baseline_seconds)
+        else:
+            diagnosis = diagnosis_of(self._request.folder, self._choice)
+            self._account(diagnosis)
+        self._spent = replace(self._spent, seconds=time.monotonic() - self._began)
+        order = self._search(self._plan, diagnosis, self._spent)
+        if isinstance(order, Finish):
+            self._end(order)
+            return
+        self._run(order)
+
+    def _run(self, order: Order) -> None:
+        number = self._spent.steps + 1
+        step = replace(order.step, key=f"probe-{number:02d}")
+        self._order, self._awaited = order, step.key
+        limit = rate_limit(self._plan, self._spent, order)
+        self._unmeasured += unmeasured_bytes(self._plan, limit)
+        left = self._plan.budget.seconds - self._spent.seconds
+        _print(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
+        _print(f"  why: {order.reason}")
+        ordered = StepOrder(
+            step=step,
+            experiment=order.experiment,
+            host=order.host,
+            seconds=order.seconds,
+            fio=rate_options(order, limit),
+        )
+        self._send(RUN + ordered.model_dump_json())
+
+    def _account(self, diagnosis: Diagnosis) -> None:
+        """Add what the last step has cost, and print what it showed."""
+        from sanpath.views.probe import outcome_lines
+
+        trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
+        measured = 0.0
+        if trials and len(trials) > self._spent.steps:
+            for line in outcome_lines(trials[-1]):
+                _print(f"  {line}")
+            step = next(step for step in diagnosis.steps if step.name == trials[-1].step)
+            measured = sum(direction.bytes_per_second for direction in step.directions.values())
+        spent = self._spent
+        self._spent = replace(
+            spent,
+            bytes=moved_bytes(Recording(self._request.folder)) + self._unmeasured,
+            steps=spent.steps + 1,
+            bytes_per_second=max(spent.bytes_per_second, measured),
+        )
+
+    def _protect(self, recording: Recording) -> None:
+        """Cut the running step short if the latency of others has grown."""
+        if time.monotonic() - self._guarded < 1.0 or not self._others:
+            return
+        self._guarded = time.monotonic()
+        now = self._others_now(_GUARD_SECONDS, recording)
+        if (trip := tripped(self._plan.guard, self._others, now)) is not None:
+            self._send(CUT)
+            self._end(Finish(f"stopped to protect others: {trip.in_words}"))
+
+    def _others_now(self, seconds: float, recording: Recording | None = None) -> dict[str, OtherLoad]:
+        now_us = time.time_ns() // 1000
+        begin_us = now_us - round(1e6 * max(seconds, 1.0))
+        volumes = volumes_of_others(recording or Recording(self._request.folder), begin_us, now_us)
+        return {entity: OtherLoad(*figures) for entity, figures in volumes.items()}
+
+    def _end(self, finish: Finish) -> None:
+        self._awaited = None
+        steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
+        _print(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
+        if finish.for_a_person:
+            _print(f"next, for a person: {finish.for_a_person}")
+        self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
+
+
+def _print(line: str) -> None:
+    print(f"sanpath: {line}", file=sys.stderr, flush=True)

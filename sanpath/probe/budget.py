@@ -1,0 +1,82 @@
+"""The budget of a probe: whether a step may run, and the rate that keeps it inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sanpath.probe.orders import Order
+from sanpath.probe.plan import ProbePlan
+
+_START_SECONDS = 1.0
+"""Time to start and end a load, besides its own duration (fio: half a second, measured)."""
+_LEAST_RATE_RATIO = 0.9
+"""A step that is held below this share of the throughput so far would show the budget, and not the storage."""
+_MOST_GROWTH = 4.0
+"""A step that raises throughput over the highest so far by this factor has shown what it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a probe has cost: seconds since its begin, bytes moved, steps run.
+
+    `bytes_per_second`: the highest throughput so far.
+    """
+
+    seconds: float = 0.0
+    bytes: float = 0.0
+    steps: int = 0
+    bytes_per_second: float = 0.0
+
+
+def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
+    """How long a step takes at most, pause included. None: any of the plan."""
+    measured = order.seconds if order is not None and order.seconds is not None else plan.seconds
+    return plan.warmup_seconds + measured + plan.pause_seconds + _START_SECONDS
+
+
+def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
+    """The bytes a second that a step may move. None: the budget sets no such limit.
+
+    At this rate, the whole load of the step fits into the remaining bytes. It is not far above what a step can reach,
+    because a warm-up is charged at the limit.
+    """
+    budget = plan.budget
+    limits = [budget.bytes_per_second] if budget.bytes_per_second is not None else []
+    if budget.bytes is not None:
+        measured = order.seconds if order.seconds is not None else plan.seconds
+        remaining = max(0.0, budget.bytes - spent.bytes)
+        limits.append(int(remaining / (plan.warmup_seconds + measured + _START_SECONDS)))
+        if spent.bytes_per_second:
+            limits.append(int(_MOST_GROWTH * spent.bytes_per_second))
+    return min(limits) if limits else None
+
+
+def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
+    """Why the budget does not allow a step; "": it does."""
+    budget, limit = plan.budget, rate_limit(plan, spent, order)
+    if spent.steps >= budget.steps:
+        return f"the budget of {budget.steps} steps is used"
+    if spent.seconds + step_seconds(plan, order) > budget.seconds:
+        return f"the budget of {budget.seconds:g} s is used"
+    if order.step.in_flight > budget.in_flight:
+        return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
+    if limit is None or limit == budget.bytes_per_second:
+        return "" if limit is None or limit >= order.step.block_bytes else "the rate is below one I/O a second"
+    if limit < max(order.step.block_bytes, _LEAST_RATE_RATIO * spent.bytes_per_second):
+        return f"the budget of {budget.bytes:,} bytes is used"
+    return ""
+
+
+def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
+    """The bytes that a step has moved at most before it was measured. `limit`: its rate limit, None: it had none."""
+    return (limit or 0) * (plan.warmup_seconds + _START_SECONDS)
+
+
+def rate_options(order: Order, limit: int | None) -> dict[str, str]:
+    """The options of fio that hold a step below a rate; fio's own limit is one of each process and direction."""
+    if limit is None:
+        return {}
+    step = order.step
+    processes = step.threads * step.targets
+    rates = [max(1, int(limit * share / processes)) for share in (step.read_ratio, 1 - step.read_ratio)]
+    return {"rate": ",".join(str(rate) for rate in rates)}

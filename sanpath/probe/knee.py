@@ -1,0 +1,124 @@
+"""The knee of throughput over outstanding I/Os, found in few steps.
+
+In a closed loop with N I/Os, throughput is at most N / R and at most X, where R is the latency of one I/O without a
+queue and X the throughput of the saturated element. The two asymptotes meet at N* = X R, the knee (Lazowska,
+Zahorjan, Graham, Sevcik, "Quantitative System Performance", 1984, chapter 5). Throughput of such networks is concave
+in N (Dowdy, Eager, Gordon, Saxton, "Throughput concavity and response time convexity", 1984), so the chords of the
+measured steps bound what lies between them. The next step is where that bound is highest above what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+
+STEPS = 6
+"""The most steps of a search."""
+ENOUGH = 0.05
+"""Relative uncertainty of the highest throughput at which the search ends."""
+_GROWING = 0.9
+"""Elasticity of throughput at the most I/Os in flight from which no limit was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One step: outstanding I/Os, operations a second, mean latency in seconds."""
+
+    in_flight: int
+    ops_per_second: float
+    latency_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KneeFound:
+    """The knee, with the interval that the measured steps allow. `is_reached`: throughput stopped growing."""
+
+    in_flight: float
+    low: float
+    high: float
+    is_reached: bool
+
+
+def next_in_flight(points: Sequence[Point], most: int, share: int = 1) -> int | None:
+    """The outstanding I/Os of the next step. None: the knee is found, or the steps are used.
+
+    `most`: the most that may be outstanding. `share`: a step needs a multiple of it.
+    """
+    tested = {point.in_flight for point in points}
+    fewest, most = share, most // share * share
+    if (untested := next((number for number in (fewest, most) if number not in tested), None)) is not None:
+        return untested
+    if len(points) >= STEPS:
+        return None
+    found = knee(points)
+    if len(tested) == 2:
+        return _untested(found.in_flight, fewest, most, share)
+    best = max(point.ops_per_second for point in points)
+    bounds = _bounds(_by_in_flight(points))
+    for bound, meeting, low, high in sorted(bounds, reverse=True):
+        if bound <= (1 + ENOUGH) * best:
+            break
+        if (candidate := _untested(meeting, low, high, share)) is not None:
+            return candidate
+    return None
+
+
+def knee(points: Sequence[Point]) -> KneeFound:
+    """The knee of the steps so far. Raises ValueError without any."""
+    ordered = _by_in_flight(points)
+    calm = min(point.latency_seconds for point in ordered)
+    best = max(point.ops_per_second for point in ordered)
+    highest = max((bound for bound, *_ in _bounds(ordered)), default=best)
+    last = ordered[-1]
+    is_reached = last.ops_per_second < _GROWING * last.in_flight / calm
+    return KneeFound(best * calm, best * calm * (1 - ENOUGH / 2), max(best, highest) * calm, is_reached)
+
+
+def _by_in_flight(points: Sequence[Point]) -> list[Point]:
+    """One point for each number of I/Os, the last where there are several, by that number."""
+    return [point for _, point in sorted({point.in_flight: point for point in points}.items())]
+
+
+def _bounds(points: Sequence[Point]) -> list[tuple[float, float, int, int]]:
+    """For each gap between steps: the highest throughput that concavity allows, where it lies, and the gap's ends."""
+    bounds = []
+    for index, (first, second) in enumerate(pairwise(points)):
+        before = (points[index - 1].in_flight, points[index - 1].ops_per_second) if index else (0, 0.0)
+        rising = (first.ops_per_second - before[1]) / (first.in_flight - before[0])
+        if index + 2 < len(points):
+            after = points[index + 2]
+            falling = (after.ops_per_second - second.ops_per_second) / (after.in_flight - second.in_flight)
+        else:
+            falling = None
+        number, bound = _meeting(first, rising, second, falling)
+        bounds.append((bound, number, first.in_flight, second.in_flight))
+    return bounds
+
+
+def _meeting(first: Point, rising: float, second: Point, falling: float | None) -> tuple[float, float]:
+    """Where the chord from before a gap meets the one from behind it: outstanding I/Os and throughput.
+
+    `rising`, `falling`: slopes of the chords before and behind; None: nothing lies behind, and any fall is possible.
+    """
+    width = second.in_flight - first.in_flight
+    reach = first.ops_per_second + rising * width
+    if reach <= second.ops_per_second:  # Noise: the steps are not quite concave.
+        return second.in_flight, second.ops_per_second
+    if falling is None:
+        return sqrt(first.in_flight * second.in_flight), reach
+    if rising <= falling:
+        return first.in_flight, max(first.ops_per_second, second.ops_per_second)
+    at = (second.ops_per_second - first.ops_per_second - falling * width) / (rising - falling)
+    at = min(max(0.0, at), width)
+    return first.in_flight + at, first.ops_per_second + rising * at
+
+
+def _untested(number: float, low: int, high: int, share: int) -> int | None:
+    """A number of I/Os strictly between two tested ones, near to another. None: there is none."""
+    rounded = share * round(number / share)
+    if low < rounded < high:
+        return rounded
+    middle = share * round(sqrt(low * high) / share)
+    return middle if low < middle < high else None

@@ -1,0 +1,108 @@
+"""The steps that experiments stand for: each changes one property of the load that a person named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import log
+
+from sanpath.probe.plan import ProbePlan, Runnable
+from sanpath.sweep.matrix import SweepStep, binary, io_name
+
+_SMALLEST_BLOCK_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A step to run. `experiment`: what it tries. `reason`: why it comes next, for people. `host`: where it runs.
+
+    `seconds`: how long it is measured; None: as the plan has it.
+    """
+
+    step: SweepStep
+    experiment: str
+    reason: str
+    host: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of a probe. `reason`: why it ends. `for_a_person`: what only a person can change next; "": nothing."""
+
+    reason: str
+    for_a_person: str = ""
+
+
+def start_order(plan: ProbePlan, reason: str = "the load as it is named") -> Order:
+    """The first step: the load as a person named it."""
+    return Order(_named(plan.start), "start", reason, plan.hosts[0])
+
+
+def in_flight_order(
+    plan: ProbePlan, in_flight: int, experiment: str, reason: str, seconds: float | None = None
+) -> Order:
+    """The load with another number of outstanding I/Os."""
+    step = replace(plan.start, in_flight=in_flight)
+    return Order(_named(step), experiment, reason, plan.hosts[0], seconds)
+
+
+def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: str) -> Order | None:
+    """The step of an experiment. `in_flight`: what the experiment asks for. None: the plan does not allow it."""
+    if experiment not in plan.experiments:
+        return None
+    step = _changed(plan, experiment, in_flight)
+    if step is None or (step == plan.start and experiment != "other_host"):
+        return None
+    host = plan.hosts[1] if experiment == "other_host" else plan.hosts[0]
+    return Order(_named(step, _remark(plan, experiment, step)), experiment, reason, host)
+
+
+def _changed(plan: ProbePlan, experiment: Runnable, in_flight: int | None) -> SweepStep | None:
+    start, load, share = plan.start, plan.load, plan.share
+    match experiment:
+        case "more_in_flight" | "fewer_in_flight":
+            wanted = share * max(1, round((in_flight or 0) / share))
+            limited = min(wanted, plan.budget.in_flight // share * share)
+            # A step that differs by less shows nothing.
+            return replace(start, in_flight=limited) if abs(log(limited / load.in_flight)) > log(1.3) else None
+        case "smaller_blocks":
+            size = load.block_bytes // 2
+            return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None
+        case "more_jobs":
+            return replace(start, threads=2 * load.threads) if load.in_flight % (2 * share) == 0 else None
+        case "cached_range":
+            room = load.block_bytes * load.threads * plan.target.number
+            smaller = load.working_set_bytes is None or load.working_set_bytes > plan.hot_range_bytes
+            # What is only written is never answered by a cache of reads.
+            fits = smaller and plan.hot_range_bytes >= room and load.read_ratio > 0
+            return replace(start, working_set_bytes=plan.hot_range_bytes) if fits else None
+        case "one_direction":
+            return replace(start, read_ratio=1.0) if 0 < load.read_ratio < 1 else None
+        case "one_target":
+            return replace(start, targets=1) if start.targets > 1 else None
+        case "other_host":
+            return start if len(plan.hosts) > 1 else None
+
+
+def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:
+    return {
+        "more_jobs": f"{step.threads} threads",
+        "cached_range": f"a range of {binary(plan.hot_range_bytes)}",
+        "one_target": "one target",
+        "other_host": f"from {plan.hosts[-1]}",
+    }.get(experiment, "")
+
+
+def _named(step: SweepStep, remark: str = "") -> SweepStep:
+    words = [io_name(step), f"{step.in_flight} in flight", *([remark] if remark else [])]
+    return replace(step, name=", ".join(words))
+
+
+def possible(plan: ProbePlan) -> Iterator[Order]:
+    """Yield the steps that the plan allows, each as the first experiment after the start."""
+    number = plan.load.in_flight
+    for experiment in plan.experiments:
+        asked = {"more_in_flight": 2 * number, "fewer_in_flight": number // 2}.get(experiment)
+        if (order := order_of(plan, experiment, asked, "")) is not None:
+            yield order

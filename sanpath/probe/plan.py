@@ -1,0 +1,185 @@
+"""The plan of a probe: the load as a person names it, what may be tried with it, and what that may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from sanpath.errors import UsageError
+from sanpath.sweep.matrix import SweepStep, steps
+from sanpath.sweep.plan import (
+    LOCAL,
+    PLANNED_FIO_OPTIONS,
+    Bytes,
+    Count,
+    Hosts,
+    Matrix,
+    Problem,
+    Ratio,
+    Section,
+    Target,
+    Text,
+    read_plan,
+)
+from sanpath.sweep.plan import Plan as SweepPlan
+
+Runnable = Literal[
+    "more_in_flight",
+    "fewer_in_flight",
+    "smaller_blocks",
+    "more_jobs",
+    "cached_range",
+    "one_direction",
+    "one_target",
+    "other_host",
+]
+"""Experiments that only vary the load."""
+RUNNABLE: tuple[Runnable, ...] = (
+    "more_in_flight",
+    "fewer_in_flight",
+    "smaller_blocks",
+    "more_jobs",
+    "cached_range",
+    "one_direction",
+    "one_target",
+    "other_host",
+)
+_RATES = frozenset(("rate", "rate_iops", "rate_min", "io_size", "readonly", "allow_file_create"))
+"""Options of fio that the budget determines."""
+
+
+class Load(Section):
+    """The load that the probe starts from. `working_set_bytes` None: the whole target."""
+
+    block_bytes: Bytes = 64 << 10
+    read_ratio: Ratio = 1.0
+    access: Literal["random", "sequential"] = "random"
+    working_set_bytes: Bytes | None = None
+    threads: Count = 1
+    in_flight: Count
+
+
+class Budget(Section):
+    """What a probe may cost. None: no limit.
+
+    `seconds`: from its begin to its end. `bytes`, `bytes_per_second`: read and written. `in_flight`: the most
+    outstanding I/Os. `steps`: the most steps, the first included.
+    """
+
+    seconds: float = Field(default=600.0, gt=0)
+    bytes: Bytes | None = None
+    bytes_per_second: Bytes | None = None
+    in_flight: Count = 256
+    steps: Count = 8
+
+
+class Guard(Section):
+    """When a probe stops to protect others: the latency of a volume that the test does not use has grown.
+
+    `growth_ratio`: growth over its latency before the probe. `least_seconds`: a smaller growth is ignored.
+    `baseline_seconds`: idle time before the first step in which that latency is measured.
+    """
+
+    growth_ratio: float = Field(default=0.5, gt=0)
+    least_seconds: float = Field(default=0.0005, ge=0)
+    baseline_seconds: float = Field(default=5.0, ge=0)
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+class ProbePlan(Section):
+    """A probe.
+
+    `hosts`: the first runs the load; the others are only used by the experiment `other_host`. Each step is measured
+    for `seconds` after `warmup_seconds`. `hot_range_bytes`: the range of the experiment `cached_range`.
+    `experiments`: those that may be made. `fio`: extra options.
+    """
+
+    command: Text = "fio"
+    target: Target
+    hosts: Hosts = (LOCAL,)
+    load: Load
+    seconds: float = Field(default=20.0, ge=1)
+    warmup_seconds: float = Field(default=3.0, ge=0)
+    pause_seconds: float = Field(default=3.0, ge=0)
+    hot_range_bytes: Bytes = 64 << 20
+    experiments: Annotated[tuple[Runnable, ...], BeforeValidator(_as_list)] = RUNNABLE
+    budget: Budget = Budget()
+    guard: Guard = Guard()
+    fio: dict[Text, str | int | float | bool] = Field(default={})
+
+    def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
+        """The plan of a sweep with a single step: the load as it is named. Without writes, fio itself refuses any."""
+        load = self.load
+        return SweepPlan(
+            command=self.command if allow_writes else f"{self.command} --readonly",
+            target=self.target,
+            allow_writes=allow_writes,
+            hosts=self.hosts,
+            seconds=self.seconds,
+            warmup_seconds=self.warmup_seconds,
+            pause_seconds=self.pause_seconds,
+            matrix=Matrix(
+                block_bytes=(load.block_bytes,),
+                read_ratio=(load.read_ratio,),
+                access=(load.access,),
+                working_set_bytes=(load.working_set_bytes,),
+                threads=(load.threads,),
+                in_flight=(load.in_flight,),
+            ),
+            fio=self.fio,
+        )
+
+    @property
+    def start(self) -> SweepStep:
+        """The load as a person named it."""
+        return steps(self.sweep_plan())[0]
+
+    @property
+    def load_seconds(self) -> float:
+        """How long the load of a step runs."""
+        return self.warmup_seconds + self.seconds
+
+    @property
+    def share(self) -> int:
+        """Outstanding I/Os are shared equally among so many threads and exports: a step needs a multiple of it."""
+        return self.load.threads * (self.target.number if self.target.uri else 1)
+
+
+def load_probe_plan(path: Path, allow_writes: bool = False) -> ProbePlan:
+    """Read and check a plan. `allow_writes`: as given on the command line.
+
+    Raises ConfigError for the first mistake, UsageError when the file cannot be read or writes are not allowed.
+    """
+    sections: dict[str, type[Section]] = {"target": Target, "load": Load, "budget": Budget, "guard": Guard}
+    plan = read_plan(path, ProbePlan, sections, lambda plan: list(_contradictions(plan)))
+    if not allow_writes and plan.load.read_ratio < 1:
+        raise UsageError(f"{path}: load.read_ratio: writing destroys what is on the target; allow it: --allow-writes")
+    if not allow_writes and plan.target.directory:
+        raise UsageError(f"{path}: target.directory: fio writes files there; allow it: --allow-writes")
+    return plan
+
+
+def _contradictions(plan: ProbePlan) -> Iterator[Problem]:
+    load, budget = plan.load, plan.budget
+    if load.in_flight > budget.in_flight:
+        yield ("load", "in_flight"), f"is more than budget.in_flight ({budget.in_flight})"
+    if load.in_flight % plan.share:
+        yield ("load", "in_flight"), f"cannot be shared equally: give a multiple of {plan.share}"
+    smallest = load.block_bytes * load.threads * plan.target.number
+    if load.working_set_bytes is not None and load.working_set_bytes < smallest:
+        yield ("load", "working_set_bytes"), "holds less than one block a thread and target"
+    if plan.target.directory and load.working_set_bytes is None:
+        yield ("load",), "the files made in a directory need working_set_bytes"
+    if plan.load_seconds + plan.guard.baseline_seconds > budget.seconds:
+        yield ("budget", "seconds"), "is shorter than one step"
+    if len(set(plan.hosts)) < len(plan.hosts):
+        yield ("hosts",), "a host is named twice"
+    for name in plan.fio:
+        if name.lstrip("-") in PLANNED_FIO_OPTIONS | _RATES:
+            yield ("fio", name), "follows from the plan"

@@ -1,0 +1,193 @@
+"""What a probe does next, from the diagnosis so far: each kind of search is one pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sanpath.probe import knee as knee_search
+from sanpath.probe import objective as objective_search
+from sanpath.probe.budget import Spent, refused, step_seconds
+from sanpath.probe.choice import LEAST_BITS, best_choice, expected_bits, is_certain, separates
+from sanpath.probe.objective import Highest, Objective
+from sanpath.probe.orders import Finish, Order, in_flight_order, order_of, start_order
+from sanpath.probe.plan import RUNNABLE, ProbePlan
+from sanpath.verdict.experiment_model import Experiment
+from sanpath.verdict.model import Diagnosis, StepResult
+from sanpath.verdict.units import iops
+
+Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
+"""Returns the next step of a probe, or its end. The diagnosis is that of the steps so far, None before the first."""
+
+_HOLD = 3
+"""The load that meets an objective is held for so many times the usual length of a step."""
+_CHANGED = 1.06
+"""Ratio of throughputs from which they differ: those of one limit differ by less."""
+_SETTINGS = ("deeper_queue", "lift_limit")
+"""Experiments that change a setting."""
+
+
+def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+    """Separate the suspects, until one is certain or no experiment of the plan would tell."""
+    if diagnosis is None or diagnosis.probe is None:
+        return _unmeasured(diagnosis, spent) or _within(plan, spent, start_order(plan))
+    verdict, tried = diagnosis.verdict, [trial.experiment for trial in diagnosis.probe.steps]
+    if is_certain(verdict):
+        return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
+    steps = {trial.step for trial in diagnosis.probe.steps}
+    orders = {
+        experiment.action: order
+        for experiment in verdict.experiments
+        if (order := order_of(plan, experiment.action, experiment.in_flight, separates(experiment))) is not None
+        # An experiment may ask for more than the plan allows, and so for the same step again.
+        and order.step.name not in steps
+    }
+    seconds: dict[str, float] = {action: step_seconds(plan, order) for action, order in orders.items()}
+    choice = best_choice(verdict.experiments, seconds, tried)
+    person = for_a_person(verdict.experiments)
+    if choice is None:
+        return Finish("no experiment that the plan allows would tell more", person)
+    return _within(plan, spent, orders[choice.experiment.action], person)
+
+
+def find_knee(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+    """Find the knee of throughput over outstanding I/Os."""
+    if (ended := _unmeasured(diagnosis, spent)) is not None:
+        return ended
+    points = knee_points(diagnosis)
+    number = knee_search.next_in_flight(points, plan.budget.in_flight, plan.share)
+    if number is None:
+        return Finish(knee_text(points))
+    reason = "the ends of the curve come first" if len(points) < 2 else "throughput is least known there"
+    order = _within(plan, spent, in_flight_order(plan, number, "knee", reason))
+    return Finish(f"{order.reason}; {knee_text(points)}") if isinstance(order, Finish) and points else order
+
+
+def find_highest(objective: Objective) -> Search:
+    """Return the search for the highest load under a latency objective."""
+
+    def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+        if (ended := _unmeasured(diagnosis, spent)) is not None:
+            return ended
+        latencies = _latencies(diagnosis, objective)
+        if any(latency.seconds is None for latency in latencies):
+            return Finish(f"the load does not report {objective.statistic} for all of its I/Os")
+        found = objective_search.next_in_flight(latencies, objective, plan.budget.in_flight, plan.share)
+        if isinstance(found, Highest):
+            return Finish(_objective_text(diagnosis, objective, found))
+        is_repeated = found in [latency.in_flight for latency in latencies]
+        reason = f"to hold it under {objective.text}" if is_repeated else f"to find the most under {objective.text}"
+        seconds = _HOLD * plan.seconds if is_repeated else None
+        return _within(plan, spent, in_flight_order(plan, found, "objective", reason, seconds))
+
+    return search
+
+
+def repeat(before: Diagnosis) -> Search:
+    """Return the search that repeats the load of an earlier probe, after a person changed a setting."""
+
+    def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+        if diagnosis is None or diagnosis.probe is None:
+            order = start_order(plan, "the load of the earlier probe, after the change")
+            return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
+        return Finish(change_text(before, diagnosis))
+
+    return search
+
+
+def for_a_person(experiments: Sequence[Experiment]) -> str:
+    """The most telling experiment that a probe cannot make: it reads a source, or changes a setting. "": none."""
+    candidates = [e for e in experiments if e.action not in RUNNABLE and expected_bits(e) >= LEAST_BITS]
+    best = max(candidates, key=expected_bits, default=None)
+    return "" if best is None else best.in_words
+
+
+def knee_points(diagnosis: Diagnosis | None) -> list[knee_search.Point]:
+    """The steps of a probe as points of its curve; both directions of a step together."""
+    points = []
+    for step in _steps(diagnosis):
+        directions = step.directions.values()
+        ops = sum(direction.ops_per_second for direction in directions)
+        wait_seconds = sum(direction.ops_per_second * direction.latency_seconds.mean for direction in directions)
+        if ops:
+            points.append(knee_search.Point(_in_flight(step), ops, wait_seconds / ops))
+    return points
+
+
+def knee_text(points: Sequence[knee_search.Point]) -> str:
+    """The knee of the steps in words."""
+    found = knee_search.knee(points)
+    most = max(point.in_flight for point in points)
+    if not found.is_reached:
+        return f"no knee up to {most} outstanding I/Os: throughput still grows with them"
+    best = iops(max(point.ops_per_second for point in points))
+    limits = f"{found.low:.3g} to {found.high:.3g}"
+    return f"the knee is at {found.in_flight:.3g} outstanding I/Os ({limits}), with {best}; {len(points)} steps"
+
+
+def change_text(before: Diagnosis, after: Diagnosis) -> str:
+    """What the change of a setting between two probes has proven."""
+    old, new = _throughput(before), _throughput(after)
+    if not old or not new:
+        return "the load was not measured in both probes: nothing is proven"
+    is_more = new > _CHANGED * old
+    moved = "more throughput" if is_more else "less throughput" if old > _CHANGED * new else "no more throughput"
+    text = f"{moved}: {iops(old)} before, {iops(new)} after"
+    settings = [experiment for experiment in before.verdict.experiments if experiment.action in _SETTINGS]
+    if not settings:
+        return text
+    best = max(settings, key=expected_bits)
+    after_change = [(m.if_seen if is_more else m.if_not, m.probability, m.name) for m in best.meanings]
+    words = " or ".join(
+        f"{name} ({share:.0%}, {earlier:.0%} before)" for share, earlier, name in sorted(after_change)[:-3:-1]
+    )
+    return f"{text}; if the change was to {best.text}, what limited was {words}"
+
+
+def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Order | Finish:
+    reason = refused(plan, spent, order)
+    return Finish(reason, person) if reason else order
+
+
+def _unmeasured(diagnosis: Diagnosis | None, spent: Spent) -> Finish | None:
+    """The end of a probe whose steps could not be measured. None: they were, or there was none yet."""
+    if not spent.steps or (diagnosis is not None and diagnosis.probe is not None):
+        return None
+    return Finish("the load could not be measured in its step: give the steps more seconds")
+
+
+def _steps(diagnosis: Diagnosis | None) -> list[StepResult]:
+    """The measured steps of a probe."""
+    if diagnosis is None or diagnosis.probe is None:
+        return []
+    names = {trial.step for trial in diagnosis.probe.steps}
+    return [step for step in diagnosis.steps if step.name in names and step.in_flight.configured]
+
+
+def _in_flight(step: StepResult) -> int:
+    return round(step.in_flight.configured or 0)
+
+
+def _latencies(diagnosis: Diagnosis | None, objective: Objective) -> list[objective_search.Latency]:
+    """The statistic of an objective in each step; of a mixed load, that of the slower direction."""
+    latencies = []
+    for step in _steps(diagnosis):
+        values = [getattr(direction.latency_seconds, objective.statistic) for direction in step.directions.values()]
+        is_unknown = not values or any(value is None for value in values)
+        latencies.append(objective_search.Latency(_in_flight(step), None if is_unknown else max(values)))
+    return latencies
+
+
+def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Highest) -> str:
+    if found.in_flight is None:
+        return f"even the smallest load misses {objective.text}"
+    step = next(step for step in reversed(_steps(diagnosis)) if _in_flight(step) == found.in_flight)
+    ops = sum(direction.ops_per_second for direction in step.directions.values())
+    return f"{found.in_flight} outstanding I/Os are the most under {objective.text}: {iops(ops)}, met twice"
+
+
+def _throughput(diagnosis: Diagnosis) -> float:
+    """Operations a second of the load as it is named. 0: it was not measured."""
+    trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
+    start = next((trial.step for trial in trials if trial.experiment == "start"), None)
+    step = next((step for step in diagnosis.steps if step.name == start), None)
+    return sum(direction.ops_per_second for direction in step.directions.values()) if step is not None else 0.0

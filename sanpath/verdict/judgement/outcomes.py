@@ -1,0 +1,56 @@
+"""What the steps of a probe showed, as evidence for or against each claim about the load that it began with.
+
+Steps with more or fewer I/Os in flight are not counted here: the posterior reads them as slopes of throughput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log, sqrt
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.judgement.proposals import START, Proposal, load_steps, probe_steps
+from sanpath.verdict.places.table import PlaceTable
+
+_MISTAKEN = 0.1
+"""Probability that a step shows the opposite of what a claim implies: another load ran, or a cache was warm."""
+_IN_FLIGHT = ("more_in_flight", "fewer_in_flight")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one experiment. `ratio`: its operations a second over those of the start; `load`: its step."""
+
+    proposal: Proposal
+    load: LoadFacts
+    ratio: float
+    is_seen: bool
+
+
+def outcomes(table: PlaceTable) -> Iterator[Outcome]:
+    """Yield the outcomes of the experiments of a probe; nothing for a step with which no probe began."""
+    if table.step.experiment != START:
+        return
+    proposals = {proposal.action: proposal for proposal in (*load_steps(table), *probe_steps(table))}
+    experiments = {step.name: step.experiment for step in table.facts.steps}
+    for load in table.facts.loads:
+        proposal = proposals.get(experiments.get(load.step, ""))  # type: ignore[call-overload]
+        if proposal is None or proposal.least_ratio is None or load.direction != table.load.direction:
+            continue
+        least_ratio = proposal.least_ratio
+        if proposal.action in _IN_FLIGHT:
+            least_ratio = sqrt(load.in_flight_measured / table.load.in_flight_measured)
+        ratio = load.ops_per_second / table.load.ops_per_second
+        yield Outcome(proposal, load, ratio, ratio >= least_ratio)
+
+
+def outcome_score(outcomes_of_load: list[Outcome], claim: Claim) -> float:
+    """Log-likelihood of the outcomes, given the claim."""
+    return sum(
+        log(probability if outcome.is_seen else 1 - probability)
+        for outcome in outcomes_of_load
+        if outcome.proposal.action not in _IN_FLIGHT
+        for probability in [min(1 - _MISTAKEN, max(_MISTAKEN, outcome.proposal.outcome_probability(claim)))]
+    )

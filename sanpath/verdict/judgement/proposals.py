@@ -1,0 +1,262 @@
+"""The experiments that could be made, and how probable the outcome of each is for each claim.
+
+These are the only likelihoods of experiments: the proposal of a diagnosis, the choice of a probe and the evidence of
+a probe's outcomes all read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+from sanpath.topology.paths import initiators_of
+from sanpath.verdict.experiment_model import Action
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.unread_host import host_is_unread
+from sanpath.verdict.judgement.next_command import repeated
+from sanpath.verdict.model import Suspect
+from sanpath.verdict.places.scaling import alike
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import count
+
+START = "start"
+"""The experiment of the step with which a probe begins: the load as a person named it."""
+_FABRIC = ("link", "path_policy", "credit_stall", "retries")
+_MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
+"""Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
+_MORE_THROUGHPUT = "more throughput"
+_HOST_KINDS = ("lun", "hba", "path_policy")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An experiment that could be made.
+
+    `outcome_probability`: how probable it is, if a claim holds, that the experiment shows what it watches for.
+    `effort`: reduces the value of the experiment, 0 to 1. `least_ratio`: operations a second of the experiment over
+    those before it, from which its outcome counts as seen; None: it runs no step. The other fields are those of
+    Experiment.
+    """
+
+    action: Action
+    text: str
+    watch: str
+    effort: float
+    outcome_probability: Callable[[Claim], float]
+    in_flight: int | None = None
+    entity: str | None = None
+    command: str | None = None
+    least_ratio: float | None = None
+
+
+def initiators(table: PlaceTable) -> list[str]:
+    """The initiators of the load's hosts."""
+    return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+
+
+def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether the claim is about a queue of the host, or about something unseen above the fabric."""
+    above = table.indices("host_queue", "array_door")
+    return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
+
+
+def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
+    """Whether the claim is about what the array's own clock contains; a cache answers below anything that waits
+    before it."""
+    inside = table.indices("array_queue", "array_service", "below")
+    return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
+
+
+def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    """Yield what a person could do. `first`: the most probable claim."""
+    # Fewer than one cannot be outstanding.
+    can_have_fewer = _in_flight_tried(table)[0] >= 2
+    yield from (proposal for proposal in load_steps(table) if proposal.action != "fewer_in_flight" or can_have_fewer)
+    yield from _readings(table)
+    yield from _settings(table, first)
+
+
+def name_of(claim: Claim | Suspect) -> str:
+    """The name of a suspect for people."""
+    if claim.kind == "path_policy":
+        return "paths used one after the other"
+    if claim.entity is not None:
+        return claim.entity
+    return {
+        "concurrency_limited": "too few outstanding I/Os",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(claim.verdict, "something not measured")
+
+
+def load_steps(table: PlaceTable) -> Iterator[Proposal]:
+    """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
+    facts, load = table.facts, table.load
+    fewest, most = _in_flight_tried(table)
+    doubled, halved = max(2, round(2 * most)), max(1, round(fewest / 2))
+    yield Proposal(
+        "more_in_flight",
+        f"repeat it with {count(doubled)} outstanding I/Os",
+        _MORE_THROUGHPUT,
+        0.1,
+        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
+        doubled,
+        command=repeated(facts, load, doubled),
+        least_ratio=sqrt(doubled / most),
+    )
+    yield Proposal(
+        "fewer_in_flight",
+        f"repeat it with {count(halved)} outstanding I/Os",
+        "the same throughput",
+        0.15,
+        lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+        halved,
+        command=repeated(facts, load, halved),
+        least_ratio=sqrt(halved / fewest),
+    )
+    yield Proposal(
+        "smaller_blocks",
+        "repeat it with blocks of half the size",
+        "twice the IOPS",
+        0.2,
+        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+        command=repeated(facts, load, times_size=0.5),
+        least_ratio=_DOUBLE,
+    )
+    yield Proposal(
+        "more_jobs",
+        "spread the same outstanding I/Os over twice as many jobs",
+        _MORE_THROUGHPUT,
+        0.2,
+        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
+        least_ratio=_MORE,
+    )
+    yield Proposal(
+        "cached_range",
+        "repeat it on a range so small that the array's cache answers it",
+        _MORE_THROUGHPUT,
+        0.3,
+        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+        least_ratio=_MORE,
+    )
+
+
+def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
+    """The fewest and the most I/Os in flight, of both directions, of the load.
+
+    They are those of its step, or of all steps in which a probe ran the same I/O.
+    """
+    loads, load = table.facts.loads, table.load
+    steps = {load.step}
+    if table.step.experiment:
+        steps |= {other_load.step for other_load in loads if alike(loads, load, other_load)}
+    totals = [sum(f.in_flight_measured for f in loads if f.step == step) for step in steps]
+    return min(totals), max(totals)
+
+
+def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
+    """Yield further experiments with the load, which need a plan of targets and hosts: only a probe makes them."""
+    if table.opposite_direction and table.load.direction == "read":
+        yield Proposal(
+            "one_direction",
+            "repeat it with reads only",
+            "more read throughput",
+            0.1,
+            # Each direction of a link has its own capacity; processors, queues and media serve both.
+            lambda claim: 0.2 if claim.kind in ("link", "credit_stall") else 0.9 if claim.accuses else 0.5,
+            least_ratio=_DOUBLE,
+        )
+    yield Proposal(
+        "one_target",
+        "repeat it with the same outstanding I/Os on one target",
+        "the same throughput",
+        0.1,
+        lambda claim: 0.1 if claim.kind in ("lun", "volume", "path_policy") else 0.8,
+        least_ratio=_SAME,
+    )
+    yield Proposal(
+        "other_host",
+        "repeat it from another host",
+        _MORE_THROUGHPUT,
+        0.2,
+        lambda claim: 0.8 if claim.kind in _HOST_KINDS or claim.verdict == "generator_limited" else 0.2,
+        least_ratio=_MORE,
+    )
+
+
+def _readings(table: PlaceTable) -> Iterator[Proposal]:
+    """Experiments that read a source which was not read."""
+    if not table.paths and not initiators(table):
+        yield Proposal(
+            "read_below",
+            "read how busy each device, link and processor below was, and what its caches answered and wrote back",
+            "one that is full",
+            0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
+        )
+    elif any(row["utilisation"] is None for row in table.links) or not table.links:
+        yield Proposal(
+            "read_switches",
+            "read the switch ports (sanpath init adds them)",
+            "a full, waiting or damaged port",
+            0.0,
+            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
+        )
+    elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
+        yield Proposal(
+            "read_switches",
+            "read the time without transmit credit on the switch ports",
+            "a port that waits",
+            0.0,
+            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
+        )
+    if table.array is None:
+        name = table.arrays[0] if table.arrays else "the array"
+        yield Proposal(
+            "read_array",
+            f"read {name} (sanpath init adds it)",
+            "time spent inside",
+            0.0,
+            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
+            entity=next(iter(table.arrays), None),
+        )
+    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
+        yield Proposal(
+            "read_host",
+            "read the host (sanpath init adds it)",
+            "time spent there, or a full queue",
+            0.0,
+            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+        )
+
+
+def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+    """Experiments that change a setting, or keep other hosts quiet."""
+    for segment in table.segments:
+        if segment.queue is not None:
+            entity = segment.queue.entity
+            yield Proposal(
+                "deeper_queue",
+                f"give {entity} a deeper queue",
+                _MORE_THROUGHPUT,
+                0.4,
+                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
+                entity=entity,
+            )
+    yield Proposal(
+        "quiet_neighbours",
+        "repeat it while other hosts on these ports and volumes are quiet",
+        _MORE_THROUGHPUT,
+        0.4,
+        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
+    )
+    if first.verdict == "configured_cap":
+        yield Proposal(
+            "lift_limit",
+            "lift the limit",
+            _MORE_THROUGHPUT,
+            0.4,
+            lambda claim: float(claim is first),
+            entity=first.entity,
+        )

@@ -1,0 +1,117 @@
+"""The steps of a probe, and what each showed: the run is judged anew after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.model import Step
+from sanpath.sweep.progress import PROBE_END
+from sanpath.verdict.experiment_model import Experiment
+from sanpath.verdict.judgement.judge import judge_all
+from sanpath.verdict.judgement.outcomes import Outcome, outcomes
+from sanpath.verdict.judgement.proposals import START, name_of
+from sanpath.verdict.model import Likelihood, Probe, Trial
+from sanpath.verdict.places.table import place_tables
+from sanpath.verdict.run_verdict import deciding_of_run
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import bandwidth, count, duration, iops
+
+_LIKELY = 0.05
+"""Probability from which a suspect counts as likely."""
+
+
+def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
+    """What a probe tried. None: the recording is of none. `loads`: those that are judged."""
+    steps = tuple(_trials(facts, loads))
+    if not steps:
+        return None
+    ends = [event.detail for _, event in facts.events if event.name == PROBE_END]
+    ended, next_step = (str(ends[-1].get(key) or "") if ends else "" for key in ("reason", "what"))
+    return Probe(steps, ended, next_step)
+
+
+def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
+    before: Judgement | None = None
+    done: list[Step] = []
+    for step in facts.steps:
+        loads_of_step = [load for load in loads if load.step == step.name]
+        if not step.experiment or not loads_of_step:
+            continue
+        done.append(step)
+        names = {step.name for step in done}
+        loads_so_far = [load for load in loads if load.step in names]
+        facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far)
+        judged = deciding_of_run(facts_so_far, judge_all(facts_so_far, loads_so_far))
+        yield _trial(facts_so_far, step, loads_of_step, before, judged)
+        before = judged
+
+
+def _trial(
+    facts: Facts, step: Step, loads: Sequence[LoadFacts], before: Judgement | None, judged: Judgement
+) -> Trial:
+    outcome = _outcome(facts, step, judged)
+    experiment = _proposed(step, before)
+    likely = [suspect for suspect in judged.suspects if suspect.probability >= _LIKELY]
+    likely_names = {name_of(suspect) for suspect in likely}
+    ruled_out = [
+        name_of(suspect)
+        for suspect in (before.suspects if before is not None else ())
+        if suspect.probability >= _LIKELY and name_of(suspect) not in likely_names
+    ]
+    return Trial(
+        step.name,
+        step.experiment,
+        _in_words(step, experiment),
+        "" if experiment is None else f"{experiment.watch} would point to {_raised(experiment)}",
+        _measured(loads, outcome),
+        None if outcome is None else outcome.is_seen,
+        tuple(dict.fromkeys(ruled_out)),
+        tuple(Likelihood(name_of(suspect), suspect.entity, suspect.probability) for suspect in likely),
+        judged.kind,
+        judged.grade,
+        judged.probability,
+    )
+
+
+def _in_words(step: Step, experiment: Experiment | None) -> str:
+    if step.experiment == START:
+        return "the load as it is named"
+    # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
+    if experiment is None or experiment.in_flight is not None:
+        return f"repeat it with {count(step.offered or 0)} outstanding I/Os"
+    return experiment.text
+
+
+def _proposed(step: Step, before: Judgement | None) -> Experiment | None:
+    """The experiment as it was proposed before the step. None: it was not."""
+    experiments = before.experiments if before is not None else ()
+    return next((experiment for experiment in experiments if experiment.action == step.experiment), None)
+
+
+def _raised(experiment: Experiment) -> str:
+    """The suspect that the outcome would support most."""
+    return max(experiment.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not).name
+
+
+def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
+    """The outcome of a step for the load that the probe began with. None: it watched for nothing."""
+    for table in place_tables(facts, [judged.load]):
+        for outcome in outcomes(table):
+            if outcome.load.step == step.name:
+                return outcome
+    return None
+
+
+def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
+    ops = sum(load.ops_per_second for load in loads)
+    latency_seconds = sum(load.ops_per_second * load.latency_seconds for load in loads) / ops
+    words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"
+    if len(loads) == 1 and loads[0].p99 is not None:
+        words += f" (p99 {duration(loads[0].p99)})"
+    if outcome is None:
+        return words
+    seen = outcome.proposal.watch if outcome.is_seen else f"not {outcome.proposal.watch}"
+    return f"{words}: {outcome.ratio:.2f} times the start, {seen}"

@@ -1,0 +1,58 @@
+"""What a probe tried: each step with its outcome, and the probabilities of the suspects after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.verdict.model import Probe, Trial
+from sanpath.verdict.units import percent_rounded
+from sanpath.views.words import bar, plain, printable, short
+
+TITLE = "What was tried"
+HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")
+_BAR = 20
+
+
+def rows(probe: Probe) -> list[list[str]]:
+    """One row for each step, for a table."""
+    return [
+        [
+            f"{number}. {trial.what}",
+            trial.why or "-",
+            trial.outcome,
+            ", ".join(map(short, trial.ruled_out)) or "-",
+            ", ".join(f"{short(s.name)} {percent_rounded(s.probability)}" for s in trial.suspects) or "-",
+            _verdict(trial),
+        ]
+        for number, trial in enumerate(probe.steps, start=1)
+    ]
+
+
+def lines(probe: Probe) -> Iterator[str]:
+    """Yield the lines of all steps for a terminal, and how the probe ended."""
+    for number, trial in enumerate(probe.steps, start=1):
+        yield f"{number} {printable(trial.what)}" + (f" ({printable(trial.why)})" if trial.why else "")
+        yield from (f"  {line}" for line in outcome_lines(trial))
+    yield from closing_lines(probe)
+
+
+def outcome_lines(trial: Trial) -> Iterator[str]:
+    """Yield the lines about the outcome of a step, for a terminal."""
+    yield printable(trial.outcome)
+    if trial.ruled_out:
+        yield f"ruled out: {', '.join(printable(short(name)) for name in trial.ruled_out)}"
+    width = max((len(short(suspect.name)) for suspect in trial.suspects), default=0)
+    for suspect in trial.suspects:
+        share = bar(suspect.probability, _BAR)
+        yield f"{printable(short(suspect.name)):{width}} {percent_rounded(suspect.probability):>5} {share}".rstrip()
+    yield f"verdict: {_verdict(trial)}"
+
+
+def closing_lines(probe: Probe) -> list[str]:
+    """How the probe ended, and what a person can do next."""
+    ended = [f"ended: {printable(probe.ended)}"] if probe.ended else []
+    return [*ended, *([f"next, for a person: {printable(probe.next_step)}"] if probe.next_step else [])]
+
+
+def _verdict(trial: Trial) -> str:
+    return f"{plain(trial.verdict)} ({trial.grade}, {percent_rounded(trial.probability)})"

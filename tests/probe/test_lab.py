@@ -1,0 +1,80 @@
+"""A probe of the lab proves what one step cannot tell, and a diagnosis of its recording shows every step again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.probe.budget import Spent
+from sanpath.probe.orders import Finish
+from sanpath.probe.search import change_text, find_limit
+from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.model import Diagnosis
+from sanpath.views import json, markdown, text
+from sanpath_lab.generator import draw
+from sanpath_testbed.experiments import heaviest_step_alone
+from sanpath_testbed.outcome import judge
+from sanpath_testbed.probes import lab_runner, probe_plan
+
+SEED = 70109
+"""One step cannot tell whether too few I/Os are outstanding or the queue of the LUN is full; the array is unread."""
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Diagnosis], Finish]:
+    """The recording, the diagnosis after each step, and how the probe ended."""
+    drawn = draw(SEED)
+    scenario = heaviest_step_alone(drawn.scenario)
+    plan, diagnoses = probe_plan(scenario), list[Diagnosis]()
+    folder = tmp_path_factory.mktemp("probe") / "p.sanpath"
+    with lab_runner(scenario, drawn.reading, folder) as run:
+        while not isinstance(order := find_limit(plan, diagnoses[-1] if diagnoses else None, Spent()), Finish):
+            diagnoses.append(run(order))
+    return folder, diagnoses, order
+
+
+def test_one_step_cannot_tell_and_the_next_proves(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
+    _, diagnoses, finish = probed
+    assert [diagnosis.verdict.kind for diagnosis in diagnoses] == ["cannot_tell", "concurrency_limited"]
+    assert finish.reason.startswith("the verdict is certain: grade A")
+    assert judge("draw", SEED, None, draw(SEED).scenario.truth, diagnoses[-1]).is_right
+
+
+def test_the_verdict_is_about_the_load_as_it_is_named(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
+    """Twice as many I/Os have twice the throughput; the question was about the first step all the same."""
+    verdict = probed[1][-1].verdict
+    assert verdict.from_step == probed[1][0].verdict.from_step
+
+
+def test_every_step_is_in_the_recording(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
+    again = diagnose(Recording(probed[0]))
+    assert again.probe is not None
+    start, more = again.probe.steps
+    assert (start.experiment, more.experiment) == ("start", "more_in_flight")
+    assert start.is_seen is None
+    assert more.is_seen is True
+    assert "2.00 times the start, more throughput" in more.outcome
+    assert "too few outstanding I/Os" in more.why
+    assert set(more.ruled_out) == {"lun:sqlvm1/sda", "array_port:524a937000000000"}
+    before, after = (
+        next(s.probability for s in trial.suspects if s.name == "too few outstanding I/Os") for trial in (start, more)
+    )
+    assert before < 0.8 < 0.97 < after
+
+
+def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
+    last = probed[1][-1]
+    for report in (text.render(last, 100), markdown.render(last)):
+        tried = report.partition("What was tried")[2].partition("Where the")[0]
+        assert "the load as it is named" in tried
+        assert "repeat it with 4 outstanding I/Os" in tried
+        assert "sqlvm1/sda" in tried
+    assert '"experiment": "more_in_flight"' in json.render(last)
+
+
+def test_what_a_change_between_two_probes_has_proven(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
+    first, last = probed[1]
+    assert change_text(first, last).startswith("no more throughput: ")
+    assert "if the change was to" in change_text(first, last)

@@ -1,0 +1,108 @@
+"""The command with real processes: fio reads a file, within its budget; a step can be cut short."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sanpath.cli.sessions.recorder_process import record
+from sanpath.model import Event
+from sanpath.probe.plan import load_probe_plan
+from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder, SweepRequest
+from sanpath.recording.reading.recording import Recording
+from sanpath.sweep.progress import PROBE_END, STEP_BEGIN, STEP_END
+from tests.recorder.processes import sanpath
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+BYTES = 256 << 20
+PLAN: dict[str, Any] = {
+    "target": {"filename": "file.img"},
+    "load": {"block_bytes": "16k", "in_flight": 2},
+    "seconds": 4,
+    "warmup_seconds": 0,
+    "pause_seconds": 0,
+    "fio": {"ioengine": "psync", "direct": 0},
+    "experiments": ["more_in_flight"],
+    "guard": {"baseline_seconds": 0},
+    "budget": {"seconds": 60, "steps": 2, "bytes": BYTES, "bytes_per_second": "20m"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the plan and its target are; the probe has been recorded into p.sanpath."""
+    folder = tmp_path_factory.mktemp("probe")
+    (folder / "file.img").write_bytes(bytes(8 << 20))
+    (folder / "plan.yaml").write_text(yaml.safe_dump(PLAN))
+    done = sanpath("probe", "plan.yaml", "--into", "p.sanpath", "--format", "json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "probe.json").write_text(done.stdout)
+    (folder / "probe.txt").write_text(done.stderr)
+    return folder
+
+
+def test_it_ends_with_its_steps_and_why(folder: Path) -> None:
+    probe = json.loads((folder / "probe.json").read_text())["probe"]
+    assert 1 <= len(probe["steps"]) <= 2
+    assert probe["steps"][0]["experiment"] == "start"
+    assert probe["ended"]
+    printed = (folder / "probe.txt").read_text()
+    assert "step 1 of at most 2" in printed
+    assert f": {probe['ended']}" in printed
+    assert "What was tried" in (folder / "p-report.md").read_text()
+    assert "What was tried" in (folder / "p-report.html").read_text()
+
+
+def test_fio_moved_no_more_than_the_budget(folder: Path) -> None:
+    moved = 0
+    outputs = list((folder / "p.sanpath" / "load").glob("*/*"))
+    for output in outputs:
+        text = output.read_text(errors="replace")
+        if (begin := text.rfind('{\n  "fio version"')) >= 0:
+            moved += sum(job["read"]["io_bytes"] for job in json.loads(text[begin:])["jobs"])
+    assert 0 < moved <= BYTES
+    assert moved <= 2 * 5 * (20 << 20), "two steps of four seconds, a second of slack each, at 20 MiB a second"
+
+
+def test_the_same_load_after_a_change(folder: Path) -> None:
+    done = sanpath("probe", "plan.yaml", "--after", "p.sanpath", "--into", "after.sanpath", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "more throughput: " in done.stderr or "less throughput: " in done.stderr
+    ended = done.stdout.partition("What was tried")[2]
+    assert "IOPS before" in ended
+
+
+def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
+    plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 600.0})
+    target = plan.target.model_copy(update={"filename": (str(folder / "file.img"),)})
+    sweep = plan.sweep_plan().model_copy(update={"target": target})
+    into = folder / "cut.sanpath"
+    request = RunRequest(folder=into, sweep=SweepRequest(plan=sweep, file="plan.yaml", by_order=True))
+    lines: list[Callable[[str], None]] = []
+
+    def control(send: Callable[[str], None]) -> None:
+        lines.append(send)
+        send(RUN + StepOrder(step=plan.start, experiment="start", host="local").model_dump_json())
+
+    def progress() -> None:
+        if (into / "events").exists() and any(e.name == STEP_BEGIN for e in events(into)):
+            lines[0](CUT)
+            lines[0](END + EndOrder(reason="others").model_dump_json())
+
+    code, interrupted = record(request, progress, None, 0.5, control)
+    assert (code, interrupted) == (0, False)
+    by_name = {event.name: event.detail for event in events(into)}
+    assert by_name[STEP_END]["outcome"] == "interrupted"
+    assert by_name["step-dropped"]["step"] == plan.start.name
+    assert by_name[PROBE_END]["reason"] == "others"
+
+
+def events(recording: Path) -> list[Event]:
+    return [event for _, event in Recording(recording).events()]
