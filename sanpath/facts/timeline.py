@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.compute import CHART_KINDS, Samples
+from sanpath.facts.compute import CHART_KINDS, Facts
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
-from sanpath.facts.samples.step_views import timed_view
+from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
@@ -118,14 +118,14 @@ class _Grid:
         return np.asarray(np.diff(self.edges) - inside)
 
 
-def series(recording: Recording, topology: Topology, over_time: Samples | None = None) -> Series:
+def series(recording: Recording, topology: Topology, facts: Facts | None = None) -> Series:
     """Return the lines of a recording, finished or still growing. There are none without samples over time.
 
-    `over_time`: see Facts; samples of kinds that it lacks are read from the recording."""
+    `facts`: those that were computed from the same reading; None: everything is read from the recording."""
     connection = recording.connect()
     try:
-        timed = place_in_time(recording, connection)
-        loaded_entities, available = on_paths(topology), over_time or {}
+        events = place_in_time(recording, connection).events if facts is None else facts.events
+        loaded_entities, available = on_paths(topology), facts.over_time if facts is not None else {}
         samples_by_kind = {
             kind: list(available[kind])
             if kind in available
@@ -146,7 +146,7 @@ def series(recording: Recording, topology: Topology, over_time: Samples | None =
         )
         points = max(2, min(_MAX_POINTS, int((last - first) / 1e6 / _MIN_POINT_SECONDS)))
         grid = _Grid(np.linspace(first, last, points + 1))
-        steps = find_unmarked_steps(recording, connection, topology, load_steps(timed.events, round(first), last))
+        steps = find_unmarked_steps(recording, connection, topology, load_steps(events, round(first), last))
         loads = [sample for sample in samples_by_kind["load"] if _is_named(sample, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, samples_by_kind)]
         lines += _busiest(_link_lines(topology, grid, samples_by_kind["switch_port"]))
@@ -247,7 +247,7 @@ def _gauges(
 ) -> dict[tuple[str, str, Direction], list[Window]]:
     """Return (source, its own id, direction) → mean time of an I/O, for devices that report a mean; without idle
     time."""
-    recorded = timed_view(recording, connection, kind)
+    timed, recorded = timed_samples(recording, connection, kind)
     windows: dict[tuple[str, str, Direction], list[Window]] = {}
     for source, columns in recording.columns(kind).items():
         for direction in DIRECTIONS:
@@ -258,7 +258,7 @@ def _gauges(
             total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in names)
             query = f"""
                 SELECT entity, moment, coalesce(covers_seconds, (moment - lag(moment) OVER series) / 1e6, 1), {total}
-                FROM "timed_{kind}" WHERE source = $source AND {quoted(names[0])} IS NOT NULL
+                FROM {timed} WHERE source = $source AND {quoted(names[0])} IS NOT NULL
                 WINDOW series AS (PARTITION BY entity ORDER BY moment)
             """  # noqa: S608 - names of the catalogue, quoted
             for entity, moment, seconds, value in connection.execute(query, {"source": source}).fetchall():

@@ -119,7 +119,7 @@ def read_snapshot(
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
-            series=series(recording, facts.topology, facts.over_time),
+            series=series(recording, facts.topology, facts),
             io_path=io_path(facts.topology),
             cost_seconds=time.process_time() - began,
             machine=machine,
