@@ -50,12 +50,11 @@ def test_only_the_recording_opens_duckdb() -> None:
 
 COMPOSES_SQL = {
     "sanpath/facts/compute.py",
-    "sanpath/facts/samples/counters.py",
-    "sanpath/facts/samples/gauges.py",
     "sanpath/facts/timeline.py",
     "sanpath/facts/samples/clock_offsets.py",
     "sanpath/facts/time/placement.py",
-    "sanpath/facts/samples/step_views.py",
+    "sanpath/facts/samples/sample_arrays.py",
+    "sanpath/facts/samples/timed_samples.py",
     "sanpath/recorder/importing/file.py",
     "sanpath/recording/reading/recording.py",
     "sanpath/recording/reading/sample_cache.py",
@@ -63,7 +62,6 @@ COMPOSES_SQL = {
     "sanpath/recording/redaction/redact.py",
     "sanpath/recording/storage/duck.py",
     "sanpath/recording/writing/writer.py",
-    "sanpath/rulebook/judge.py",
 }
 """Whatever is added here has to quote each name and text it takes (sanpath/recording/storage/duck.py)."""
 

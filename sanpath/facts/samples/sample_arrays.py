@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 _MAX_VALUES = 6_000_000
-"""Values (rows times columns) that are in memory at once: 0.1 GB."""
+"""Values (rows times columns) that are read at once: 0.4 GB of memory with what the database needs to sort them."""
 _LAST_NAME = "\U0010ffff"
 """Sorts after every name."""
 _TIMES = ("moment", "seen", "covers_seconds")

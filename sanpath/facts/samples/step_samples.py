@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -26,6 +27,10 @@ _MAX_DETAILED_DIFFERENCES = 2_000_000
 """Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
 _MAX_ROUND_ENTITIES = 64
 """In a source with very many entities, this many decide whether a poll round of the agent has news."""
+
+
+_EMPTY: Mapping[str, Any] = {}
+"""Shared by the samples of very many entities, most of which need none of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,12 @@ class StepSamples:
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     last_values: dict[str, float | None] = field(default_factory=dict)
-    resolutions: Mapping[str, float] = field(default_factory=dict)
-    quarter_means: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    resolutions: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    quarter_means: Mapping[str, tuple[float | None, float | None]] = field(default_factory=lambda: _EMPTY)
     overall: Overall | None = None
     samples: int = 0
     by_hand: bool = False
-    mean_rates: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
+    mean_rates: Mapping[str, float | None] = field(default_factory=lambda: _EMPTY, repr=False, compare=False)
 
     @property
     def windows(self) -> int:
@@ -217,7 +222,7 @@ class _Collected:
         for step, entity, seconds, ended_us, rates, means in rows:
             samples = self._get(table.source, entity, step)
             # Steps of one name at different times are one: each adds its windows.
-            samples.mean_rates = {} if samples.seconds else dict(zip(table.counters, means, strict=True))
+            samples.mean_rates = _EMPTY if samples.seconds else dict(zip(table.counters, means, strict=True))
             samples.seconds += seconds
             samples.ended_us += ended_us
             for name, window_rates in zip(table.counters, rates, strict=True):

@@ -341,6 +341,12 @@ class Recording:
                         unreadable.add(f"{table} (some of its rows)")
         return results, unreadable
 
+    def state(self) -> object:
+        """Return a value that changes whenever the recording does: from equal states follow equal results."""
+        names = [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
+        segments = {table: tuple(self._segments_of(table)) for table in names}
+        return self.manifest, tuple(self.starts), segments, frozenset(self.unreadable)
+
     def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
         """Return the result of a computation; that of the last reading, if the sample cache has it for the same key.
 
@@ -370,9 +376,7 @@ class Recording:
         Raises RecordingError when the table cannot be read.
         """
         for _ in range(_ATTEMPTS):
-            if table not in self._segment_names:  # Once per reading, so that all queries see the same state.
-                self._segment_names[table] = self._intact_segments(table)
-            names = self._segment_names[table]
+            names = self._segments_of(table)
             if not names:
                 return empty
             try:
@@ -384,6 +388,12 @@ class Recording:
             if existing.issuperset(names) and not self._find_unreadable(names):
                 break
         raise RecordingError(f"{self.folder}: {table} cannot be read: {str(failure).splitlines()[0]}") from failure
+
+    def _segments_of(self, table: str) -> list[str]:
+        """Return the intact segments of a table, listed once per reading, so that all queries see the same state."""
+        if table not in self._segment_names:
+            self._segment_names[table] = self._intact_segments(table)
+        return self._segment_names[table]
 
     def _intact_segments(self, table: str) -> list[str]:
         """Return the segments of a table, without those that are left out."""
