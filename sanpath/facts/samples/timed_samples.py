@@ -46,4 +46,5 @@ def timed_samples(recording: Recording, connection: duckdb.DuckDBPyConnection, k
     moment = f"coalesce({moment}, seen)"
     moment = f"{moment} - CASE source {late} ELSE 0 END" if late else moment
     placed = f" WHERE source NOT IN ({unplaced})" if unplaced else ""
-    return f"(SELECT *, {moment} AS moment FROM {samples}{placed})", metrics  # noqa: S608 - quoted
+    timed = f"SELECT *, {moment} AS moment FROM {samples}{placed}"  # noqa: S608 - quoted
+    return f"({timed})", metrics
