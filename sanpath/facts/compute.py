@@ -106,7 +106,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     """Compute every fact of a recording. `executor`: see step_samples. `over_time`: whether to fill
     Facts.over_time."""
     inventory = recording.inventory()
-    topology = resolve(inventory)
+    topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
     connection = recording.connect()
     try:
         timed = place_in_time(recording, connection)
@@ -244,8 +244,8 @@ def _summaries(
 def _span(recording: Recording, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
     """Return the times of the first and the last poll or sample, microseconds on the recorder's clock."""
     moments = list(recording.polled() or ())
-    for kind in recording.sample_kinds():
-        if recording.view(connection, kind):
-            limits = connection.execute(f'SELECT min(seen), max(seen) FROM "samples_{kind}"').fetchone()  # noqa: S608
-            moments += [moment for moment in limits or () if moment is not None]
+    recorded = [samples for kind in recording.sample_kinds() if (samples := recording.samples(kind)[0])]
+    limits = " UNION ALL ".join(f"SELECT min(seen), max(seen) FROM {samples}" for samples in recorded)  # noqa: S608 - quoted
+    rows = connection.execute(limits).fetchall() if limits else []
+    moments += [moment for row in rows for moment in row if moment is not None]
     return min(moments, default=recording.started_us), max(moments, default=recording.started_us)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.samples.step_views import timed_view
+from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.duck import quoted
 
@@ -91,7 +91,7 @@ def gauge_windows(
 ) -> dict[tuple[str, str], list[Window]]:
     """Return (source, its own id) → the sum of gauges over time, of those `source_ids` whose source reports the first
     gauge. Gauges that it does not report are left out of the sum."""
-    recorded = timed_view(recording, connection, kind)
+    timed, recorded = timed_samples(recording, connection, kind)
     windows: dict[tuple[str, str], list[Window]] = {}
     for source, columns in recording.columns(kind).items():
         reported = [name for name in names if name in recorded and name in columns]
@@ -101,7 +101,7 @@ def gauge_windows(
         total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in reported)
         query = f"""
             SELECT entity, moment, coalesce(covers_seconds, (moment - lag(moment) OVER series) / 1e6, 1), {total}
-            FROM "timed_{kind}"
+            FROM {timed}
             WHERE source = $source AND entity IN (SELECT unnest($entities)) AND {quoted(reported[0])} IS NOT NULL
             WINDOW series AS (PARTITION BY entity ORDER BY moment)
         """  # noqa: S608 - names of the catalogue, quoted

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.compute import CHART_KINDS, Samples
+from sanpath.facts.compute import CHART_KINDS, Facts
 from sanpath.facts.hop_utilisation import HopUtilisation, hop_utilisation
 from sanpath.facts.over_time import Grid, Values, Window, counter_windows, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
@@ -65,17 +65,15 @@ class Series:
         return [line for line in self.lines if line.quantity == quantity]
 
 
-def series(
-    recording: Recording, topology: Topology, over_time: Samples | None = None, path: Sequence[str] = ()
-) -> Series:
+def series(recording: Recording, topology: Topology, facts: Facts | None = None, path: Sequence[str] = ()) -> Series:
     """Return the lines of a recording, finished or still growing. There are none without samples over time.
 
-    `over_time`: see Facts; samples of kinds that it lacks are read from the recording. `path`: entities from load to
-    volume whose utilisation is wanted hop by hop."""
+    `facts`: those that were computed from the same reading; None: everything is read from the recording. `path`:
+    entities from load to volume whose utilisation is wanted hop by hop."""
     connection = recording.connect()
     try:
-        timed = place_in_time(recording, connection)
-        loaded_entities, available = on_paths(topology), over_time or {}
+        events = place_in_time(recording, connection).events if facts is None else facts.events
+        loaded_entities, available = on_paths(topology), facts.over_time if facts is not None else {}
         samples_by_kind = {
             kind: list(available[kind])
             if kind in available
@@ -96,7 +94,7 @@ def series(
         )
         points = max(2, min(_MAX_POINTS, int((last - first) / 1e6 / _MIN_POINT_SECONDS)))
         grid = Grid(np.linspace(first, last, points + 1))
-        steps = find_unmarked_steps(recording, connection, topology, load_steps(timed.events, round(first), last))
+        steps = find_unmarked_steps(recording, connection, topology, load_steps(events, round(first), last))
         loads = [sample for sample in samples_by_kind["load"] if _is_named(sample, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, samples_by_kind)]
         links = list(_link_lines(topology, grid, samples_by_kind["switch_port"]))

@@ -1,17 +1,23 @@
-"""The condition language of rules: a small Python-like expression, compiled to SQL with three outcomes.
+"""The condition language of rules: a small Python-like expression, compiled to functions with three outcomes.
 
-It supports only what this module lists. Names become quoted identifiers and literals are rendered anew, so that no
-text of a rule file reaches the database. SQL's three-valued logic gives the outcomes: true is a hit, false is clear,
-NULL (a fact that is not known, a division by zero) is unknown.
+It supports only what this module lists: nothing in a rule file is executed. The outcomes are those of SQL's
+three-valued logic: true is a hit, false is clear, and what is not known (a missing fact, a division by zero) is
+unknown. A condition is evaluated for all rows of a fact table at once.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import math
+import operator
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from sanpath.errors import UsageError
 from sanpath.rulebook.kinds import Kind
@@ -23,10 +29,21 @@ MAX_CHARACTERS = 1000
 MAX_DEPTH = 40
 """Deeper nesting is refused, well below the recursion limits of Python and of the database."""
 
-_ORDER: Mapping[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_EQUALITY: Mapping[type[ast.cmpop], str] = {ast.Eq: "=", ast.NotEq: "<>"}
-_SYMBOL = {**_ORDER, **_EQUALITY}
-_ARITHMETIC: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+Array = npt.NDArray[Any]
+_Function = Callable[[Any, Any], Array]
+_ORDER: Mapping[type[ast.cmpop], _Function] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_COMPARISON: Mapping[type[ast.cmpop], _Function] = {**_ORDER, ast.Eq: operator.eq, ast.NotEq: operator.ne}
+_ARITHMETIC: Mapping[type[ast.operator], _Function] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 
 _REFUSED: Mapping[type[ast.AST], str] = {
     ast.Attribute: "attribute access",
@@ -61,16 +78,32 @@ class ConditionError(UsageError):
         super().__init__(f"{problem}\n  {text}\n  {caret}" if text else problem)
 
 
+class Values(NamedTuple):
+    """A fact or an expression. `values`: one for each row, or one for all. `known`: whether it is known.
+
+    Where it is not known, the value has no meaning."""
+
+    values: Array
+    known: Array
+
+
+Columns = Mapping[str, Values]
+"""Fact → its values in the rows of a fact table."""
+Expression = Callable[[Columns], Values]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition as SQL over the columns of a fact table, with its limits filled in.
+    """A condition over the columns of a fact table, with its limits filled in.
+
+    `evaluate`: the condition for each row, true or false.
 
     `facts` and `limits`: the names it uses, in the order of the text. `worst`: the fact of the first comparison by
     size, and whether a larger (1) or smaller (-1) value is worse; None: it compares nothing by size. `limit_of`:
     limit → the fact it is compared with, whose unit it has.
     """
 
-    sql: str
+    evaluate: Expression
     facts: tuple[str, ...]
     limits: tuple[str, ...]
     worst: tuple[str, int] | None
@@ -83,10 +116,10 @@ def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str,
         raise ConditionError(f"the condition has more than {MAX_CHARACTERS:,} characters")
     line = text.replace("\n", " ").replace("\t", " ").strip()
     compiler = _Compiler(line, facts, limits)
-    sql = compiler.truth(_parse(line), depth=0)
+    evaluate = compiler.truth(_parse(line), depth=0)
     if not compiler.facts:
         raise ConditionError("the condition reads no fact", line, 0, len(line))
-    return Condition(sql, tuple(compiler.facts), tuple(compiler.limits), compiler.worst, compiler.limit_of)
+    return Condition(evaluate, tuple(compiler.facts), tuple(compiler.limits), compiler.worst, compiler.limit_of)
 
 
 def _parse(line: str) -> ast.expr:
@@ -116,25 +149,25 @@ class _Compiler:
         self.worst: tuple[str, int] | None = None
         self.limit_of: dict[str, str] = {}
 
-    def truth(self, node: ast.expr, depth: int, negated: bool = False) -> str:
-        """Return the SQL of an expression that is true, false or unknown."""
+    def truth(self, node: ast.expr, depth: int, negated: bool = False) -> Expression:
+        """Return the function of an expression that is true, false or unknown."""
         self._check_depth(node, depth)
         match node:
-            case ast.BoolOp(op=op, values=values):
-                word = " AND " if isinstance(op, ast.And) else " OR "
-                return f"({word.join(self.truth(value, depth + 1, negated) for value in values)})"
+            case ast.BoolOp(op=op, values=nodes):
+                operands = [self.truth(value, depth + 1, negated) for value in nodes]
+                return _all(operands) if isinstance(op, ast.And) else _not(_all([_not(o) for o in operands]))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return f"(NOT {self.truth(operand, depth + 1, negated=True)})"
+                return _not(self.truth(operand, depth + 1, negated=True))
             case ast.Compare():
                 return self._comparison(node, depth, negated)
-        sql, kind = self._value(node, depth)
+        value, kind = self._value(node, depth)
         if kind != "truth":
             raise self._error(node, f"a {kind} alone is neither true nor false: compare it with something")
-        return sql
+        return value
 
-    def _comparison(self, node: ast.Compare, depth: int, negated: bool) -> str:
+    def _comparison(self, node: ast.Compare, depth: int, negated: bool) -> Expression:
         for op in node.ops:
-            if type(op) not in _SYMBOL:
+            if type(op) not in _COMPARISON:
                 raise self._refused(node, op)
         operands = [node.left, *node.comparators]
         values = [self._operand(operand, depth + 1) for operand in operands]
@@ -146,10 +179,10 @@ class _Compiler:
             if left_kind != "number" and type(op) in _ORDER:
                 raise self._error(node, f"a {left_kind} can only be compared with == and !=")
             self._note_limit(operands[index], operands[index + 1])
-            comparisons.append(f"{left} {_SYMBOL[type(op)]} {right}")
+            comparisons.append(_applied(_COMPARISON[type(op)], left, right))
             if type(op) in _ORDER and not negated and self.worst is None:
                 self.worst = self._worse(operands[index], op, operands[index + 1])
-        return f"({' AND '.join(comparisons)})"
+        return _all(comparisons)
 
     def _note_limit(self, left: ast.expr, right: ast.expr) -> None:
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
@@ -164,15 +197,13 @@ class _Compiler:
                 return operand.id, operand_sign
         return None
 
-    def _operand(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
-        sql, kind = self._value(node, depth)
-        if not isinstance(node, ast.Name | ast.Constant):
-            # An overflow is unknown, not larger than every limit.
-            sql = f"CASE WHEN isfinite({sql}) THEN {sql} END"
-        return sql, kind
+    def _operand(self, node: ast.expr, depth: int) -> tuple[Expression, Kind]:
+        value, kind = self._value(node, depth)
+        # An overflow is unknown, not larger than every limit.
+        return (value if isinstance(node, ast.Name | ast.Constant) else _finite(value)), kind
 
-    def _value(self, node: ast.expr, depth: int) -> tuple[str, Kind]:
-        """Return the SQL and the kind of a name, a literal or arithmetic on numbers."""
+    def _value(self, node: ast.expr, depth: int) -> tuple[Expression, Kind]:
+        """Return the function and the kind of a name, a literal or arithmetic on numbers."""
         self._check_depth(node, depth)
         match node:
             case ast.Name(id=name):
@@ -180,41 +211,39 @@ class _Compiler:
             case ast.Constant(value=value):
                 return self._literal(node, value)
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
-                return (
-                    f"({'-' if isinstance(op, ast.USub) else '+'}{self._number(operand, depth + 1)})",
-                    "number",
-                )
+                sign = _constant(-1.0 if isinstance(op, ast.USub) else 1.0)
+                return _applied(operator.mul, sign, self._number(operand, depth + 1)), "number"
             case ast.BinOp(op=op, left=left, right=right) if type(op) in _ARITHMETIC:
                 first, second = self._number(left, depth + 1), self._number(right, depth + 1)
-                second = f"NULLIF({second}, 0)" if isinstance(op, ast.Div) else second
-                return f"({first} {_ARITHMETIC[type(op)]} {second})", "number"
+                second = _not_zero(second) if isinstance(op, ast.Div) else second
+                return _applied(_ARITHMETIC[type(op)], first, second), "number"
             case ast.BinOp(op=op) | ast.UnaryOp(op=op):
                 raise self._refused(node, op)
             case ast.BoolOp() | ast.Compare():
                 raise self._error(node, "a comparison cannot be compared or counted: use and, or, not")
         raise self._refused(node, node)
 
-    def _number(self, node: ast.expr, depth: int) -> str:
-        sql, kind = self._value(node, depth)
+    def _number(self, node: ast.expr, depth: int) -> Expression:
+        value, kind = self._value(node, depth)
         if kind != "number":
             raise self._error(node, f"a {kind} cannot be added, subtracted, multiplied or divided")
-        return sql
+        return value
 
-    def _name(self, node: ast.expr, name: str) -> tuple[str, Kind]:
+    def _name(self, node: ast.expr, name: str) -> tuple[Expression, Kind]:
         if name in self._values:
             self.limits[name] = None
-            return _render(self._values[name]), "number"
+            return _constant(float(self._values[name])), "number"
         if name not in self._kinds:
             hint = did_you_mean(name, [*self._kinds, *self._values])
             raise self._error(node, f"no fact is called {name!r}{hint}")
         self.facts[name] = None
-        return f'"{name}"', self._kinds[name]
+        return operator.itemgetter(name), self._kinds[name]
 
-    def _literal(self, node: ast.expr, value: object) -> tuple[str, Kind]:
+    def _literal(self, node: ast.expr, value: object) -> tuple[Expression, Kind]:
         if isinstance(value, bool):
-            return ("TRUE" if value else "FALSE"), "truth"
+            return _constant(value), "truth"
         if isinstance(value, str):
-            return "'" + value.replace("'", "''") + "'", "name"
+            return _constant(value), "name"
         if isinstance(value, int | float):
             try:
                 number = float(value)
@@ -222,7 +251,7 @@ class _Compiler:
                 number = math.inf
             if not math.isfinite(number):
                 raise self._error(node, "this number is too large")
-            return _render(number), "number"
+            return _constant(number), "number"
         raise self._error(node, f"{value!r} is not part of the language")
 
     def _check_depth(self, node: ast.expr, depth: int) -> None:
@@ -243,5 +272,52 @@ class _Compiler:
         return len(data[:start].decode()), len(data[:end].decode())
 
 
-def _render(number: float) -> str:
-    return f"CAST({float(number)!r} AS DOUBLE)"
+def _constant(value: bool | str | float) -> Expression:
+    constant = Values(np.asarray(value, dtype=object if isinstance(value, str) else None), np.asarray(True))
+    return lambda _: constant
+
+
+def _applied(function: _Function, first: Expression, second: Expression) -> Expression:
+    """Return a function of two values; it is known where both are."""
+
+    def evaluate(columns: Columns) -> Values:
+        left, right = first(columns), second(columns)
+        return Values(function(left.values, right.values), left.known & right.known)
+
+    return evaluate
+
+
+def _not_zero(divisor: Expression) -> Expression:
+    def evaluate(columns: Columns) -> Values:
+        values, known = divisor(columns)
+        return Values(np.where(values == 0, 1.0, values), known & (values != 0))
+
+    return evaluate
+
+
+def _finite(number: Expression) -> Expression:
+    def evaluate(columns: Columns) -> Values:
+        values, known = number(columns)
+        return Values(values, known & np.isfinite(values))
+
+    return evaluate
+
+
+def _not(operand: Expression) -> Expression:
+    def evaluate(columns: Columns) -> Values:
+        values, known = operand(columns)
+        return Values(~values, known)
+
+    return evaluate
+
+
+def _all(operands: Sequence[Expression]) -> Expression:
+    """Return whether all are true: false as soon as one is known to be false."""
+
+    def evaluate(columns: Columns) -> Values:
+        terms = [operand(columns) for operand in operands]
+        is_false = functools.reduce(operator.or_, (known & ~values for values, known in terms))
+        all_known = functools.reduce(operator.and_, (known for _, known in terms))
+        return Values(~is_false, all_known | is_false)
+
+    return evaluate

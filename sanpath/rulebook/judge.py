@@ -1,24 +1,20 @@
-"""Judges fact tables by rules: one scan for each table, with all of its rules as columns of one query."""
+"""Judges fact tables by rules: each condition is evaluated for all rows of its table at once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from sanpath.facts.table import FactRow, FactTable, FactValue
-from sanpath.recording.storage.duck import separate
-from sanpath.rulebook.condition import Condition, compile_condition
+from sanpath.facts.table import FactRow, FactTable
+from sanpath.rulebook.condition import Columns, Condition, Values, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, finite_or_none, is_kind, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Judgement, Outcome, Rule, Status
 from sanpath.rulebook.policy import Policy, apply_policy
 from sanpath.rulebook.summary import fill
-
-_SQL_TYPES: Mapping[Kind, str] = {"number": "DOUBLE", "truth": "BOOLEAN", "name": "VARCHAR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +40,16 @@ def judge(
     """
     selected = [rule for rule in apply_policy(rules, policy or {}) if rule.status in statuses]
     by_rule: dict[str, list[Judgement]] = {rule.id: [] for rule in selected}
-    with closing(separate()) as connection:
-        for kind in dict.fromkeys(rule.each for rule in selected):
-            table = tables.get(kind)
-            if table is None or not table.rows:
-                continue
-            table_rules = [rule for rule in selected if rule.each == kind]
-            conditions = [rule_condition(rule) for rule in table_rules]
-            load_facts(connection, conditions, fact_kinds(kind), table.rows)
-            for rule, condition, outcomes in zip(table_rules, conditions, scan(connection, conditions), strict=True):
-                by_rule[rule.id] = list(_judgements(rule, condition, table.rows, outcomes, include_clear))
+    for kind in dict.fromkeys(rule.each for rule in selected):
+        table = tables.get(kind)
+        if table is None or not table.rows:
+            continue
+        table_rules = [rule for rule in selected if rule.each == kind]
+        conditions = [rule_condition(rule) for rule in table_rules]
+        columns = fact_columns(conditions, fact_kinds(kind), table.rows)
+        for rule, condition in zip(table_rules, conditions, strict=True):
+            outcomes = evaluated(condition, columns, len(table.rows))
+            by_rule[rule.id] = list(_judgements(rule, condition, table.rows, outcomes, include_clear))
     return [judgement for judgements in by_rule.values() for judgement in judgements]
 
 
@@ -67,32 +63,26 @@ def not_judged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[R
 
 def rule_condition(rule: Rule) -> Condition:
     """Return the compiled condition of a rule. Raises ConditionError."""
-    return compile_condition(rule.when, fact_kinds(rule.each), rule.limit_values())
+    return _compiled(rule.when, rule.each, tuple(rule.limit_values().items()))
 
 
-def load_facts(
-    connection: duckdb.DuckDBPyConnection,
-    conditions: Sequence[Condition],
-    kinds: Mapping[str, Kind],
-    rows: Sequence[FactRow],
-) -> None:
-    """Replace the connection's table `facts` by the facts that these conditions read."""
+@lru_cache(maxsize=4096)
+def _compiled(when: str, each: str, limits: tuple[tuple[str, float], ...]) -> Condition:
+    return compile_condition(when, fact_kinds(each), dict(limits))
+
+
+def fact_columns(conditions: Sequence[Condition], kinds: Mapping[str, Kind], rows: Sequence[FactRow]) -> Columns:
+    """Return the facts that these conditions read. Raises TypeError for a fact of the wrong type."""
     names = dict.fromkeys(name for condition in conditions for name in condition.facts)
-    columns = [[_fact(row, name, kinds[name]) for row in rows] for name in names]
-    unnested = [f'unnest(?::{_SQL_TYPES[kinds[name]]}[]) AS "{name}"' for name in names]
-    # Names are quoted by the condition language; values are passed as parameters.
-    query = f"CREATE OR REPLACE TEMP TABLE facts AS SELECT unnest(?::BIGINT[]) AS n, {', '.join(unnested)}"
-    connection.execute(query, [[*range(len(rows))], *columns])
+    return {name: _column(rows, name, kinds[name]) for name in names}
 
 
-def scan(connection: duckdb.DuckDBPyConnection, conditions: Sequence[Condition]) -> list[Outcomes]:
-    """Evaluate every condition for each row of the table `facts`, in one scan."""
-    # The condition language renders literals, so that no text of a rule file reaches the database.
-    outcomes = ", ".join(f"{condition.sql} AS c{number}" for number, condition in enumerate(conditions))
-    columns = connection.execute(f"SELECT n, {outcomes} FROM facts").fetchnumpy()  # noqa: S608
-    numbers = np.asarray(columns["n"])
-    masks = (np.ma.asarray(columns[f"c{number}"]) for number in range(len(conditions)))
-    return [Outcomes(numbers[c.filled(False)], numbers[np.ma.getmaskarray(c)]) for c in masks]
+def evaluated(condition: Condition, columns: Columns, row_count: int) -> Outcomes:
+    """Evaluate a condition for each row."""
+    with np.errstate(all="ignore"):  # An overflow is unknown.
+        is_true, known = condition.evaluate(columns)
+    is_hit, is_unknown = np.broadcast_to(is_true & known, row_count), np.broadcast_to(~known, row_count)
+    return Outcomes(np.flatnonzero(is_hit), np.flatnonzero(is_unknown))
 
 
 def _judgements(
@@ -104,11 +94,18 @@ def _judgements(
         yield _judgement(rule, condition, rows[row_number], outcomes.get(row_number, "clear"))
 
 
-def _fact(row: FactRow, name: str, kind: Kind) -> FactValue:
-    value = row.get(name)
-    if not is_kind(value, kind):
-        raise TypeError(f"the fact {name!r} of {row['entity']!r} is {value!r}, not a {kind}")
-    return finite_or_none(value)
+def _column(rows: Sequence[FactRow], name: str, kind: Kind) -> Values:
+    """Return the values of a fact. Infinity and NaN are not known."""
+    facts = [row.get(name) for row in rows]
+    types = {type(fact): number for number, fact in enumerate(facts)}
+    for number in types.values():
+        if not is_kind(facts[number], kind):
+            raise TypeError(f"the fact {name!r} of {rows[number]['entity']!r} is {facts[number]!r}, not a {kind}")
+    if kind == "number":
+        numbers = np.array(facts, dtype=np.float64)  # None becomes NaN.
+        return Values(numbers, np.isfinite(numbers))
+    known = np.array([fact is not None for fact in facts])
+    return Values(np.array(facts, dtype=np.bool_ if kind == "truth" else np.object_), known)
 
 
 def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome) -> Judgement:

@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
-from sanpath.facts.samples import partitions, step_samples
+from sanpath.facts.samples import sample_arrays, step_samples
 from sanpath.recording.reading.recording import Recording
 from sanpath.views.json import render
 from tests.benchmarks.large_recording import SITE, large_recording
@@ -58,5 +58,5 @@ def test_into_how_many_parts_it_is_cut_makes_no_difference(
     folder: Path, of_all_windows: str, monkeypatch: pytest.MonkeyPatch, values: int
 ) -> None:
     monkeypatch.setattr(step_samples, "_MAX_DETAILED_DIFFERENCES", 10_000)
-    monkeypatch.setattr(partitions, "_MAX_VALUES", values)
+    monkeypatch.setattr(sample_arrays, "_MAX_VALUES", values)
     assert render(diagnose(Recording(folder))) == of_all_windows

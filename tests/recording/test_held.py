@@ -17,6 +17,7 @@ from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 from sanpath.views.json import render
+from sanpath.views.live.reading.snapshot import read_snapshot
 from tests.pulse.support import told_again
 from tests.support.stories import recorded
 
@@ -63,9 +64,12 @@ def test_the_same_digits_at_random_moments(story: str, tmp_path: Path) -> None:
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(8, seed=3):
         growing.until(moment)
-        assert render(diagnose(Recording(growing.folder, sample_cache=held))) == render(
-            diagnose(Recording(growing.folder))
-        )
+        whole = render(diagnose(Recording(growing.folder)))
+        assert render(diagnose(Recording(growing.folder, sample_cache=held))) == whole
+        for _ in range(2):  # The second one finds nothing new.
+            seen = read_snapshot(growing.folder, cache=held)
+            assert seen.diagnosis is not None, seen.failure
+            assert render(seen.diagnosis) == whole
     held.close()
 
 

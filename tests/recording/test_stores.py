@@ -53,7 +53,7 @@ def test_what_is_written_to_a_store_is_read_from_it(place: Path | str) -> None:
     assert list(numbers(growing)) == [[1]] * 4
     for number in range(2, COMPACTED_SEGMENTS + 2):
         flush(writer, number)
-    assert list(numbers(growing)) == [list(range(1, COMPACTED_SEGMENTS + 2))] * 4
+    assert list(numbers(Recording(place))) == [list(range(1, COMPACTED_SEGMENTS + 2))] * 4
     writer.end({"ended_us": 9, "load_exit_code": 3, "recorder_cpu_seconds": 0.5})
     recording = Recording(place)
     assert recording.manifest == created

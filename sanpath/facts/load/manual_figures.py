@@ -154,6 +154,7 @@ def _apply(
 def _fill(sample: StepSamples, load: LoadFacts, metric: str, low: float, high: float) -> None:
     if metric.endswith("_total"):
         sample.rates[metric] = [(low + high) / 2] * len(sample.seconds)
+        sample.mean_rates = {}
         return
     sample.means[metric] = low
     if high > low:

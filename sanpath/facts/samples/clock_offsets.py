@@ -77,16 +77,19 @@ def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
 def _newest_samples(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Mapping[str, tuple[float, float]]:
     """Source → by how much its newest samples are at most ahead of the time they were received, and by how much the
     median poll is below that; seconds."""
+    recorded = [samples for kind in recording.sample_kinds() if (samples := recording.samples(kind)[0])]
+    dated = " UNION ALL ".join(
+        f"SELECT {number} AS kind, source, seen, device_time FROM {samples} WHERE device_time IS NOT NULL"  # noqa: S608 - quoted
+        for number, samples in enumerate(recorded)
+    )
+    if not dated:
+        return {}
+    rows = connection.execute(
+        f"""SELECT source, max(ahead) / 1e6, (max(ahead) - median(ahead)) / 1e6
+        FROM (SELECT kind, source, max(device_time - seen) AS ahead FROM ({dated}) GROUP BY kind, source, seen)
+        GROUP BY kind, source"""  # noqa: S608 - quoted
+    ).fetchall()
     offsets: dict[str, tuple[float, float]] = {}
-    for kind in recording.sample_kinds():
-        if not recording.view(connection, kind):
-            continue
-        rows = connection.execute(
-            f"""SELECT source, max(ahead) / 1e6, (max(ahead) - median(ahead)) / 1e6
-            FROM (SELECT source, max(device_time - seen) AS ahead FROM "samples_{kind}"
-                  WHERE device_time IS NOT NULL GROUP BY source, seen)
-            GROUP BY source"""  # noqa: S608 - a kind of ours
-        ).fetchall()
-        for source, ahead, scatter in rows:
-            offsets[source] = max((ahead, scatter), offsets.get(source, (ahead, scatter)))
+    for source, ahead, scatter in rows:
+        offsets[source] = max((ahead, scatter), offsets.get(source, (ahead, scatter)))
     return offsets

@@ -1,4 +1,4 @@
-"""Computes the rates of counters in the database: window by window, or summed over entire steps.
+"""Computes the rates of counters: window by window, or summed over entire steps.
 
 A window lies between two samples. Rules of a counter (RFC 2578 section 7.1.6; strict, because other tools got them
 wrong):
@@ -13,185 +13,192 @@ cache lasts is idle. Windows above line rate are merged the same way; dropping t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from string import Template
-from typing import Any
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import duckdb
 import numpy as np
 
-from sanpath.model import Column
+from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays, Truths, Values
+from sanpath.model import Column, Step
 from sanpath.recording.reading.tail import ROUND_US
-from sanpath.recording.storage.duck import quoted
 
 CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
+_FIRST_ROUND_US = -(2**62)
+"""The first poll round contains everything before the second one."""
 
 Sums = tuple[str, str, int, float, Sequence[float | None]]
 """Step, entity, number of its windows, their total length in seconds, mean rate of each counter."""
-Windows = tuple[str, str, list[float], list[int], list[list[float | None]]]
+Windows = tuple[str, str, list[float], list[int], list[list[float | None]], list[float | None]]
 """Step, entity; for each window its length in seconds, then for each window its end on the recorder's clock in
-microseconds; for each counter its rate in each window."""
-
-_SAMPLES = Template('SELECT * FROM "timed_$kind" WHERE source = $$source AND ($reported)')
-_COUNT = Template("SELECT entity, count(*) FROM ($samples) GROUP BY entity ORDER BY entity")
-# Segments are sorted by entity: by a range, Parquet's statistics can skip row groups.
-_RANGE = Template("$samples AND entity >= $$first AND entity < $$before")
-_SELECTED = Template("$samples AND entity BETWEEN $$first AND $$last AND entity IN (SELECT entity FROM selected)")
-_NEWS = Template(
-    "SELECT samples.* FROM ($samples) samples ASOF JOIN rounds ON samples.seen >= rounds.begin WHERE rounds.has_news"
-)
-_ROUNDS = Template("""
-    CREATE OR REPLACE TEMP TABLE rounds AS
-    WITH samples AS ($samples),
-    noted AS (
-        SELECT seen, ($moved) AS moved,
-               sum(CASE WHEN gap > $together_us THEN 1 ELSE 0 END) OVER (ORDER BY seen) AS round
-        FROM (SELECT *, seen - lag(seen) OVER (ORDER BY seen) AS gap FROM samples)
-        WINDOW series AS (PARTITION BY entity ORDER BY moment)
-    ),
-    rounds AS (
-        SELECT round, bool_or(moved) AS moved, min(seen) AS first, max(seen) AS last FROM noted GROUP BY round
-    )
-    SELECT coalesce((first + lag(last) OVER (ORDER BY round)) // 2, -(2::BIGINT ** 62)::BIGINT) AS begin,
-           coalesce(moved OR first - max(first) FILTER (WHERE moved) OVER (
-               ORDER BY round ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= $cache_us, false) AS has_news
-    FROM rounds
-""")
-# lag() runs over all sorted rows and not over a partition for each entity: partitions take half as long again
-# (measured). A sample outside all steps belongs to no window inside one.
-_WINDOWS = Template("""
-    SELECT steps.name AS step, steps."from" AS since, entity, began, ended, $names
-    FROM (
-        SELECT entity, lag(entity) OVER () AS previous, lag(moment) OVER () AS began, moment AS ended, $deltas
-        FROM (
-            SELECT * FROM (SELECT entity, moment, $columns FROM ($news))
-            WHERE EXISTS (SELECT 1 FROM steps WHERE moment BETWEEN steps."from" AND steps."to")
-            ORDER BY entity, moment
-        )
-    ) JOIN steps ON began >= steps."from" AND ended <= steps."to"
-    WHERE previous = entity AND ended > began
-""")
-_IN_ORDER = Template("""
-    SELECT dense_rank() OVER (ORDER BY entity, since, step) AS place, entity, step, (ended - began) / 1e6 AS seconds,
-           ended, $rates
-    FROM ($windows) ORDER BY place, ended
-""")
-_SUMS = Template("""
-    SELECT step, entity, count(*), sum(ended - began) / 1e6, [$rates] FROM ($windows) GROUP BY step, entity
-""")
-# Few windows have no value: to subtract their time costs less than to add up that of all others, counter by counter.
-# What a counter counts in a step is far below 2^53: as a DOUBLE it is exact.
-_RATE = Template("""
-    sum($name::DOUBLE) * $scale
-    / nullif((sum(ended - began) - coalesce(sum(ended - began) FILTER (WHERE $name IS NULL), 0)) / 1e6, 0)
-""")
-
+microseconds; for each counter its rate in each window; for each counter its mean rate."""
 Rounds = Sequence[tuple[int, bool]]
 """When each poll round of an agent began, microseconds on the recorder's clock, and whether it had news."""
 
 
-class CounterRates:
-    """The counters of one source and entity kind, over the view `timed_<kind>` and the table `steps`."""
+def find_rounds(samples: SampleArrays, counters: Collection[str]) -> Rounds:
+    """Find the poll rounds of an agent and which of them had news, by the counters of these samples.
+
+    Where a few entities miss the news of a round, it is joined to the next: windows are longer, rates the same.
+    Empty: every round had news."""
+    samples = samples.reported(counters)
+    if not len(samples.seen):
+        return ()
+    order = np.argsort(samples.seen, kind="stable")
+    seen, moved = samples.seen[order], _moved(samples, counters)[order]
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(seen) > ROUND_US) + 1))
+    has_moved = np.logical_or.reduceat(moved, starts)
+    if has_moved.all():
+        return ()
+    first, last = seen[starts], np.append(seen[starts[1:] - 1], seen[-1])
+    begins = [_FIRST_ROUND_US, *((first[1:] + last[:-1]) // 2).tolist()]
+    last_news = np.maximum.accumulate(np.where(has_moved, first, _FIRST_ROUND_US))
+    is_idle = np.append(False, (last_news[:-1] > _FIRST_ROUND_US) & (first[1:] - last_news[:-1] >= CACHE_US))
+    has_news = has_moved | is_idle
+    return () if has_news.all() else list(zip(begins, has_news.tolist(), strict=True))
+
+
+def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
+    """Return whether any counter of a sample differs from the entity's previous one. The first value is a change."""
+    moved = np.zeros(len(samples.seen), dtype=bool)
+    is_first = np.append(True, np.diff(samples.entity) != 0)
+    for values in map(samples.columns.__getitem__, counters):
+        known = values.is_known()
+        was_known = np.append(False, known[:-1]) & ~is_first
+        differs = np.append(True, values.numbers[1:] != values.numbers[:-1])
+        moved |= (known != was_known) | (known & was_known & differs)
+    return moved
+
+
+class CounterWindows:
+    """The windows of the counters of some samples in some steps."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, kind: str, source: str, counters: Mapping[str, Column]
+        self, samples: SampleArrays, counters: Mapping[str, Column], steps: Sequence[Step], rounds: Rounds
     ) -> None:
-        self._connection, self._source, self._counters = connection, source, counters
-        reported = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in counters)
-        self._samples = _SAMPLES.substitute(kind=kind, reported=reported)
-        self._stale = False
-
-    def rows(self) -> dict[str, int]:
-        """Entity → number of its samples, in the order of entity names."""
-        return dict(self._fetch(_COUNT.substitute(samples=self._samples)))
-
-    def find_rounds(self, entities: Sequence[str] | None = None) -> Rounds:
-        """Find the poll rounds and which of them had news, by all entities or by a few of them.
-
-        Where a few miss the news of a round, it is joined to the next: windows are longer, rates the same. Empty:
-        every round had news."""
-        samples, bounds = (self._samples, {}) if entities is None else self._select(entities)
-        moved = " OR ".join(
-            f"{quoted(name)} IS DISTINCT FROM lag({quoted(name)}) OVER series" for name in self._counters
-        )
-        self._fetch(_ROUNDS.substitute(samples=samples, moved=moved, together_us=ROUND_US, cache_us=CACHE_US), bounds)
-        rounds = self._connection.execute("SELECT begin, has_news FROM rounds ORDER BY begin").fetchall()
-        self._stale = not all(has_news for _, has_news in rounds)
-        return rounds if self._stale else ()
-
-    def use_rounds(self, rounds: Rounds) -> None:
-        """Use rounds that another process or connection has found."""
-        self._connection.execute("CREATE OR REPLACE TEMP TABLE rounds (begin BIGINT, has_news BOOLEAN)")
-        self._stale = bool(rounds)
+        """`rounds`: the result of `find_rounds`."""
+        recent = samples.reported(counters)
         if rounds:
-            self._connection.execute(
-                "INSERT INTO rounds SELECT unnest(?), unnest(?)", [*map(list, zip(*rounds, strict=True))]
-            )
-
-    def windows(self, entities: Sequence[str] | None = None) -> Iterator[Windows]:
-        """Yield the windows of some entities, None: of all; entity by entity, each in the order of time."""
-        samples, bounds = (self._samples, {}) if entities is None else self._select(entities)
-        rates = ", ".join(
-            f"{quoted(name)}::DOUBLE * {column.scale} / seconds AS {quoted(name)}"
-            for name, column in self._counters.items()
+            begins, has_news = np.array([begin for begin, _ in rounds]), np.array([news for _, news in rounds])
+            recent = recent.select(has_news[np.searchsorted(begins, recent.seen, side="right") - 1])
+        ended = 1 + np.flatnonzero((np.diff(recent.entity) == 0) & (np.diff(recent.moment) > 0))
+        self._counters, self._entities = counters, samples.entities
+        self._entity, self._began_us, self._ended_us = (
+            recent.entity[ended],
+            recent.moment[ended - 1],
+            recent.moment[ended],
         )
-        query = _IN_ORDER.substitute(windows=self._windows(samples), rates=rates)
-        # Fetched by columns: to make a list of each row of a large recording takes as long as the query.
-        columns = self._execute(query, bounds).fetchnumpy()
-        limits = [*np.flatnonzero(np.diff(columns["place"], prepend=-1)).tolist(), len(columns["place"])]
-        for first, before in pairwise(limits):
-            seconds, ended_us, *window_rates = (
-                columns[name][first:before].tolist() for name in ("seconds", "ended", *self._counters)
-            )
-            yield columns["step"][first], columns["entity"][first], seconds, ended_us, window_rates
-
-    def sums(self, first: str, before: str) -> list[Sums]:
-        """Return the mean rates over entire steps of the entities whose names lie in [`first`, `before`)."""
-        rates = ", ".join(
-            _RATE.substitute(name=quoted(name), scale=column.scale) for name, column in self._counters.items()
-        )
-        query = _SUMS.substitute(windows=self._windows(_RANGE.substitute(samples=self._samples)), rates=rates)
-        return self._fetch(query, {"first": first, "before": before})
-
-    def _windows(self, samples: str) -> str:
-        columns = [quoted(name) for name in self._counters]
-        narrow = [
-            f"max({quoted(name)}) OVER (PARTITION BY entity) < {2**32} AS {quoted('narrow ' + name)}"
-            for name, column in self._counters.items()
-            if column.bits == 32
+        self._growth = {
+            name: _growth(recent.columns[name], ended, column.bits == 32 and _is_narrow(recent, name))
+            for name, column in counters.items()
+        }
+        self._steps = [
+            (step.name, np.flatnonzero((self._began_us >= step.start) & (self._ended_us <= step.end)))
+            for step in sorted(steps, key=lambda step: (step.start, step.name))
         ]
-        return _WINDOWS.substitute(
-            names=", ".join(columns),
-            columns=", ".join([*columns, *narrow]),
-            deltas=", ".join(
-                f"{_difference(name, column)} AS {quoted(name)}" for name, column in self._counters.items()
-            ),
-            news=_NEWS.substitute(samples=samples) if self._stale else samples,
-        )
 
-    def _select(self, entities: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """SQL that selects the samples of some entities, and its parameters."""
-        self._connection.execute(
-            "CREATE OR REPLACE TEMP TABLE selected AS SELECT unnest(?) AS entity", [list(entities)]
-        )
-        bounds = {"first": min(entities, default=""), "last": max(entities, default="")}
-        return _SELECTED.substitute(samples=self._samples), bounds
+    def windows(self) -> Iterator[Windows]:
+        """Yield the windows entity by entity, those of each in the order of time."""
+        by_step = []
+        for step, rows in self._steps:
+            seconds, entity = (self._ended_us[rows] - self._began_us[rows]) / 1e6, self._entity[rows]
+            rates, means = [], []
+            for name, column in self._counters.items():
+                growth = self._growth[name][rows]
+                rate = growth.numbers.astype(np.float64) * column.scale / seconds
+                rates.append(_listed(rate, growth.known))
+                means.append(self._means(entity, rate, seconds, growth.known))
+            limits = np.searchsorted(entity, np.arange(len(self._entities) + 1)).tolist()
+            by_step.append((step, limits, seconds.tolist(), self._ended_us[rows].tolist(), rates, means))
+        for index, name in enumerate(self._entities):
+            for step, limits, all_seconds, ended_us, rates, means in by_step:
+                first, before = limits[index], limits[index + 1]
+                if before > first:
+                    yield (
+                        step,
+                        name,
+                        all_seconds[first:before],
+                        ended_us[first:before],
+                        [rate[first:before] for rate in rates],
+                        [mean[index] for mean in means],
+                    )
 
-    def _fetch(self, query: str, parameters: Mapping[str, str] | None = None) -> list[Any]:
-        return self._execute(query, parameters).fetchall()
+    def _means(self, entity: Integers, rate: Floats, seconds: Floats, known: Truths | None) -> list[float | None]:
+        """Return the mean rate of each entity: sum of differences over sum of times. None: no window has a rate."""
+        grown = rate * seconds
+        if known is not None:
+            grown, seconds = np.where(known, grown, 0.0), np.where(known, seconds, 0.0)
+        times = np.bincount(entity, seconds, len(self._entities))
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(entity, grown, len(self._entities)) / times
+        return _listed(means, times != 0)
 
-    def _execute(self, query: str, parameters: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
-        return self._connection.execute(query, {"source": self._source, **(parameters or {})})
+    def sums(self) -> list[Sums]:
+        """Return the mean rates over entire steps."""
+        rows_by_step: dict[str, list[Integers]] = defaultdict(list)
+        for step, rows in self._steps:
+            rows_by_step[step].append(rows)
+        result: list[tuple[int, Sums]] = []
+        for step, parts in rows_by_step.items():
+            rows = np.concatenate(parts)
+            entity, length_us = self._entity[rows], (self._ended_us[rows] - self._began_us[rows]).astype(np.float64)
+
+            def total(numbers: Floats, entity: Integers = entity) -> Floats:
+                return np.bincount(entity, numbers, len(self._entities)).astype(np.float64)
+
+            windows, seconds = np.bincount(entity, minlength=len(self._entities)), total(length_us) / 1e6
+            rates = []
+            for name, column in self._counters.items():
+                growth = self._growth[name][rows]
+                # What a counter counts in a step is far below 2^53: as a floating-point number it is exact.
+                counted, known_seconds, known = growth.numbers.astype(np.float64), seconds, growth.known
+                if known is not None:
+                    counted, known_seconds = (
+                        np.where(known, counted, 0.0),
+                        total(np.where(known, length_us, 0.0)) / 1e6,
+                    )
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    rate = total(counted) * column.scale / known_seconds
+                rates.append(_listed(rate, known_seconds != 0))
+            for index in np.flatnonzero(windows).tolist():
+                sums = int(windows[index]), float(seconds[index]), [rate[index] for rate in rates]
+                result.append((index, (step, self._entities[index], *sums)))
+        return [sums for _, sums in sorted(result, key=lambda item: item[0])]
 
 
-def _difference(name: str, column: Column) -> str:
-    """SQL of the difference to the previous sample; NULL where the counter was reset. Never negative."""
-    current, previous = quoted(name), f"lag({quoted(name)}) OVER ()"
-    # A source may declare the narrowest width among its ports: a counter that has exceeded 32 bits never wraps.
-    fall = f"{previous} - {current}"
-    wrap_once = f"WHEN {quoted('narrow ' + name)} AND {fall} > {2**31} THEN {2**32} - ({fall})"
-    wrap = wrap_once if column.bits == 32 else ""
-    return f"CASE WHEN {current} >= {previous} THEN {current} - {previous} {wrap} END"
+def _is_narrow(samples: SampleArrays, name: str) -> Truths:
+    """Return for each sample whether no value of its entity exceeds 32 bits.
+
+    A source may declare the narrowest width among its ports: a counter that has exceeded 32 bits never wraps."""
+    values = samples.columns[name]
+    exceeds = values.is_known() & (values.numbers >= 2**32)
+    exceeding = np.bincount(samples.entity, exceeds, len(samples.entities))
+    return np.asarray(exceeding[samples.entity] == 0)
+
+
+def _growth(values: Values, ended: Integers, narrow: Truths | bool) -> Values:
+    """Return the difference of each sample of `ended` to the one before it; not known where the counter was reset.
+
+    Never negative. `narrow`: whether it may wrap at 32 bits."""
+    current, previous = values.numbers[ended], values.numbers[ended - 1]
+    known = None if values.known is None else values.known[ended] & values.known[ended - 1]
+    fell = current < previous
+    if known is not None:
+        fell &= known
+    if not fell.any():
+        return Values(current - previous, known)
+    fall = np.where(fell, previous - current, 0)
+    wrapped = fell & (narrow if isinstance(narrow, bool) else narrow[ended]) & (fall > 2**31)
+    growth = np.where(fell, 2**32 - np.where(wrapped, fall, 0), current - previous)
+    grew = ~fell | wrapped
+    return Values(growth, grew if known is None else known & grew)
+
+
+def _listed(numbers: Floats, known: Truths | None) -> list[float | None]:
+    """Return numbers as a list; None: not known."""
+    listed: list[float | None] = numbers.tolist()
+    if known is not None:
+        for index in np.flatnonzero(~known).tolist():
+            listed[index] = None
+    return listed

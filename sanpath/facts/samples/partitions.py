@@ -10,22 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil
 
-from sanpath.facts.samples.counters import CounterRates, Rounds, Sums
-from sanpath.facts.samples.gauges import Means, step_means
-from sanpath.facts.samples.step_views import Shift, create_shift_table, step_table, timed_view
+from sanpath.facts.samples.counters import CounterWindows, Rounds, Sums
+from sanpath.facts.samples.gauges import Means, columns_of, step_means
+from sanpath.facts.samples.sample_arrays import SampleReader
+from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.model import Column, Step
-from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.recording import Recording, Shift
 from sanpath.recording.storage.store import Location
 
-_MAX_VALUES = 6_000_000
-"""Values (rows times counters) whose differences are computed at once: 0.4 GB of memory (measured, DuckDB 2.0)."""
 _MAX_THREADS = 2
 """Partitions that this machine computes at once: as many threads as a connection may have, see recording.duck."""
-_LAST_NAME = "\U0010ffff"
-"""Sorts after every name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ class Partition:
     """The entities of a source whose names lie in [`first`, `before`), with all that is needed to compute their
     steps.
 
-    `recorded`: the columns that the source reports of the kind, counters and gauges. `rounds`: see CounterRates.
+    `recorded`: the columns that the source reports of the kind, counters and gauges. `rounds`: see CounterWindows.
     `unreadable`: segments that cannot be read. `since_us`: see Recording.
     """
 
@@ -55,35 +50,20 @@ class Partition:
         recording.unreadable |= self.unreadable
         recording.checked = True
         recording.since_us = self.since_us
+        recording.shifts = self.shifts
         counters, gauges = split_by_type(self.recorded)
         with closing(recording.connect(threads=1)) as connection:
-            create_shift_table(connection, self.shifts)
-            step_table(connection, self.steps)
-            timed_view(recording, connection, self.kind)
-            rates = CounterRates(connection, self.kind, self.source, counters)
-            rates.use_rounds(self.rounds)
-            entity_range = self.first, self.before
-            means = (
-                step_means(connection, self.kind, self.source, gauges, self.recorded, entity_range) if gauges else []
-            )
-            return rates.sums(*entity_range), means
+            timed, _ = timed_samples(recording, connection, self.kind)
+            metrics = columns_of(self.kind, self.recorded, self.recorded)
+            samples = SampleReader(connection, timed, self.source, metrics, self.first, self.before).read()
+        sums = CounterWindows(samples, counters, self.steps, self.rounds).sums()
+        return sums, step_means(samples, self.kind, gauges, self.recorded, self.steps) if gauges else []
 
 
 def split_by_type(recorded: Mapping[str, Column]) -> tuple[dict[str, Column], dict[str, Column]]:
     """Split columns into counters and gauges."""
     counters = {name: column for name, column in recorded.items() if column.bits}
     return counters, {name: column for name, column in recorded.items() if not column.bits}
-
-
-def entity_ranges(rows: Mapping[str, int], counters: int) -> Iterator[tuple[str, str]]:
-    """Yield ranges of entity names, small enough for a database: the first name, and the name before which it ends.
-
-    Every name lies in one range. `rows`: entity → number of samples, in the order of names. The ranges depend on
-    nothing but the recording."""
-    entities = list(rows)
-    length = ceil(len(entities) / ceil(sum(rows.values()) * counters / _MAX_VALUES))
-    limits = ["", *entities[length::length], _LAST_NAME]
-    return pairwise(limits)
 
 
 def compute_partitions(

@@ -6,13 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from sanpath.facts.samples.counters import CounterRates, Sums, Windows
-from sanpath.facts.samples.gauges import Means, gauges_by_quarter, step_means
-from sanpath.facts.samples.partitions import Partition, compute_partitions, entity_ranges, split_by_type
-from sanpath.facts.samples.step_views import shifts_of_source, step_table, timed_view
+from sanpath.facts.samples.counters import CounterWindows, Rounds, Sums, Windows, find_rounds
+from sanpath.facts.samples.gauges import Means, columns_of, gauges_by_quarter, step_means
+from sanpath.facts.samples.partitions import Partition, compute_partitions, split_by_type
+from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, entity_ranges
+from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.model import Column, Step
 from sanpath.recording.reading.recording import Recording
 
@@ -25,6 +27,10 @@ _MAX_DETAILED_DIFFERENCES = 2_000_000
 """Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
 _MAX_ROUND_ENTITIES = 64
 """In a source with very many entities, this many decide whether a poll round of the agent has news."""
+
+
+_EMPTY: Mapping[str, Any] = {}
+"""Shared by the samples of very many entities, most of which need none of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class StepSamples:
     missing key: not known. `resolutions`: gauge → by how much the true value may exceed the reported one, where the
     source truncates it. `quarter_means`: a device's time that is a mean over operations → its mean in the first and
     in the last quarter of the step, None where nothing was sampled. `by_hand`: a person read the value, no source
-    did.
+    did. `mean_rates`: results of `rate` that were computed together with `rates`.
     """
 
     source: str
@@ -61,11 +67,12 @@ class StepSamples:
     rates: dict[str, list[float | None]] = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     last_values: dict[str, float | None] = field(default_factory=dict)
-    resolutions: Mapping[str, float] = field(default_factory=dict)
-    quarter_means: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    resolutions: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    quarter_means: Mapping[str, tuple[float | None, float | None]] = field(default_factory=lambda: _EMPTY)
     overall: Overall | None = None
     samples: int = 0
     by_hand: bool = False
+    mean_rates: Mapping[str, float | None] = field(default_factory=lambda: _EMPTY, repr=False, compare=False)
 
     @property
     def windows(self) -> int:
@@ -86,6 +93,8 @@ class StepSamples:
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window has a rate."""
+        if counter in self.mean_rates:
+            return self.mean_rates[counter]
         if counter not in self.rates and self.overall is not None:
             return self.overall.rates.get(counter)
         rated = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
@@ -120,55 +129,74 @@ def step_samples(
     `include_others`: whether entities that are not in `detailed` are needed at all. `gauge_names`: the gauges that
     are needed, None: all.
     """
-    recorded = timed_view(recording, connection, kind)
+    timed, recorded = timed_samples(recording, connection, kind)
     if not recorded or not steps:
         return []
-    step_table(connection, steps)
     collected = _Collected()
     for source, columns in recording.columns(kind).items():
         reported = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = split_by_type(reported)
         gauges = {name: column for name, column in gauges.items() if gauge_names is None or name in gauge_names}
-        quartered = gauges_by_quarter(kind, gauges, reported)
-        rates = CounterRates(connection, kind, source, counters)
-        rows = rates.rows() if counters and detailed is not None else {}
-        if len(rows) <= _MAX_DETAILED_ENTITIES and sum(rows.values()) * len(counters) <= _MAX_DETAILED_DIFFERENCES:
-            if counters:
-                rates.find_rounds()
-                collected.windows(source, counters, rates.windows())
-            if gauges:
-                collected.means(source, gauges, quartered, step_means(connection, kind, source, gauges, reported))
+        metrics = columns_of(kind, {**counters, **gauges}, reported)
+        if not metrics:
             continue
-        detailed_entities = [entity for entity in (detailed or {}).get(source, ()) if entity in rows]
-        rounds = rates.find_rounds(detailed_entities or list(rows)[:_MAX_ROUND_ENTITIES])
+        table = _SourceTable(kind, source, reported, counters, gauges, gauges_by_quarter(kind, gauges, reported))
+        reader = SampleReader(connection, timed, source, metrics)
+        rows = reader.rows
+        if not counters:
+            for samples in reader.read_in_ranges():
+                collected.add(table, samples, steps)
+            continue
+        few = len(rows) <= _MAX_DETAILED_ENTITIES and sum(rows.values()) * len(counters) <= _MAX_DETAILED_DIFFERENCES
+        if detailed is None or few:
+            samples = reader.read()
+            collected.add(table, samples, steps, find_rounds(samples, counters))
+            continue
+        detailed_entities = [entity for entity in detailed.get(source, ()) if entity in rows]
+        rounds = find_rounds(reader.read(detailed_entities or list(rows)[:_MAX_ROUND_ENTITIES]), counters)
         if not include_others:
-            collected.windows(source, counters, rates.windows(detailed_entities))
-            if gauges and detailed_entities:
-                # Entities between these are read as well: a range is cheap to find.
-                entity_range = min(detailed_entities), max(detailed_entities) + "\0"
-                collected.means(
-                    source, gauges, quartered, step_means(connection, kind, source, gauges, reported, entity_range)
-                )
+            collected.add(table, reader.read(detailed_entities), steps, rounds)
             continue
-        shifts, unreadable = shifts_of_source(connection, source), frozenset(recording.unreadable)
-        marked_steps = [
-            step for step in steps if step != ENTIRE_RECORDING
-        ]  # The entire recording is for charts of the loaded paths only.
-        folder = recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder
+        # The entire recording is for charts of the loaded paths only.
+        marked_steps = [step for step in steps if step != ENTIRE_RECORDING]
         partitions = [
             Partition(
-                folder, unreadable, recording.since_us, kind, source, reported, marked_steps, shifts, rounds, *names
+                recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder,
+                frozenset(recording.unreadable),
+                recording.since_us,
+                kind,
+                source,
+                reported,
+                marked_steps,
+                tuple(shift for shift in recording.shifts or () if shift.source == source),
+                rounds,
+                *names,
             )
             for names in entity_ranges(rows, len(counters))
         ]
         busiest_rate: dict[str, float] = {}
         for sums, means in compute_partitions(partitions, executor):
-            collected.overall(source, counters, sums, busiest_rate)
-            collected.means(source, gauges, quartered, means)
+            collected.overall(table, sums, busiest_rate)
+            collected.means(table, means)
         limit = min(_MAX_DETAILED_ENTITIES, _MAX_DETAILED_DIFFERENCES // (max(rows.values()) * len(counters)))
         busiest = sorted(busiest_rate, key=lambda entity: -busiest_rate[entity])[:limit]
-        collected.windows(source, counters, rates.windows(sorted({*detailed_entities, *busiest})))
+        samples = reader.read({*detailed_entities, *busiest})
+        collected.windows(table, CounterWindows(samples, counters, steps, rounds).windows())
     return list(collected.samples.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceTable:
+    """The columns that a source reports of an entity kind, and those that are needed of them: counters and gauges.
+
+    `quartered`: see gauges_by_quarter."""
+
+    kind: str
+    source: str
+    reported: Mapping[str, Column]
+    counters: Mapping[str, Column]
+    gauges: Mapping[str, Column]
+    quartered: Sequence[str]
 
 
 class _Collected:
@@ -183,38 +211,44 @@ class _Collected:
             sample = self.samples[source, entity, step] = StepSamples(source, entity, step)
         return sample
 
-    def windows(self, source: str, counters: Mapping[str, Column], rows: Iterable[Windows]) -> None:
-        for step, entity, seconds, ended_us, rates in rows:
-            samples = self._get(source, entity, step)
+    def add(self, table: _SourceTable, samples: SampleArrays, steps: Sequence[Step], rounds: Rounds = ()) -> None:
+        """Add the windows and means of samples. `rounds`: see CounterWindows."""
+        if table.counters:
+            self.windows(table, CounterWindows(samples, table.counters, steps, rounds).windows())
+        if table.gauges:
+            self.means(table, step_means(samples, table.kind, table.gauges, table.reported, steps))
+
+    def windows(self, table: _SourceTable, rows: Iterable[Windows]) -> None:
+        for step, entity, seconds, ended_us, rates, means in rows:
+            samples = self._get(table.source, entity, step)
             # Steps of one name at different times are one: each adds its windows.
+            samples.mean_rates = _EMPTY if samples.seconds else dict(zip(table.counters, means, strict=True))
             samples.seconds += seconds
             samples.ended_us += ended_us
-            for name, window_rates in zip(counters, rates, strict=True):
+            for name, window_rates in zip(table.counters, rates, strict=True):
                 samples.rates.setdefault(name, []).extend(window_rates)
 
-    def overall(
-        self, source: str, counters: Mapping[str, Column], rows: Iterable[Sums], busiest: dict[str, float]
-    ) -> None:
+    def overall(self, table: _SourceTable, rows: Iterable[Sums], busiest: dict[str, float]) -> None:
         """Add overall rates. `busiest`: entity → the highest bytes a second of any step; it is updated."""
-        names = list(counters)
+        names = list(table.counters)
         byte_counters = [index for index, name in enumerate(names) if name.startswith("bytes_")]
         for step, entity, windows, seconds, rates in rows:
-            self._get(source, entity, step).overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
+            overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
+            self._get(table.source, entity, step).overall = overall
             busiest[entity] = max(sum([rates[index] or 0.0 for index in byte_counters]), busiest.get(entity, 0.0))
 
-    def means(
-        self, source: str, gauges: Mapping[str, Column], quartered: Sequence[str], rows: Iterable[Means]
-    ) -> None:
-        names = list(gauges)
-        resolutions = {name: column.resolution for name, column in gauges.items() if column.resolution}
+    def means(self, table: _SourceTable, rows: Iterable[Means]) -> None:
+        names = list(table.gauges)
+        resolutions = {name: column.resolution for name, column in table.gauges.items() if column.resolution}
         for step, entity, count, means, lasts, earliest, latest in rows:
-            samples = self._get(source, entity, step)
+            samples = self._get(table.source, entity, step)
             samples.samples = count
             samples.means = dict(zip(names, means, strict=True))
             samples.last_values = dict(zip(names, lasts, strict=True))
             samples.resolutions = resolutions
-            if quartered:
-                samples.quarter_means = dict(zip(quartered, zip(earliest, latest, strict=True), strict=True))
+            if table.quartered:
+                quarters = zip(earliest, latest, strict=True)
+                samples.quarter_means = dict(zip(table.quartered, quarters, strict=True))
 
 
 def tcp_retransmit_ratio(sample: StepSamples) -> float | None:

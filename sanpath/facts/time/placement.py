@@ -11,7 +11,7 @@ import duckdb
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
-from sanpath.facts.samples.step_views import set_shifts, timed_view
+from sanpath.facts.samples.timed_samples import shifts, timed_samples
 from sanpath.facts.time.load_edges import Unplaced, edge_offsets, is_significant
 from sanpath.facts.time.recorder_coverage import sources_with_uncertain_clock
 from sanpath.recording.reading.recording import Recording
@@ -39,7 +39,7 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     these do not place a source of such a recorder, its samples are left out."""
     events = recording.events()
     clocks = clock_offsets(recording, connection, events)
-    set_shifts(connection, clocks)
+    recording.shifts = shifts(clocks)
     imported = list(dict.fromkeys(source for source, event in events if event.name == "imported"))
     uncertain = sources_with_uncertain_clock(recording)
     if not imported and not uncertain:
@@ -57,23 +57,24 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
         *(item for item in unplaced if item.source not in not_placed),
         *(Unplaced(source, f"{UNKNOWN_CLOCK} {uncertain[source]}", left_out=True) for source in not_placed),
     ]
-    set_shifts(connection, clocks, {**late_seconds, **dict.fromkeys(not_placed)})
-    shifts = {source: round(1e6 * seconds) for source, seconds in late_seconds.items()}
-    moved = [(source, replace(event, seen=event.seen - shifts.get(source, 0))) for source, event in events]
+    recording.shifts = shifts(clocks, {**late_seconds, **dict.fromkeys(not_placed)})
+    late_us = {source: round(1e6 * seconds) for source, seconds in late_seconds.items()}
+    moved = [(source, replace(event, seen=event.seen - late_us.get(source, 0))) for source, event in events]
     return PlacedInTime(sorted(moved, key=lambda offset: offset[1].seen), {**clocks, **offsets}, unplaced)
 
 
 def _averaged_rates(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:
     """Return operations a second of entities that report averages, in the form of a counter's rates."""
     samples: dict[tuple[str, str], StepSamples] = {}
-    metrics = [name for name in timed_view(recording, connection, kind) if name.startswith("ops_per_second_")]
+    timed, recorded = timed_samples(recording, connection, kind)
+    metrics = [name for name in recorded if name.startswith("ops_per_second_")]
     for source, columns in recording.columns(kind).items():
         names = [name for name in metrics if name in columns]
         if not names:
             continue
         total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in names)
         query = f"""
-            SELECT entity, moment, covers_seconds, {total} FROM "timed_{kind}"
+            SELECT entity, moment, covers_seconds, {total} FROM {timed}
             WHERE source = $source AND covers_seconds > 0 ORDER BY moment
         """  # noqa: S608 - names of the catalogue, quoted
         for entity, moment, seconds, operations in connection.execute(query, {"source": source}).fetchall():

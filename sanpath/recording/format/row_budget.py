@@ -9,6 +9,7 @@ sample of counters that do not move 0.33. Their uncompressed content was 1.1 to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import duckdb
@@ -58,7 +59,7 @@ def oversized_segments(
     Those with the most content per byte of file are left out first. A segment whose footer cannot be read is not
     among them: reading it will report the reason.
     """
-    contents = {name: content for name in names if (content := _content(connection, store, name)) is not None}
+    contents = _contents_of(connection, store, names)
     total = _Content(
         sum(content.rows for content in contents.values()),
         sum(content.file_bytes for content in contents.values()),
@@ -74,23 +75,37 @@ def oversized_segments(
     return oversized
 
 
-def _content(connection: duckdb.DuckDBPyConnection, store: Store, name: str) -> _Content | None:
-    """Return the content according to the footer. None: the footer cannot be read."""
-    key = (store.url(name), store.state(name))
-    if key not in _contents:
+def _contents_of(connection: duckdb.DuckDBPyConnection, store: Store, names: Sequence[str]) -> dict[str, _Content]:
+    """Return name → content, without files whose footer cannot be read."""
+    keys = {name: (store.url(name), store.state(name)) for name in names}
+    if len(_contents) + len(keys) >= _CACHE_ENTRIES:
+        _contents.clear()
+    new = {url: (url, state) for url, state in keys.values() if (url, state) not in _contents}
+    if new:
         try:
-            # Readers read row groups; the footer's total number of rows is a mere claim.
-            [(rows, plain)] = connection.execute(
-                "SELECT sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) "
-                "FROM parquet_metadata($file)",
-                {"file": key[0]},
-            ).fetchall()
-            [(size,)] = connection.execute(
-                "SELECT file_size_bytes FROM parquet_file_metadata($file)", {"file": key[0]}
-            ).fetchall()
+            read = _footers(connection, list(new))
         except duckdb.Error:
-            return None
-        if len(_contents) >= _CACHE_ENTRIES:
-            _contents.clear()
-        _contents[key] = _Content(int(rows or 0), int(size), int(plain or 0))
-    return _contents[key]
+            read = {}
+            for url in new:  # One of them is damaged.
+                with suppress(duckdb.Error):
+                    read |= _footers(connection, [url])
+        _contents.update({new[url]: content for url, content in read.items()})
+    return {name: _contents[key] for name, key in keys.items() if key in _contents}
+
+
+def _footers(connection: duckdb.DuckDBPyConnection, urls: Sequence[str]) -> dict[str, _Content]:
+    """Return URL → content according to the footers of files. Raises duckdb.Error if one cannot be read."""
+    files = {"files": list(urls)}
+    # Readers read row groups; the footer's total number of rows is a mere claim.
+    metadata = connection.execute(
+        "SELECT file_name, sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) "
+        "FROM parquet_metadata($files) GROUP BY file_name",
+        files,
+    ).fetchall()
+    sizes = connection.execute("SELECT file_name, file_size_bytes FROM parquet_file_metadata($files)", files)
+    content = {url: (int(rows or 0), int(plain or 0)) for url, rows, plain in metadata}
+    return {
+        url: _Content(rows, int(size), plain)
+        for url, size in sizes.fetchall()
+        for rows, plain in [content.get(url, (0, 0))]
+    }

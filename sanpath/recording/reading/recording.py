@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 
@@ -42,6 +42,16 @@ _ATTEMPTS = 5
 """How often segments are listed: compacted ones may vanish between listing and opening."""
 
 
+class Shift(NamedTuple):
+    """By how much a source's clock is ahead of the recorder's, and by how much its samples were placed too late.
+
+    Both in microseconds. `late_us` None: that is not known, and the samples are left out."""
+
+    source: str
+    ahead_us: int
+    late_us: int | None
+
+
 class Recording:
     """One recording folder.
 
@@ -51,7 +61,9 @@ class Recording:
 
     `newest_seconds`: only the newest samples and polls are read, back to `since_us` on the recorder's clock, and an
     event says so; None: all. `sample_cache` caches samples for a caller that reads the recording repeatedly; None:
-    nothing is cached.
+    nothing is cached. `shifts`: where samples belong in time, None: not determined yet.
+
+    Each table is read once: a later state of a growing recording needs another object.
     """
 
     def __init__(
@@ -59,7 +71,10 @@ class Recording:
     ) -> None:
         self.folder = folder
         self._sample_cache = sample_cache
-        self._columns_by_kind: dict[str, dict[str, str] | None] = {}
+        self._segment_names: dict[str, list[str]] = {}
+        self._objects: dict[str, list[Any]] = {}
+        self._samples: dict[str, tuple[str, list[str]]] = {}
+        self.shifts: Sequence[Shift] | None = None
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
         self.checked = False  # True in a worker process, which is given the names of damaged segments.
@@ -190,33 +205,42 @@ class Recording:
         }
 
     def view(self, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
-        """Create the view `samples_<kind>` over the samples of a kind, in a connection of `connect`.
+        """Create the view `samples_<kind>` of `samples`. Returns its metrics, [] without samples."""
+        samples, metric_names = self.samples(kind)
+        if metric_names:
+            view = quoted(f"samples_{kind}")
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM {samples}")  # noqa: S608 - quoted
+        return metric_names
 
-        Returns its metrics, [] without samples. The view reads the segments that exist now: it is valid for at least
-        a minute, as long as a writer retains segments that it has compacted. Create it again to see newer samples.
+    def samples(self, kind: str) -> tuple[str, list[str]]:
+        """Return SQL of the samples of a kind, for a connection of `connect`, and their metrics. Both may be empty.
+
+        It reads the segments that exist now: it is valid for at least a minute, as long as a writer retains segments
+        that it has compacted.
         """
+        if kind not in self._samples:
+            nothing: tuple[str, list[str]] = "", []
+            self._samples[kind] = self._over_segments(f"samples/{kind}", partial(self._select, kind), nothing)
+        return self._samples[kind]
 
-        def make(urls: list[str]) -> list[str]:
-            first = rows.EARLIEST_US if self.since_us is None else self.since_us
-            since = f" WHERE seen BETWEEN {first} AND {rows.LATEST_US}"
-            described = self._cached_columns(kind, urls, first)
-            segments = quoted(f"cached_{kind}") if described is not None else self._segments(urls, ("seen",))
-            if described is None:
+    def _select(self, kind: str, urls: list[str]) -> tuple[str, list[str]]:
+        """Return SQL of the samples of some segments, and their metrics."""
+        first = rows.EARLIEST_US if self.since_us is None else self.since_us
+        described = self._cached_columns(kind, urls, first)
+        segments = quoted(f"cached_{kind}") if described is not None else self._segments(urls, ("seen",))
+        if described is None:
+            with closing(self.connect()) as connection:
                 described_rows = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
-                described = {name: column_type for name, column_type, *_ in described_rows}
-            metric_names = {
-                name
-                for name, column_type in described.items()
-                if column_type in NUMBERS and name in metrics().get(kind, {})
-            }
-            selected = [name for name in described if name in metric_names or name in _FIXED]
-            connection.execute(
-                f"CREATE OR REPLACE TEMP VIEW {quoted(f'samples_{kind}')} AS "  # noqa: S608 - quoted
-                f"SELECT {', '.join(map(quoted, selected))} FROM {segments}{since}"
-            )
-            return [name for name in selected if name in metric_names]
-
-        return self._over_segments(f"samples/{kind}", make, [])
+            described = {name: column_type for name, column_type, *_ in described_rows}
+        metric_names = {
+            name
+            for name, column_type in described.items()
+            if column_type in NUMBERS and name in metrics().get(kind, {})
+        }
+        selected = [name for name in described if name in metric_names or name in _FIXED]
+        since = f"WHERE seen BETWEEN {first} AND {rows.LATEST_US}"
+        samples = f"(SELECT {', '.join(map(quoted, selected))} FROM {segments} {since})"  # noqa: S608 - quoted
+        return samples, [name for name in selected if name in metric_names]
 
     def _cached_columns(self, kind: str, urls: Sequence[str], since_us: int) -> dict[str, str] | None:
         """Return the columns, with types, of the cached table that holds these segments.
@@ -225,12 +249,10 @@ class Recording:
         """
         if self._sample_cache is None or any(map(self.shift_us, {_writer(url) for url in urls})):
             return None
-        if kind not in self._columns_by_kind:  # Once per reading, so that all queries see the same state.
-            names = {url.rpartition("/")[2] for url in urls}
-            segments = layout.segments(self._store, f"samples/{kind}")
-            listed = [segment for segment in segments if segment.name.rpartition("/")[2] in names]
-            self._columns_by_kind[kind] = self._sample_cache.fill(kind, listed, since_us)
-        return self._columns_by_kind[kind]
+        names = {url.rpartition("/")[2] for url in urls}
+        segments = layout.segments(self._store, f"samples/{kind}")
+        listed = [segment for segment in segments if segment.name.rpartition("/")[2] in names]
+        return self._sample_cache.fill(kind, listed, since_us)
 
     def inventory(self) -> list[tuple[str, int, SourceEntity | SourceLink]]:
         """Return (source, seen, entity or link) in the order in which they were seen.
@@ -278,35 +300,58 @@ class Recording:
         return "(" + " UNION ALL BY NAME ".join(f"SELECT * FROM {select}" for select in selects) + ")"  # noqa: S608 - ours
 
     def _rows(self, table: str, parse: Callable[[dict[str, Any]], ResultT], time_column: str = "") -> list[ResultT]:
-        """Return the result of `parse` for each row of a table, in order.
+        """Return the result of `parse` for each row of a table, in order. A table is read once.
 
         `time_column` is that by which rows before `since_us` are left out; "": no row is left out.
         """
 
         def fetch(urls: list[str]) -> list[ResultT]:
-            connection = self.connect()
-            try:
-                condition = f"{time_column} >= {self.since_us}" if time_column and self.since_us is not None else ""
-                segments = self._segments(urls, tables.TIMES[table], tables.IN_ORDER)
-                cursor = connection.execute(tables.rows(table, segments, condition, with_file=table == "events"))
-                names = [column[0] for column in cursor.description or []]
-                results: list[ResultT] = []
-                # A day has a million polls: they are never in memory as rows and as objects at once.
-                row_count = 0
-                while batch := cursor.fetchmany(_ROWS):
-                    if (row_count := row_count + len(batch)) > rows.MOST[table]:
-                        self.unreadable.add(f"{table} (more rows than {rows.MOST[table]:,})")
-                        break
-                    for row in batch:
-                        try:
-                            results.append(parse(dict(zip(names, row, strict=True))))
-                        except rows.MALFORMED:
-                            self.unreadable.add(f"{table} (some of its rows)")
-                return results
-            finally:
-                connection.close()
+            condition = f"{time_column} >= {self.since_us}" if time_column and self.since_us is not None else ""
+            segments = self._segments(urls, tables.TIMES[table], tables.IN_ORDER)
+            query = tables.rows(table, segments, condition, with_file=table == "events")
+            objects, unreadable = self.remembered(
+                table, (query, self.alignment), lambda: self._parsed(table, query, parse)
+            )
+            self.unreadable |= unreadable
+            return objects
 
-        return self._over_segments(table, fetch, [])
+        if table not in self._objects:
+            self._objects[table] = self._over_segments(table, fetch, [])
+        return self._objects[table]
+
+    def _parsed(
+        self, table: str, query: str, parse: Callable[[dict[str, Any]], ResultT]
+    ) -> tuple[list[ResultT], set[str]]:
+        """Return the result of `parse` for each row of a query, and remarks on rows that are left out."""
+        results: list[ResultT] = []
+        unreadable: set[str] = set()
+        with closing(self.connect()) as connection:
+            cursor = connection.execute(query)
+            names = [column[0] for column in cursor.description or []]
+            # A day has a million polls: they are never in memory as rows and as objects at once.
+            row_count = 0
+            while batch := cursor.fetchmany(_ROWS):
+                if (row_count := row_count + len(batch)) > rows.MOST[table]:
+                    unreadable.add(f"{table} (more rows than {rows.MOST[table]:,})")
+                    break
+                for row in batch:
+                    try:
+                        results.append(parse(dict(zip(names, row, strict=True))))
+                    except rows.MALFORMED:
+                        unreadable.add(f"{table} (some of its rows)")
+        return results, unreadable
+
+    def state(self) -> object:
+        """Return a value that changes whenever the recording does: from equal states follow equal results."""
+        names = [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
+        segments = {table: tuple(self._segments_of(table)) for table in names}
+        return self.manifest, tuple(self.starts), segments, frozenset(self.unreadable)
+
+    def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
+        """Return the result of a computation; that of the last reading, if the sample cache has it for the same key.
+
+        `key`: everything that the result follows from. The result must not be changed."""
+        return compute() if self._sample_cache is None else self._sample_cache.remembered(name, key, compute)
 
     def polled(self) -> tuple[int, int] | None:
         """Return when the first poll began and the last one ended, in microseconds. None: there is no poll."""
@@ -331,24 +376,36 @@ class Recording:
         Raises RecordingError when the table cannot be read.
         """
         for _ in range(_ATTEMPTS):
-            self.unreadable |= set(layout.foreign(self._store, table))
-            listed = [segment.name for segment in layout.segments(self._store, table)]
-            names = [name for name in listed if name not in self.unreadable]
-            if not self.checked:
-                damaged = not_as_written(self._store, names)
-                damaged |= self._oversized(table, [name for name in names if name not in damaged])
-                self.unreadable |= damaged
-                names = [name for name in names if name not in damaged]
+            names = self._segments_of(table)
             if not names:
                 return empty
             try:
                 return read([self._store.url(name) for name in names])
             except duckdb.Error as error:
                 failure = error
+            del self._segment_names[table]
             existing = {f"{table}/{name}" for name in self._store.list(table)}
             if existing.issuperset(names) and not self._find_unreadable(names):
                 break
         raise RecordingError(f"{self.folder}: {table} cannot be read: {str(failure).splitlines()[0]}") from failure
+
+    def _segments_of(self, table: str) -> list[str]:
+        """Return the intact segments of a table, listed once per reading, so that all queries see the same state."""
+        if table not in self._segment_names:
+            self._segment_names[table] = self._intact_segments(table)
+        return self._segment_names[table]
+
+    def _intact_segments(self, table: str) -> list[str]:
+        """Return the segments of a table, without those that are left out."""
+        self.unreadable |= set(layout.foreign(self._store, table))
+        listed = [segment.name for segment in layout.segments(self._store, table)]
+        names = [name for name in listed if name not in self.unreadable]
+        if self.checked:
+            return names
+        damaged = not_as_written(self._store, names)
+        damaged |= self._oversized(table, [name for name in names if name not in damaged])
+        self.unreadable |= damaged
+        return [name for name in names if name not in damaged]
 
     def _oversized(self, table: str, names: list[str]) -> set[str]:
         """Return the segments that hold far more than their file size suggests."""

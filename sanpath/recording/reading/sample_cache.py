@@ -6,14 +6,17 @@ are the same rows with the same columns; a query does not notice the difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import duckdb
 
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.storage.store import Store
+
+ResultT = TypeVar("ResultT")
 
 MOST_VALUES = 1_500_000
 """The most values (rows times columns) of a kind that are cached.
@@ -33,13 +36,22 @@ class _Table:
 
 
 class SampleCache:
-    """Caches the samples of one recording for one reader after another."""
+    """Caches the samples of one recording, and results that follow from it, for one reader after another."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._database = separate(2, store.roots(), store.files)
         self._tables: dict[str, _Table] = {}
         self._too_large: set[str] = set()
+        self._results: dict[str, tuple[object, Any]] = {}
+
+    def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
+        """Return the last result of this name if its key was the same, else compute it."""
+        last = self._results.get(name)
+        if last is None or last[0] != key:
+            last = self._results[name] = key, compute()
+        result: ResultT = last[1]
+        return result
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection to the cached tables that can also read the recording's files. The caller closes it."""

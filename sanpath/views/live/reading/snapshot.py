@@ -114,9 +114,16 @@ def read_snapshot(
     idle_ratio = machine.idle_since(earlier) if machine is not None and earlier is not None else None
     try:
         recording = Recording(folder, LIVE_SECONDS, cache)
+        rules, site = _rulebook(choice or Choice())
+
+        def judged() -> tuple[Diagnosis, Series, Sequence[Stop]]:
+            facts, judgements = judge_recording(recording, over_time=True)
+            diagnosis = conclude(recording, facts, judgements, rules, site)
+            return diagnosis, series(recording, facts.topology, facts), io_path(facts.topology)
+
+        # Recorders write every five seconds: until then there is nothing new to judge.
+        diagnosis, lines, path = recording.remembered("diagnosis", (recording.state(), choice), judged)
         polls = recording.polls()
-        facts, judgements = judge_recording(recording, over_time=True)
-        diagnosis = conclude(recording, facts, judgements, *_rulebook(choice or Choice()))
         return Snapshot(
             taken,
             _with_older_steps(diagnosis, previous, recording.since_us),
@@ -124,8 +131,8 @@ def read_snapshot(
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
             freshness=_freshness(recording, polls, taken),
-            series=series(recording, facts.topology, facts.over_time),
-            io_path=io_path(facts.topology),
+            series=lines,
+            io_path=path,
             cost_seconds=time.process_time() - began,
             machine=machine,
             idle_ratio=idle_ratio,
