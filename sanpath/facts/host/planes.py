@@ -52,6 +52,8 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     """Return one row for each device that the load may use at a plane; of several sources, that with the finest
     clock."""
     path = devices_of_load(topology, load)
+    # Where no source reports the LUNs of the load, those of its host may carry it together.
+    path |= set() if _names_luns(topology, load, path) else _local_luns(topology, load)
     plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
     return _finest(row for row in plane_rows if row["entity"] in path)
 
@@ -93,13 +95,23 @@ def _lun_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying:
 
     Returns [] if several LUNs carry as many bytes. A path carries the same as its multipath map: the map is the
     LUN."""
-    if any(entity.startswith("lun:") and not _in_guest(topology, load, entity) for entity in path):
+    if _names_luns(topology, load, path):
         return []
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
-    local_luns = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
-    local_luns -= {link.from_entity for link in topology.links if link.relation == "member_of"}
+    local_luns = _local_luns(topology, load)
     rows = [row for row in carrying if row["entity"] in local_luns]
     return rows if len({row["entity"] for row in rows}) == 1 else []
+
+
+def _names_luns(topology: Topology, load: LoadFacts, path: set[str]) -> bool:
+    """Return whether a source reports which LUNs of the host the load uses."""
+    return any(entity.startswith("lun:") and not _in_guest(topology, load, entity) for entity in path)
+
+
+def _local_luns(topology: Topology, load: LoadFacts) -> set[str]:
+    """Return the LUNs of the load's hosts, without the paths of multipath maps."""
+    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
+    local_luns = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
+    return local_luns - {link.from_entity for link in topology.links if link.relation == "member_of"}
 
 
 def _in_guest(topology: Topology, load: LoadFacts, lun: str) -> bool:

@@ -45,14 +45,18 @@ _BELOW_FULL = 0.02
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every counted link that carries the load, or may carry it."""
     explains, may_explain = table.transfer, table.before_transfer
-    for row in _rows(table).values():
+    rows = _rows(table).values()
+    sides_with_room = {row["side"] for row in rows if not _is_at_limit(row)}
+    for row in rows:
+        # Where all links that the test can take are full, it takes a full one, whichever that is.
+        may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
         utilisation = _utilisation(row)
         words = (
             f"{row['entity']} is at {percent(utilisation)} of what a full link reads{_direction_words(table, row)}"
         )
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
         weight = at_limit(utilisation) if has_full_window else at_limit(utilisation, bursts=_NO_BURSTS)
-        if row["on_loaded_path"] is None:
+        if may_be_avoided:
             # Others may have filled it, so a full link proves less about the test.
             weight = min(weight, _OTHERS_FILL)
         evidence = [Evidence(words, weight)]
@@ -60,7 +64,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if stall > 0 and utilisation >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
-        if row["on_loaded_path"] is None:
+        if may_be_avoided:
             evidence.append(Evidence("whether the test uses it could not be told", _MAY_CARRY))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
             evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
@@ -95,6 +99,10 @@ def _rows(table: PlaceTable) -> dict[str, FactRow]:
     return rows
 
 
+def _is_at_limit(row: FactRow) -> bool:
+    return _utilisation(row) >= 1 - COINCIDENT
+
+
 def _utilisation(row: FactRow) -> float:
     """Utilisation of a link over what a full link reads."""
     return number(row, "utilisation") / number(row, "full_ratio")
@@ -112,7 +120,8 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The lowest ceiling binds; coincident links are named with it."""
     facts, load = table.facts, table.load
     entities = {claim.entity for claim in claims}
-    full = [row for entity, row in _rows(table).items() if entity in entities]
+    suspected = [row for entity, row in _rows(table).items() if entity in entities]
+    full = [row for row in suspected if _is_at_limit(row)] or suspected
     if opposite_rows := [row for row in full if row["direction"] != load.direction]:
         return _conclude_across(table, opposite_rows)
     lowest = min(map(_ceiling, full))

@@ -49,7 +49,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
     """
-    rows = [row for row in table.links if row["credit_stall_ratio"] is not None and not is_full(row)]
+    rows = [row for row in _both_directions(table) if row["credit_stall_ratio"] is not None and not is_full(row)]
     victims = sorted(filter(is_stalled, rows), key=lambda row: -number(row, "credit_stall_ratio"))
     cause = next((candidate for row in victims if (candidate := _cause(table.facts, row)) is not None), None)
     if cause is None:
@@ -69,33 +69,47 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def _behind_others(table: PlaceTable) -> Iterator[Claim]:
     """Claims for shared links where frames of others are blocked, and those of the test stand behind them.
 
-    A device does not count the credit of its own ports, so this shows at the link that the test shares with it.
+    A device does not count the credit of its own ports, so this shows at the links that the test shares with it. An
+    array sends to one host over several of its ports: what comes through all of them together counts.
     """
-    for shared_link in table.links:
-        foreign = _foreign_bytes_per_second(table, shared_link)
-        cause = _cause(table.facts, shared_link)
-        if (
-            shared_link["technology"] != "fibre_channel"
-            or cause is None
-            or cause["entity"] in (shared_link["entity"], *(row["entity"] for row in table.on_path))
-            or foreign < _FROM_OTHERS * number(cause, "bytes_per_second")
-        ):
+    on_path = {row["entity"] for row in table.on_path}
+    test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
+    blocked: dict[str, list[FactRow]] = {}
+    causes: dict[str, FactRow] = {}
+    for shared_link in _both_directions(table):
+        cause = _cause(table.facts, shared_link) if shared_link["technology"] == "fibre_channel" else None
+        if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
+            causes[str(cause["entity"])] = cause
+            blocked.setdefault(str(cause["entity"]), []).append(shared_link)
+    for name, cause in causes.items():
+        shared_links = [str(row["entity"]) for row in blocked[name]]
+        through = _foreign_bytes_per_second(blocked[name], test_rates.get(str(cause["direction"]), 0.0))
+        if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
-        link, device = shared_link["entity"], cause["entity"]
-        words = f"{link} carries {bandwidth(foreign)} of others, whose frames wait for {device}"
+        carry = "carries" if len(shared_links) == 1 else "carry"
+        words = f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of others, whose frames wait for {name}"
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test stand behind them"]
-        stalled_links = [str(shared_link["entity"])]
-        yield _claim(
-            table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, stalled_links, reasons)
-        )
+        yield _claim(table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, shared_links, reasons))
 
 
-def _foreign_bytes_per_second(table: PlaceTable, row: FactRow) -> float:
-    """Bytes a second of a link that certainly do not belong to the test."""
-    if row["foreign_bytes_per_second"] is not None:
-        return number(row, "foreign_bytes_per_second")
-    return max(0.0, number(row, "bytes_per_second") - table.load.bytes_per_second)
+def _both_directions(table: PlaceTable) -> list[FactRow]:
+    """The links that carry the load, or may, in its direction first. The answers of writes go with the data of reads,
+    so a direction that is stalled holds the I/Os of both.
+    """
+    entities = {row["entity"] for row in table.links}
+    step_rows = table.facts.tables["link"].select(step=table.load.step)
+    opposite_rows = [
+        row for row in step_rows if row["direction"] != table.load.direction and row["entity"] in entities
+    ]
+    return [*table.links, *opposite_rows]
+
+
+def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:
+    """Bytes a second of parallel links that do not belong to the test, which all of them carry once together."""
+    unknown = [row for row in rows if row["foreign_bytes_per_second"] is None]
+    certain = sum(number(row, "foreign_bytes_per_second") for row in rows)
+    return certain + max(0.0, sum(number(row, "bytes_per_second") for row in unknown) - test_bytes_per_second)
 
 
 def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conclude: _Conclude) -> Claim:
@@ -112,6 +126,8 @@ def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conc
         conclude,
         group=f"credit_stall {owner}",
         may_explain=table.before_transfer,
+        # Frames of others block those of the test even if it has a single I/O in flight.
+        independent_of_load=not any(row["entity"] == entity for row in table.on_path),
     )
 
 

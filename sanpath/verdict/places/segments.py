@@ -305,7 +305,15 @@ def _wait(
         low = min(low, min(calm.wait[0], longest) + max(0.0, segment.seconds[0] - calm.seconds[1]))
         likely = min(likely, min(calm.wait[1], longest) + max(0.0, segment.middle - calm.middle))
         high = min(high, min(calm.wait[2], longest) + max(0.0, segment.seconds[1] - calm.seconds[0]))
-    return low, likely, high
+    certain = _certain_wait(segment, wire)
+    return max(low, certain), max(likely, certain), max(high, certain)
+
+
+def _certain_wait(segment: Segment, wire: float) -> float:
+    """Seconds of waiting of any I/O, even with no other in flight: nothing on a path needs so long to serve one."""
+    if segment.kind in ("cap", "array_queue", "host_queue") or segment.source == _ARRAY:
+        return 0.0
+    return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
 
 
 def _calm_wait_share(calm_ratio: float) -> float:
