@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.places.host_queues import host_queues
 from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_target.tables import CONTROLLER
 from tests.scenarios.test_without_a_generator import LUN
@@ -115,6 +117,21 @@ def test_what_waits_above_the_paths_waits_for_the_queue_of_their_map(tmp_path: P
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == "lun:esx7/dm-0"
     assert bottleneck.ceiling_ops_per_second == pytest.approx(OPS, rel=0.05)
+
+
+def test_reads_and_writes_wait_equally_long_for_the_slots_of_their_device(tmp_path: Path) -> None:
+    """16 slots for 55 I/Os: (55.2 - 16) / 9,300 a second = 4.2 ms for each. Reads take 3.3 ms below and hold nearly
+    all slots, writes that a cache answers take 0.2 ms."""
+    san = Storage(tmp_path / "a.sanpath", leave_out={"disk"})
+    san.depth = 16
+    flows = {"read": Flow(4600.0, 0.0075), "write": Flow(4700.0, 0.0044)}
+    san.step("q55", 55, block=8 * KIB, read=flows["read"], write=flows["write"], disk=flows, seconds=30)
+    facts, _ = judge_recording(san.write())
+    queues = {load.direction: host_queues(facts, load)[-1] for load in facts.loads}
+    waits = {direction: queue.wait_seconds for direction, queue in queues.items()}
+    assert waits["read"] == pytest.approx(waits["write"], rel=0.02)
+    assert waits["read"] == pytest.approx(0.0042, rel=0.02)
+    assert sum(queue.admitted for queue in queues.values()) == pytest.approx(16, rel=0.02)
 
 
 def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""What others do on links that the test shares: full target ports, and a slow device behind several of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
+from sanpath.verdict.model import Diagnosis
+from sanpath.verdict.places.segments import Segment, _calm_wait_share, _wait
+from tests.scenarios.test_between_switches import BLOCK
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
+
+FULL_16 = 1660e6
+"""Counted by a full 16GFC link."""
+ARRAY_LINKS = {"link:sw1/fc1/1--fa1/CT0.FC0", "link:sw1/fc1/2--fa1/CT1.FC0"}
+NEIGHBOUR_LINK = "link:esx9/vmhba2--sw1/fc1/9"
+
+
+def with_full_targets(folder: Path, second_target: float) -> Diagnosis:
+    """The test reads X a second over two target ports, of which another host fills the first, and the second with
+    `second_target` bytes a second. Nobody counts who uses which."""
+    ports = [fast(HOST_PORT), fast(ARRAY_PORT), fast(SECOND_TARGET), fast(OTHER_HOST, 32)]
+    san = San(folder, ports=ports)
+    for in_flight in (16, 128):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(X, in_flight / X),
+            ports={
+                HOST_PORT.name: (COUNTED, NOTHING),
+                ARRAY_PORT.name: (FULL_16, NOTHING),
+                SECOND_TARGET.name: (second_target, NOTHING),
+                OTHER_HOST.name: (FULL_16 + second_target - COUNTED, NOTHING),
+            },
+            array={"read": AtArray(0.0003, san=0.9 * in_flight / X, others=3 * X)},
+        )
+    return judged(san.write())
+
+
+def test_where_every_target_port_is_full_the_test_crosses_a_full_one(tmp_path: Path) -> None:
+    found = with_full_targets(tmp_path / "a.sanpath", FULL_16)
+    assert found.verdict.kind == "bottleneck"
+    assert {found.verdict.bottlenecks[0].entity} <= ARRAY_LINKS
+
+
+def test_where_one_target_port_has_room_the_test_may_avoid_the_full_one(tmp_path: Path) -> None:
+    avoided, crossed = (with_full_targets(tmp_path / f"{rate:.0f}.sanpath", rate) for rate in (FULL_16 / 2, FULL_16))
+    assert avoided.verdict.grade > crossed.verdict.grade
+
+
+@pytest.mark.parametrize("direction", ["read", "write"])
+def test_a_slow_neighbour_behind_two_target_ports_holds_even_a_single_io(tmp_path: Path, direction: str) -> None:
+    """Nobody counts the credit of the array's ports. esx9 reads 400 blocks a second over both, and its port sends
+    nothing most of the time; an I/O of the test takes 100 ms, alone or beside three others."""
+    ports = [fast(HOST_PORT), fast(ARRAY_PORT), fast(SECOND_TARGET), fast(OTHER_HOST)]
+    san = San(tmp_path / "a.sanpath", ports=ports)
+    others = 400 * BLOCK
+    for in_flight in (1, 4):
+        rate = 10.0 * in_flight
+        test = (rate * BLOCK, NOTHING) if direction == "read" else (NOTHING, rate * BLOCK)
+        target = (others / 2 + test[0] / 2, test[1] / 2)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            **{direction: Flow(rate, 0.1)},  # type: ignore[arg-type]  # one flow by its direction
+            seconds=30,
+            ports={
+                HOST_PORT.name: test,
+                OTHER_HOST.name: (others, NOTHING),
+                ARRAY_PORT.name: target,
+                SECOND_TARGET.name: target,
+            },
+            array={direction: AtArray(0.0003, san=0.099, others=400)},
+            stalls={"sw1/fc1/9": 0.95},
+        )
+    found = judged(san.write())
+    assert found.verdict.kind == "bottleneck", found.verdict.headline
+    assert (found.verdict.bottlenecks[0].kind, found.verdict.bottlenecks[0].entity) == (
+        "credit_stall",
+        NEIGHBOUR_LINK,
+    )
+
+
+def test_parallel_links_carry_the_bytes_of_the_test_once() -> None:
+    links = [{"foreign_bytes_per_second": None, "bytes_per_second": rate} for rate in (20e6, 20e6)]
+    assert _foreign_bytes_per_second(links, 12e6) == 28e6
+
+
+def segment(seconds: float) -> Segment:
+    return Segment("array_service", "array:fa1", "array_back", (seconds, seconds), "array, its queue not told apart")
+
+
+@pytest.mark.parametrize(("calm_ratio", "longest"), [(0.1, 2 * 0.1 / 1.1), (1.0, 1.0)])
+def test_a_place_that_was_idle_at_a_calmer_load_did_not_make_it_wait(calm_ratio: float, longest: float) -> None:
+    """It takes 3 ms at both loads. If it is full now, it was busy for a tenth of the time then."""
+    calm = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
+    assert _calm_wait_share(calm_ratio) == pytest.approx(longest)
+    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] == pytest.approx(0.003 * longest)
+
+
+def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:
+    calm = replace(segment(0.8), wait=(0.0, 0.0, 0.0))
+    assert _wait(segment(0.8), 0.0, True, 0.0, calm, 1.0)[0] == pytest.approx(0.77)
