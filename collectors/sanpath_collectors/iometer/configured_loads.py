@@ -38,18 +38,20 @@ class ConfigurationFile:
             text = "no section of an Iometer configuration can be read : save it from Iometer again"
             raise CollectorError(Failure.UNREADABLE, text)
         workers = [worker for worker in configuration.workers if worker.kind == "DISK" and worker.targets]
-        for worker in workers:
+        by_worker = [self._target(worker) for worker in workers]
+        for worker, attributes in zip(workers, by_worker, strict=True):
             for target in worker.targets:
                 load = local_id(self._load, worker.manager, worker.name, target)
-                yield from self._inventory.update(load, self._target(worker))
-        yield from self._inventory.update(self._load, self._combined(workers))
+                yield from self._inventory.update(load, attributes)
+        yield from self._inventory.update(self._load, self._combined(workers, by_worker))
         if not configuration.complete:
             text = "the last line is not the version again: the file is cut, what is read may not be all of it"
             yield warning(self.time_us, "cut-file", text)
 
     def _target(self, worker: Worker) -> dict[str, Scalar]:
-        """One target of a worker: the attributes that are equal in all its access specifications."""
-        assigned = [self._configuration.specifications.get(name) for name in worker.specifications] or [None]
+        """Each target of a worker: the attributes that are equal in all its access specifications."""
+        names = dict.fromkeys(worker.specifications)
+        assigned = [self._configuration.specifications.get(name) for name in names] or [None]
         profiles = [
             profile(
                 specification,
@@ -63,8 +65,11 @@ class ConfigurationFile:
         ]
         return reduce(_common_attributes, profiles) | self._times | ({"fill": worker.fill} if worker.fill else {})
 
-    def _combined(self, workers: Sequence[Worker]) -> dict[str, Scalar]:
-        """All targets together; I/Os in flight are unknown where they change from test to test."""
+    def _combined(self, workers: Sequence[Worker], by_worker: Sequence[dict[str, Scalar]]) -> dict[str, Scalar]:
+        """All targets together, with what is equal in the attributes of all workers.
+
+        I/Os in flight are unknown where they change from test to test.
+        """
         depths = [None if w.queue_depth is None else w.queue_depth * len(w.targets) for w in workers]
         known_depths = [depth for depth in depths if depth is not None]
         is_constant = (
@@ -79,7 +84,7 @@ class ConfigurationFile:
             files=len(targets) or None,
             working_set_bytes=area_bytes(targets.values()),
         )
-        shared = reduce(_common_attributes, map(self._target, workers)) if workers else {}
+        shared = reduce(_common_attributes, by_worker) if by_worker else {}
         return combined | {name: shared[name] for name in _COMMON if name in shared} | self._times
 
     @property
