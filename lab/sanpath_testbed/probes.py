@@ -15,11 +15,12 @@ from sanpath.diagnose import diagnose
 from sanpath.model import Scalar
 from sanpath.probe.budget import Spent
 from sanpath.probe.orders import Finish, Order
-from sanpath.probe.plan import Budget, ProbePlan, Runnable
+from sanpath.probe.plan import Budget, ProbePlan
 from sanpath.probe.plan import Load as PlannedLoad
 from sanpath.probe.search import Search
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.plan import Target
+from sanpath.verdict.experiment_model import LoadChange
 from sanpath.verdict.model import Diagnosis
 from sanpath_lab.generator.reading import Reading
 from sanpath_lab.scenario import Load, Scenario
@@ -28,7 +29,7 @@ from sanpath_testbed.experiments import MAX_EXPERIMENTS
 from sanpath_testbed.record import LabRecorder
 
 _UNLIMITED_SECONDS = 1e6
-_EXPERIMENTS: tuple[Runnable, ...] = ("more_in_flight", "fewer_in_flight", "smaller_blocks")
+_EXPERIMENTS: tuple[LoadChange, ...] = ("more_in_flight", "fewer_in_flight", "smaller_blocks")
 
 
 def probe_plan(scenario: Scenario, experiments: int = MAX_EXPERIMENTS) -> ProbePlan:
@@ -39,7 +40,7 @@ def probe_plan(scenario: Scenario, experiments: int = MAX_EXPERIMENTS) -> ProbeP
     load = scenario.load
     in_flight = load.threads[-1] * load.outstanding_per_thread * load.jobs
     disks = min(load.jobs, len(scenario.disks))
-    allowed: list[Runnable] = [*_EXPERIMENTS]
+    allowed: list[LoadChange] = [*_EXPERIMENTS]
     allowed += ["one_direction"] if load.direction == "mixed" else []
     allowed += ["one_target"] if disks > 1 else []
     allowed += ["more_jobs"] if load.outstanding_per_thread % 2 == 0 else []

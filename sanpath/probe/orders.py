@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
-from sanpath.probe.plan import ProbePlan, Runnable
+from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary, io_name
+from sanpath.verdict.experiment_model import LoadChange
 
 _SMALLEST_BLOCK_BYTES = 512
 
@@ -58,7 +59,7 @@ def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: st
     return Order(_named(step, _remark(plan, experiment, step)), experiment, reason, host)
 
 
-def _changed(plan: ProbePlan, experiment: Runnable, in_flight: int | None) -> SweepStep | None:
+def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> SweepStep | None:
     start, load, share = plan.start, plan.load, plan.share
     match experiment:
         case "more_in_flight" | "fewer_in_flight":

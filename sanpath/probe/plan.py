@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -25,28 +25,10 @@ from sanpath.sweep.plan import (
     read_plan,
 )
 from sanpath.sweep.plan import Plan as SweepPlan
+from sanpath.verdict.experiment_model import LoadChange
 
-Runnable = Literal[
-    "more_in_flight",
-    "fewer_in_flight",
-    "smaller_blocks",
-    "more_jobs",
-    "cached_range",
-    "one_direction",
-    "one_target",
-    "other_host",
-]
-"""Experiments that only vary the load."""
-RUNNABLE: tuple[Runnable, ...] = (
-    "more_in_flight",
-    "fewer_in_flight",
-    "smaller_blocks",
-    "more_jobs",
-    "cached_range",
-    "one_direction",
-    "one_target",
-    "other_host",
-)
+RUNNABLE: tuple[LoadChange, ...] = get_args(LoadChange)
+"""The experiments that a probe may run."""
 _RATES = frozenset(("rate", "rate_iops", "rate_min", "io_size", "readonly", "allow_file_create"))
 """Options of fio that the budget determines."""
 
@@ -108,7 +90,7 @@ class ProbePlan(Section):
     warmup_seconds: float = Field(default=3.0, ge=0)
     pause_seconds: float = Field(default=3.0, ge=0)
     hot_range_bytes: Bytes = 64 << 20
-    experiments: Annotated[tuple[Runnable, ...], BeforeValidator(_as_list)] = RUNNABLE
+    experiments: Annotated[tuple[LoadChange, ...], BeforeValidator(_as_list)] = RUNNABLE
     budget: Budget = Budget()
     guard: Guard = Guard()
     fio: dict[Text, str | int | float | bool] = Field(default={})

@@ -15,7 +15,7 @@ Kind = Literal[
     "healthy",
     "cannot_tell",
 ]
-Action = Literal[
+LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",
     "smaller_blocks",
@@ -24,6 +24,10 @@ Action = Literal[
     "one_direction",
     "one_target",
     "other_host",
+]
+"""Experiments that only vary the load."""
+Action = Literal[
+    LoadChange,
     "read_below",
     "read_switches",
     "read_array",
