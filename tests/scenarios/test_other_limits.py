@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.verdict.model import Diagnosis
+from tests.support.esx_san import DEVICE, EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import (
     COUNTED,
@@ -319,6 +320,19 @@ def test_damage_is_told_by_what_it_costs_a_single_io(tmp_path: Path) -> None:
     found = judged(san.write())
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == ("retries", "link:esx7/vmhba2--sw1/fc1/7")
+
+
+def test_commands_that_are_aborted_cost_the_latency_where_no_damaged_frame_is_counted(tmp_path: Path) -> None:
+    """Four aborts a second of 2 s each are 8 s of waiting a second: eight I/Os in flight hardly do anything else."""
+    san = EsxSan(
+        tmp_path / "a.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)], counted={"lun": {"aborts_total": 4}}
+    )
+    for n in (2, 8):
+        ports = {port.name: (n * 1.4e6, NOTHING) for port in san.ports}
+        san.step(f"q{n}", n, read=Flow(n / 0.04, 0.04), ports=ports, array={"read": AtArray(0.0003)}, seconds=30)
+    found = judged(san.write())
+    assert found.verdict.kind != "concurrency_limited", found.verdict.headline
+    assert (found.verdict.suspects[0].kind, found.verdict.suspects[0].entity) == ("retries", DEVICE)
 
 
 def test_a_queue_that_is_full_above_a_full_array_is_not_the_limit(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ class EsxSan(San):
 
     `lun`: attributes of the LUN on esx7; `states`: of the paths; `speeds`: of the initiator ports, bits a second;
     `lost_at`: seconds from which on the second path is dead; `shares`: of the I/Os on each path, None: not counted.
-    `counted`: kind → gauges that are the same all the time. `vdisks`: virtual disk → attributes.
+    `counted`: kind → gauges that are the same all the time, and counters by what they grow in
+    a second. `vdisks`: virtual disk → attributes.
     """
 
     lun: Mapping[str, Scalar] = field(default_factory=dict)
@@ -89,7 +90,10 @@ class EsxSan(San):
                 out.samples("vc", VDISK, at, {disk: moved})
             for table, entity in ((LUN, f"esx7/{NAA}"), (HOST, "esx7"), (HBA, "esx7/vmhba2")):
                 if told := self.counted.get(table.kind):
-                    out.samples("vc", table, at, {entity: told})
+                    values = {
+                        name: at * (value or 0) if name.endswith("_total") else value for name, value in told.items()
+                    }
+                    out.samples("vc", table, at, {entity: values})
 
 
 def over_first_path(

@@ -38,6 +38,9 @@ A server whose media are full reads late what it is sent, so its hosts send it a
 _RETRANSMIT_MOST = 4.0
 _RETRANSMIT_PRIOR = -1.5
 """Log-odds that the loss limits the load, before the ratio was read."""
+_ABORTS_ALONE = -2.0
+"""Log-odds of lost commands where some were aborted and no damaged frame was counted: a stall, or an array that does
+not answer, has them aborted as well."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
@@ -45,27 +48,25 @@ _RARE = -0.7
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim where links with damaged frames were read, and one where TCP segments were sent again."""
     yield from _retransmitted(table)
-    errors_per_second = _damaged_frames(table)
-    aborts = _aborts(table)
-    if not errors_per_second:
-        return
     seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
-    entity = max(errors_per_second, key=lambda place: errors_per_second[place])
-    frames = errors_per_second[entity] * seconds
-    if frames < _ONE_EVENT:
+    damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
+    aborted = {device: rate * seconds for device, rate in _aborts(table).items()}
+    frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
+    evidence = []
+    if frames >= _ONE_EVENT:
+        entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
+        evidence.append(Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames)))
+    elif commands >= _ONE_EVENT:
+        entity, prior = max(aborted, key=lambda device: aborted[device]), _ABORTS_ALONE
+    else:
         return
-    evidence = [Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames))]
-    if aborts is not None:
-        aborted = aborts * seconds
-        evidence.append(
-            Evidence(
-                f"{count(aborted)} commands aborted in it", counted(aborted) if aborted >= _ONE_EVENT else _NO_ABORTS
-            )
-        )
+    if aborted:
+        weight = counted(commands) if commands >= _ONE_EVENT else _NO_ABORTS
+        evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
     explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
     yield Claim(
-        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, _RARE, independent_of_load=True
+        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, prior, independent_of_load=True
     )
 
 
@@ -143,11 +144,12 @@ def _device_errors(table: PlaceTable) -> dict[str, float]:
     return errors
 
 
-def _aborts(table: PlaceTable) -> float | None:
-    """Aborted commands a second of the host's worst device. None: no source counts them."""
+def _aborts(table: PlaceTable) -> dict[str, float]:
+    """Devices of the host → aborted commands a second. Empty: no source counts them."""
     rows = table.facts.tables["device"].select(step=table.load.step)
-    rates = [number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None]
-    return max(rates) if rates else None
+    return {
+        str(row["entity"]): number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None
+    }
 
 
 def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[Claim]) -> Conclusion:
