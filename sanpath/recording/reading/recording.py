@@ -61,7 +61,7 @@ class Recording:
 
     `newest_seconds`: only the newest samples and polls are read, back to `since_us` on the recorder's clock, and an
     event says so; None: all. `sample_cache` caches samples for a caller that reads the recording repeatedly; None:
-    nothing is cached. `shifts`: where samples belong in time, None: not determined yet.
+    nothing is cached, unless the recording is in an object store. `shifts`: where samples belong in time, None: not determined yet.
 
     Each table is read once: a later state of a growing recording needs another object.
     """
@@ -70,6 +70,9 @@ class Recording:
         self, folder: Location, newest_seconds: float | None = None, sample_cache: SampleCache | None = None
     ) -> None:
         self.folder = folder
+        self._store = store_at(folder)
+        if sample_cache is None and self._store.files is not None:
+            sample_cache = SampleCache(self._store)  # Each query would request every segment of the store again.
         self._sample_cache = sample_cache
         self._segment_names: dict[str, list[str]] = {}
         self._objects: dict[str, list[Any]] = {}
@@ -78,7 +81,6 @@ class Recording:
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
         self.checked = False  # True in a worker process, which is given the names of damaged segments.
-        self._store = store_at(folder)
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
         self.unreadable |= missing_flushes(self._store, self.starts)
         self.altered: set[str] = altered(self.manifest, self.starts)
