@@ -61,7 +61,8 @@ class Recording:
 
     `newest_seconds`: only the newest samples and polls are read, back to `since_us` on the recorder's clock, and an
     event says so; None: all. `sample_cache` caches samples for a caller that reads the recording repeatedly; None:
-    nothing is cached, unless the recording is in an object store. `shifts`: where samples belong in time, None: not determined yet.
+    nothing is cached, unless the recording is in an object store. `shifts`: where samples belong in time, None: not
+    determined yet.
 
     Each table is read once: a later state of a growing recording needs another object.
     """

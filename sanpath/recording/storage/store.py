@@ -300,8 +300,8 @@ class ObjectStore:
         """Return the names of the direct entries of a folder."""
         path = f"{self._root}/{folder}".rstrip("/")
         with self._os_errors(folder):
-            # Readers need files that were written since the last listing. What is listed of other folders stays: a file
-            # that is not listed is asked for once more whenever it is opened.
+            # Readers need files that were written since the last listing. What is listed of other folders stays: a
+            # file that is not listed costs a request whenever it is opened.
             self._files.invalidate_cache(path)
             try:
                 paths = [str(entry).rstrip("/") for entry in self._files.ls(path, detail=False)]
