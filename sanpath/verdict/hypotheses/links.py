@@ -85,13 +85,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _rows(table: PlaceTable) -> dict[str, FactRow]:
     """Link → its counters in the direction that is clearly closer to its limit, else in that of the load."""
-    step_rows = table.facts.tables["link"].select(step=table.load.step)
-    entities = {str(row["entity"]) for row in table.links}
-    opposite_rows = [
-        row for row in step_rows if row["direction"] != table.load.direction and row["entity"] in entities
-    ]
     rows: dict[str, FactRow] = {}
-    for row in (*table.links, *opposite_rows):
+    for row in (*table.links, *table.opposite_links):
         if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
             current = rows.setdefault(str(row["entity"]), row)
             if _utilisation(row) > _utilisation(current) + _CLEARLY_FULLER:

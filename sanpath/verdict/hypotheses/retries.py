@@ -46,7 +46,7 @@ _RARE = -0.7
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim where links with damaged frames were read, and one where TCP segments were sent again."""
+    """A claim for damaged frames or aborted commands, and one for TCP segments that were sent again."""
     yield from _retransmitted(table)
     seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}

@@ -49,7 +49,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
     """
-    rows = [row for row in _both_directions(table) if row["credit_stall_ratio"] is not None and not is_full(row)]
+    rows = [
+        row
+        for row in (*table.links, *table.opposite_links)
+        if row["credit_stall_ratio"] is not None and not is_full(row)
+    ]
     victims = sorted(filter(is_stalled, rows), key=lambda row: -number(row, "credit_stall_ratio"))
     cause = next((candidate for row in victims if (candidate := _cause(table.facts, row)) is not None), None)
     if cause is None:
@@ -76,7 +80,7 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
     test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
     blocked: dict[str, list[FactRow]] = {}
     causes: dict[str, FactRow] = {}
-    for shared_link in _both_directions(table):
+    for shared_link in (*table.links, *table.opposite_links):
         cause = _cause(table.facts, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             causes[str(cause["entity"])] = cause
@@ -91,18 +95,6 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test stand behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, shared_links, reasons))
-
-
-def _both_directions(table: PlaceTable) -> list[FactRow]:
-    """The links that carry the load, or may, in its direction first. The answers of writes go with the data of reads,
-    so a direction that is stalled holds the I/Os of both.
-    """
-    entities = {row["entity"] for row in table.links}
-    step_rows = table.facts.tables["link"].select(step=table.load.step)
-    opposite_rows = [
-        row for row in step_rows if row["direction"] != table.load.direction and row["entity"] in entities
-    ]
-    return [*table.links, *opposite_rows]
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:

@@ -53,6 +53,15 @@ class PlaceTable:
         return [row for row in self.links if row["on_loaded_path"]]
 
     @property
+    def opposite_links(self) -> list[FactRow]:
+        """The opposite direction of `links`. Every I/O crosses its links in both: the answers of writes go with the
+        data of reads, and the commands of reads with the data of writes.
+        """
+        entities = {row["entity"] for row in self.links}
+        step_rows = self.facts.tables["link"].select(step=self.load.step)
+        return [row for row in step_rows if row["direction"] != self.load.direction and row["entity"] in entities]
+
+    @property
     def transfer(self) -> frozenset[int]:
         """Indices of the segments in which frames wait; what the array times as transfer, where it does."""
         return self.indices("fabric", "below") or self.indices("array_door")
