@@ -101,7 +101,10 @@ def test_each_command_has_a_manual_page_without_a_warning(tmp_path: Path) -> Non
 
 def test_bash_completes_commands_and_options() -> None:
     environment = os.environ | {"_SANPATH_COMPLETE": "complete_bash"}
-    script = subprocess.run([*SANPATH, "--show-completion", "bash"], capture_output=True, text=True, check=False)
+    # `--show-completion` prints for the shell that it runs in, and that may be another than bash.
+    script = subprocess.run(
+        SANPATH, env=os.environ | {"_SANPATH_COMPLETE": "source_bash"}, capture_output=True, text=True, check=False
+    )
     assert (script.returncode, script.stderr) == (0, "")
     assert "complete -o default -F _sanpath_completion sanpath" in script.stdout
     subprocess.run(["bash", "-n"], input=script.stdout, text=True, check=True)

@@ -108,11 +108,11 @@ CASES = {
             counter_cache_seconds=1,
         ),
         Case(
-            # slower-port with twice the rate and no other change, to check what is predicted from slower-port.
-            name="slower-port-doubled",
-            fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
+            # slower-port with half the rate and no other change: slower-port must reach what is predicted from this.
+            name="slower-port-halved",
+            fabrics=(Fabric(_slow_host_port("p-host", _SLOW_MEGABITS // 4), SwitchPort("p-array")),),
             array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
-            load=Load(queue_depths=(16, 64)),
+            load=_SHORT,
             counter_cache_seconds=1,
         ),
         Case(
