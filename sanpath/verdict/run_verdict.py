@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from math import log2
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.explanation.headline import headline
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.model import R0, Cleared, Verdict
@@ -34,14 +33,20 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput in one direction; of those within 6 % the one with most I/Os in
-    flight. The direction is the one in which the I/Os of that step spend their time.
+    The step is the one with the highest throughput, reads and writes together; of those within 6 % the one with most
+    I/Os in flight. The direction is the one in which the I/Os of that step spend their time.
     """
-    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
-    fastest = [j.load for j in judgements if _as_fast(j.load, best)]
-    in_flight: defaultdict[str, float] = defaultdict(float)
-    for j in judgements:
-        in_flight[j.load.step] += j.load.in_flight_measured
+    in_flight, throughput = (_step_totals(judgements, name) for name in ("in_flight_measured", "bytes_per_second"))
+    operations = _step_totals(judgements, "ops_per_second")
+    best = max(judgements, key=lambda j: (throughput[j.load.step], j.load.bytes_per_second)).load
+    least = 1 - SAME_THROUGHPUT
+    # A mix of block sizes makes bytes scatter, and not operations.
+    fastest = [
+        j.load
+        for j in judgements
+        if throughput[j.load.step] >= least * throughput[best.step]
+        or (j.load.comparable(best) and operations[j.load.step] >= least * operations[best.step])
+    ]
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
     step = max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
@@ -61,13 +66,12 @@ def _limited_in_flight(judged: Judgement) -> float:
     return round(log2(max(_LEAST_LIMITED, judged.probability * judged.load.in_flight_measured)) * 5)
 
 
-def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
-    """Whether a load is within 6 % of the best, in bytes, or in operations where a mix of sizes makes bytes
-    scatter."""
-    least = 1 - SAME_THROUGHPUT
-    if load.bytes_per_second >= least * best.bytes_per_second:
-        return True
-    return load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
+def _step_totals(judgements: Sequence[Judgement], name: str) -> dict[str, float]:
+    """Step → sum of a figure of its loads, both directions together."""
+    totals: defaultdict[str, float] = defaultdict(float)
+    for judged in judgements:
+        totals[judged.load.step] += getattr(judged.load, name)
+    return totals
 
 
 def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence[Cleared]) -> Verdict:

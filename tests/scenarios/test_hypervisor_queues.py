@@ -155,3 +155,22 @@ def test_the_full_queue_is_a_finding_with_the_line_that_deepens_it(tmp_path: Pat
     (hit,) = [f for f in found.findings if f.rule == "lun-queue-limits" and f.outcome == "hit"]
     assert hit.entity == DEVICE
     assert any(f"esxcli storage core device set -d {NAA}" in line for fix in hit.fix for line in fix.commands)
+
+
+def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(tmp_path: Path) -> None:
+    """DAVG 1 ms and KAVG 0 for a LUN of 128 slots, 24 ms at the virtual disk: no slot is short."""
+    san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=128)
+    for n in (24, 96):
+        counted = (1000 * 8 * 2076.0, NOTHING)
+        san.step(
+            f"t{n}",
+            n,
+            block=16 * KIB,
+            read=Flow(1000, n / 1000),
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array={"read": AtArray(0.001, san=0.00005)},
+        )
+        san.milliseconds[f"t{n}"] = 1, 0
+        san.at_vdisk[f"t{n}"] = n / 1000 - 0.0001
+    (bottleneck,) = judged(san.write()).verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.layer) == ("vdisk:sqlvm1/Hard disk 2", "host")

@@ -99,7 +99,9 @@ def test_a_place_that_was_idle_at_a_calmer_load_did_not_make_it_wait(calm_ratio:
     """It takes 3 ms at both loads. If it is full now, it was busy for a tenth of the time then."""
     calm = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
     assert _calm_wait_share(calm_ratio) == pytest.approx(longest)
-    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] == pytest.approx(0.003 * longest)
+    # No storage serves an I/O in less than a tenth of a millisecond.
+    longest_seconds = min(0.003 * longest, 0.003 - 1e-4)
+    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] == pytest.approx(longest_seconds)
 
 
 def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:

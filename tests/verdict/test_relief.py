@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from sanpath.diagnose import judge_recording
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.prediction.change import Change
+from sanpath.verdict.prediction.predict import Prediction, explaining, predict
 from sanpath.verdict.prediction.relief import relief
 from sanpath.verdict.run_verdict import deciding
+from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
 from tests.support.san import San
 from tests.support.stories import published
 
@@ -20,3 +25,29 @@ def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path
     change, words = relief(facts, replace(found, bottlenecks=(port,)), None)
     assert change == Change()
     assert words == "hba:esx7/vmhba2 was counted at no switch: what a faster one brings is not known"
+
+
+def relieved(recording: Recording) -> tuple[Change, Prediction]:
+    facts, judgements = judge_recording(recording)
+    found = deciding(judgements)
+    change, _ = relief(facts, found, explaining(facts, judgements, found))
+    return change, predict(facts, judgements, found, change)
+
+
+def test_the_twin_of_a_full_link_is_relieved_with_it(tmp_path: Path) -> None:
+    """Two links carry half of the test each, the second a little less: a faster first link alone would bring 4 %."""
+    over_two(tmp_path / "a.sanpath", 0.985, 0.945)
+    change, prediction = relieved(Recording(tmp_path / "a.sanpath"))
+    assert set(change.speeds) == set(HOST_LINKS)
+    assert prediction.predicted_ops_per_second is not None
+    assert prediction.predicted_ops_per_second[1] > 1.5 * prediction.ops_per_second
+
+
+@pytest.mark.parametrize("first", [0.45, 0.50, 0.58])
+def test_paths_used_evenly_reach_what_their_links_carry(tmp_path: Path, first: float) -> None:
+    """Used in turn, links have uneven shares in a step. Two 4GFC links carry 836.9 MB/s of 32 x 2,076 bytes."""
+    over_two(tmp_path / "a.sanpath", first, 1.02 - first)
+    _, prediction = relieved(Recording(tmp_path / "a.sanpath"))
+    assert prediction.predicted_ops_per_second is not None
+    low, high = prediction.predicted_ops_per_second
+    assert low < 836.9e6 / (32 * 2076) == pytest.approx(high, rel=0.01)

@@ -29,9 +29,9 @@ def vdisk_queue(san: San, baseline: Baseline) -> dict[str, Any]:
     """The virtual controller's driver gives a disk its default depth. Steps are long enough for an ESXi host, which
     samples itself every 20 s."""
     san.vcenter, san.queue_depth, san.volumes, san.measured_seconds = True, None, 1, 43.0
-    san.controller, depth = san.random.choice((("lsi_logic", 32), ("pvscsi", 64)))
-    baseline.steps = min(baseline.steps, 2)
-    baseline.target_ops = san.random.uniform(1600, 2000) / baseline.steps
+    san.controller, depth, most_steps = san.random.choice((("lsi_logic", 32, 2), ("pvscsi", 64, 1)))
+    baseline.steps = min(baseline.steps, most_steps)
+    baseline.target_ops = depth / san.random.uniform(0.8 * _SLOWEST_SECONDS, _SLOWEST_SECONDS)
     set_service_time(san, depth / baseline.target_ops)
     grow_in_flight(san, baseline, depth * san.random.uniform(2.0, 4.0))
     return san.truth("bottleneck", "guest", "lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")

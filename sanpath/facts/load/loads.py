@@ -218,7 +218,7 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
         return (wait / operations,) * 3
     gauge = f"latency_seconds_mean_{direction}"
     floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)
-    in_flight = job.last_values.get("in_flight_configured") or (step.offered if jobs == 1 else None)
+    in_flight = _configured(job) or (step.offered if jobs == 1 else None)
     closed_loop = (
         in_flight / sum(_rate(job, "ops", each) for each in DIRECTIONS)
         if in_flight and not step.rate_limited
@@ -228,7 +228,9 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
         return (closed_loop,) * 3 if closed_loop is not None else None
     if closed_loop is None:
         return floor + resolution / 2, floor, floor + resolution
-    return min(max(closed_loop, floor), floor + resolution), floor, floor + resolution
+    # No more I/Os are in flight than were configured: the mean is at most N / X.
+    highest = min(max(closed_loop, floor), floor + resolution)
+    return highest, floor, highest
 
 
 def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
@@ -286,7 +288,13 @@ def _rates_of_job(job: StepSamples, direction: Direction) -> list[float]:
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:
     # Jobs of a run without marks may have run one after another: their sum would mean nothing.
-    return jobs[0].last_values.get("in_flight_configured") if len(jobs) == 1 else None
+    return _configured(jobs[0]) if len(jobs) == 1 else None
+
+
+def _configured(job: StepSamples) -> float | None:
+    """Return the I/Os that a job may keep in flight, in the mean, for a ramp raises them. None: unknown."""
+    mean = job.means.get("in_flight_configured")
+    return mean if mean is not None else job.last_values.get("in_flight_configured")
 
 
 def _root(topology: Topology, job: StepSamples) -> str:

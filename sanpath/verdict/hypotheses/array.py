@@ -286,10 +286,12 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
     limits = []
     volumes = sorted(targets_of(facts.topology, *load.roots)[1])
     for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
+        unsampled = _shares_of_unsampled(facts, load, volumes, fact)
         for volume in volumes:
             attributes = facts.topology.entities[volume].attributes
-            if limit := _reached(attributes.get(f"qos_{fact}"), _sum(facts, load, [volume], fact)):
-                limits.append((volume, f"its QoS limit of {say(limit)}", _sum(facts, load, [volume], fact) / limit))
+            volume_throughput = unsampled.get(volume, _sum(facts, load, [volume], fact))
+            if limit := _reached(attributes.get(f"qos_{fact}"), volume_throughput):
+                limits.append((volume, f"its QoS limit of {say(limit)}", volume_throughput / limit))
             group = attributes.get("volume_group")
             if limit := _reached(
                 attributes.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)
@@ -320,6 +322,21 @@ def _reached(limit: Scalar, throughput: float) -> float | None:
     """The limit, if it is set and reached. None: it is not."""
     is_reached = isinstance(limit, int | float) and throughput >= _REACHED * limit > 0
     return float(limit) if is_reached and isinstance(limit, int | float) else None
+
+
+def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> dict[str, float]:
+    """Volume → what it gives the load, where the array reported none of the volumes in the step.
+
+    The load's own throughput is spread over them as their limits are. Empty: one was reported, or one has no limit.
+    """
+    if any(row["entity"] in volumes for row in facts.tables["volume"].select(step=load.step)):
+        return {}
+    attributes = (facts.topology.entities[volume].attributes.get(f"qos_{fact}") for volume in volumes)
+    limits = [float(limit) for limit in attributes if isinstance(limit, int | float) and limit > 0]
+    if len(limits) < len(volumes):
+        return {}
+    throughput = sum(getattr(step_load, fact) for step_load in facts.loads if step_load.step == load.step)
+    return {volume: throughput * limit / sum(limits) for volume, limit in zip(volumes, limits, strict=True)}
 
 
 def _sum(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> float:

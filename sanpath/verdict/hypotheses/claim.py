@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp, log, pi, sqrt
+from math import exp, log, log2, pi, sqrt
 from typing import Literal
 
 from sanpath.verdict.experiment_model import Kind
@@ -33,6 +33,12 @@ _SINGLE_SLOT = 1.5
 _FEW_SLOTS = 0.7
 _FLOOR = 1e-3
 """Lowest density: no reading is impossible, because counters can be wrong as well."""
+
+_POWERS_OF_TWO = 0.6
+"""Share of queue depths that are powers of two: 32 and 64 are drivers' defaults, 30 and 254 are among the others."""
+_LEAST_DEFAULT_DEPTH = 12.0
+_EXPONENT_ERROR = 0.015
+"""Error of the binary logarithm of a number of I/Os: one percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +135,11 @@ def full_queue(slots: float) -> float:
     """
     depth = min(slots, 10.0)
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
-    return -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
+    sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
+    return sizes + (_power_of_two(slots) if slots >= _LEAST_DEFAULT_DEPTH else 0.0)
+
+
+def _power_of_two(slots: float) -> float:
+    """Log-likelihood ratio of how close a number of I/Os is to a power of two, as most queue depths are."""
+    exponent = log2(slots)
+    return log(_POWERS_OF_TWO * normal(exponent - round(exponent), 0.0, _EXPONENT_ERROR) + 1 - _POWERS_OF_TWO)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, hypot, log, prod
+from statistics import fmean
 from typing import NamedTuple
 
 from sanpath.verdict.hypotheses import (
@@ -64,6 +65,8 @@ _WEIGHTS = (0.25, 0.5, 0.25)
 """Weights of the low, likely and high wait."""
 _FULL_IF_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
+_PARTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Where an integral from the lowest to the highest wait is evaluated."""
 _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
@@ -262,11 +265,11 @@ def _full_because_of_below(segment: Segment) -> float:
 
     A queue that lets every offered I/O through holds nothing back. A queue of unknown depth is less probably full.
     """
-    if segment.queue is None:
+    if segment.queue is None or not segment.queue.holds_back:
         return 0.0
     if segment.filled_ratio is None:
         return _FULL_IF_DEPTH_UNKNOWN
-    return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05)) if segment.queue.holds_back else 0.0
+    return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05))
 
 
 def _idle_density(segment: Segment, cpu_seconds: float) -> float:
@@ -282,7 +285,8 @@ def _exponential_density(segment: Segment, usual: float) -> float:
     """Probability density of the wait for a known mean share of waiting (exponential distribution)."""
     low, likely, high = segment.wait_shares
     if segment.includes_service and high > low + 1e-6:
-        return (exp(-low / usual) - exp(-high / usual)) / (high - low) + _NEVER
+        density = (exp(-low / usual) - exp(-high / usual)) / (high - low)
+        return density * segment.service_likelihood(min(high, low + usual / 2)) + _NEVER
     densities = (exp(-share / usual) / usual for share in (low, likely, high))
     return sum(weight * density for weight, density in zip(_WEIGHTS, densities, strict=True)) + _NEVER
 
@@ -291,7 +295,10 @@ def _limiting_density(segment: Segment, at_knee: float) -> float:
     """Probability density of the wait at a place that limits."""
     low, likely, high = segment.wait_shares
     if segment.includes_service:
-        return _share_density((low + high) / 2, at_knee)
+        shares = [low + (high - low) * part for part in _PARTS]
+        return segment.filled_odds * fmean(
+            _share_density(share, at_knee) * segment.service_likelihood(share) for share in shares
+        )
     return sum(
         weight * _share_density(share, at_knee) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True)
     )

@@ -25,6 +25,8 @@ _ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
 _LEAST_ADMITTED = 0.01
 """Least share of a direction's I/Os that are below the queue: they do take some time there."""
+_ABOVE_LUN_QUEUE = ("vscsi", "kernel")
+"""Clocks between which an I/O waits for its virtual disk's turn and not for a slot of the LUN."""
 _HYPERVISOR_PLANES = ("kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
@@ -60,7 +62,7 @@ class HostQueue:
 
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
-    queues = []
+    queues: list[HostQueue] = []
     above, seconds, error, offered = "load", load.latency_seconds, 0.0, load.in_flight_measured
     for row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
         plane, below, resolution = (
@@ -68,9 +70,13 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
             number(row, "latency_seconds"),
             number(row, "resolution_seconds"),
         )
+        entity = str(row["entity"])
+        if (above, plane) == _ABOVE_LUN_QUEUE:
+            # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
+            entity = queues[-1].entity
         queues.append(
             HostQueue(
-                str(row["entity"]),
+                entity,
                 plane,
                 above,
                 _layer(facts, load, plane),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import exp, log
 from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
@@ -33,9 +33,20 @@ _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each of them adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
+_SLOWEST_LINK_RATIO = 8.0
+"""The same over the slowest link of a SAN, 1GFC or 1 Gb/s Ethernet."""
 _SLOWEST_SERVICE_SECONDS = 0.03
 """An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
 drives."""
+_SHORTEST_SERVICE_SECONDS = 100e-6
+"""Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
+_LEAST_SERVICE_SECONDS = 10e-6
+_USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR = 2e-3, 1.2
+"""Median service time of storage, and standard error of its natural logarithm.
+
+Two thirds lie between 0.6 ms (flash behind a busy controller) and 6.6 ms (drives of 10,000 and 15,000 rotations a
+minute); 0.2 ms (cache) and 20 ms (large drives) are as rare as each other.
+"""
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
@@ -47,6 +58,9 @@ _SERVED_AT_ONCE = (8.0, 64.0)
 The number that arrays serve at once is anything from a few drives' to some thousands. Its logarithm is taken as
 uniformly distributed.
 """
+_MOST_SERVED_AT_ONCE = 4096.0
+"""I/Os that fill any array; one may fill a single drive. The logarithm between them is uniformly distributed."""
+_FEWEST_INSIDE = 2.0
 _OTHERS_MIX = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
 
@@ -60,7 +74,8 @@ class Segment:
     `remaining_seconds`: from the start of this segment to the end of the path. `slots`: I/Os of both directions that
     it lets through at once; `filled_ratio`: share of them in use; both None where no source reports them.
     `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
-    0: its wait is reported separately.
+    0: its wait is reported separately. `filled_odds`: probability that the I/Os inside it fill what serves them, by
+    their number alone, over even odds.
     """
 
     kind: SegmentKind
@@ -75,10 +90,12 @@ class Segment:
     queue: HostQueue | None = None
     independent_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
     hidden_wait_probability: float = 0.0
+    filled_odds: float = 1.0
 
     @property
     def includes_service(self) -> bool:
-        """Whether its time includes service and wait together: then any wait from low to high is equally probable."""
+        """Whether its time includes service and wait together: then any wait from low to high is possible, and how
+        usual the service time is that it leaves tells more from less probable ones."""
         return self.kind == "below" or (self.kind == "array_service" and self.source != _ARRAY)
 
     @property
@@ -93,6 +110,12 @@ class Segment:
             min(1.0, wait / self.remaining_seconds) if self.remaining_seconds else 0.0 for wait in self.wait
         )
         return low, likely, high
+
+    def service_likelihood(self, wait_share: float) -> float:
+        """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
+        service_seconds = max(_LEAST_SERVICE_SECONDS, self.middle - wait_share * self.remaining_seconds)
+        deviation = log(service_seconds / _USUAL_SERVICE_SECONDS) / _SERVICE_LOG_ERROR
+        return exp(-(deviation**2) / 2)
 
 
 def segments(
@@ -119,17 +142,21 @@ def segments(
     size = load.operation_bytes or 0.0
     transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
     calm_segments = {_same_place(segment): segment for segment in calm}
-    # With N in flight, at most N - 1 wait while one is served.
-    waiting_ratio = 1 - 1 / max(1.0, in_flight)
     is_counted = wire is not None
     waiting = [
         replace(
             segment,
             wait=_wait(
-                segment, transfer, is_counted, waiting_ratio, calm_segments.get(_same_place(segment)), calm_ratio
+                segment,
+                transfer,
+                is_counted,
+                _waiting_ratio(segment, load, in_flight),
+                calm_segments.get(_same_place(segment)),
+                calm_ratio,
             ),
             independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
             hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segments.get(_same_place(segment))),
+            filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
         )
         for segment in timed
     ]
@@ -139,6 +166,26 @@ def segments(
         remaining += max(0.0, segment.middle)
         result.append(replace(segment, remaining_seconds=remaining))
     return result[::-1]
+
+
+def _waiting_ratio(segment: Segment, load: LoadFacts, in_flight: float) -> float:
+    """The largest share of I/Os that can wait at once: of N, at most N - 1 wait while one is served.
+
+    Of a segment that serves them, those inside it count.
+    """
+    return 1 - 1 / max(1.0, _inside(segment, load, in_flight) if segment.includes_service else in_flight)
+
+
+def _inside(segment: Segment, load: LoadFacts, in_flight: float) -> float:
+    """The test's I/Os inside a segment, by Little's law."""
+    return in_flight * segment.middle / load.latency_seconds
+
+
+def _filled_odds(segment: Segment, inside: float) -> float:
+    """Probability that so many I/Os fill what serves them, over even odds."""
+    if not segment.includes_service:
+        return 1.0
+    return 2 * min(1.0, log(max(_FEWEST_INSIDE, inside)) / log(_MOST_SERVED_AT_ONCE))
 
 
 def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Segment]:
@@ -346,13 +393,16 @@ def _wait_without_calm(
             shortest = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or is_counted else 0.0)
             timed = segment.source == _BY_ARRAY
             certain = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * shortest - _ROUND_TRIP_SECONDS
-            certain = max(grown, certain) if is_counted else grown
+            if not is_counted:
+                certain = low - _SLOWEST_LINK_RATIO * wire - _ROUND_TRIP_SECONDS if timed else 0.0
+            certain = max(grown, certain)
             # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
             queueing_ratio = 1.0 if timed else waiting_ratio
             return max(0.0, queueing_ratio * certain), max(0.0, queueing_ratio * middle - shortest), high
         case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
-            longest = max(grown, waiting_ratio * high - (wire if segment.kind == "below" else 0.0))
+            transfer = wire if segment.kind == "below" else 0.0
+            longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
             return certain, (certain + longest) / 2, longest

@@ -169,12 +169,16 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
     if faster is None:
-        even_ceiling = ceiling * max(1.0, number(row, "share") * parallel) if change.evenly else ceiling
+        # Used in turn, links have other shares in each window: an even share is that of the link's whole capacity.
+        even_ceiling = max(ceiling, parallel * (_available_bytes_per_second(row, change, size) or 0.0))
+        even_ceiling = even_ceiling if change.evenly else ceiling
         return Ceiling(entity, (ceiling / size, even_ceiling / size), f"at {row['speed']}" if row["speed"] else "")
     full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
     available = number(row, "capacity_bytes_per_second") * full - foreign
     gain = (faster.data_bytes_per_second * full - foreign) / available if available > 0 else 1.0
-    return Ceiling(entity, (ceiling * gain / size,) * 2, f"at {faster.name}")
+    # What it counts beyond the frames of the test may be the test's own or that of others.
+    without_others = (_available_bytes_per_second(row, change, size) or 0.0) / (number(row, "share") or 1.0)
+    return Ceiling(entity, (ceiling * gain / size, max(ceiling * gain, without_others) / size), f"at {faster.name}")
 
 
 def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str, float]) -> list[Ceiling]:

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
 from sanpath.catalogue.load import capacities
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.prediction.ceilings import Ceiling, unknown_spread_reason
 from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import count
+
+_WORTHWHILE = 1.1
+"""Gain from which a relief is worth a change of its own."""
 
 
 def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
@@ -65,11 +69,31 @@ def faster_link(row: FactRow) -> Capacity | None:
     return faster if faster is not None and faster.data_bytes_per_second > current else None
 
 
+def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> list[str]:
+    """These links, and those of the same speed beside them whose ceiling is next to theirs.
+
+    Two fabrics carry the same share each, and others use one of them a little: relieving only the fuller link brings
+    no more than that little.
+    """
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
+    relieved = [row for row in rows if row["entity"] in links]
+    lowest = min((number(row, "ceiling_bytes_per_second") for row in relieved), default=0.0)
+    kinds = {(row["side"], row["speed"]) for row in relieved}
+    parallel = [
+        str(row["entity"])
+        for row in rows
+        if (row["side"], row["speed"]) in kinds
+        and 0 < number(row, "ceiling_bytes_per_second") <= _WORTHWHILE * lowest
+        and row["entity"] not in links
+    ]
+    return [*links, *parallel]
+
+
 def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
     """Links at the speed that both ends of the path support; where that is unknown, at the next higher speed."""
     key = {"step": judged.load.step, "direction": judged.load.direction}
     speeds, words = {}, []
-    for entity in (bottleneck.entity, *bottleneck.coincident):
+    for entity in with_parallel_links(facts, judged.load, (bottleneck.entity, *bottleneck.coincident)):
         row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
             return Change(), f"{entity} was counted at no switch: what a faster one brings is not known"

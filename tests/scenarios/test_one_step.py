@@ -1,0 +1,83 @@
+"""What a single step can tell of an array that times its service and its wait as one, and which step decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.facts.load.loads import _offered
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.verdict.hypotheses.claim import full_queue
+from sanpath.verdict.model import Diagnosis
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
+
+IN_FLIGHT = 16
+
+
+def one_step(folder: Path, latency_seconds: float) -> Diagnosis:
+    """16 reads in flight, next to all of their time at the array, whose clock does not split it."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    ops = IN_FLIGHT / latency_seconds
+    counted = ops * 4 * 2076.0
+    san.step(
+        "only",
+        IN_FLIGHT,
+        block=8 << 10,
+        read=Flow(ops, latency_seconds),
+        ports={HOST_PORT.name: (counted, NOTHING), ARRAY_PORT.name: (counted, NOTHING)},
+        array={"read": AtArray(latency_seconds - 1e-4, queue=None)},
+    )
+    return judged(san.write())
+
+
+def suspicion(found: Diagnosis, kind: str) -> float:
+    return next((suspect.probability for suspect in found.verdict.suspects if suspect.kind == kind), 0.0)
+
+
+def test_the_longer_it_takes_the_more_an_array_is_suspected(tmp_path: Path) -> None:
+    """Storage serves an I/O in a few milliseconds at most: the longer its time, the more of it is a wait."""
+    found = [one_step(tmp_path / f"{ms}.sanpath", ms / 1e3) for ms in (0.3, 3.0, 12.0, 28.0)]
+    suspected = [suspicion(diagnosis, "array") for diagnosis in found]
+    assert suspected == sorted(suspected)
+    assert suspected[-1] > 3 * suspected[0]
+
+
+@pytest.mark.parametrize("milliseconds", [3, 12, 25])
+def test_an_array_that_takes_long_is_not_acquitted_by_one_step(tmp_path: Path, milliseconds: int) -> None:
+    found = one_step(tmp_path / "a.sanpath", milliseconds / 1e3)
+    assert found.verdict.kind != "concurrency_limited"
+    assert found.verdict.grade == "C"
+    assert {suspect.kind for suspect in found.verdict.suspects[:2]} == {"array", "concurrency_limited"}
+
+
+@pytest.mark.parametrize("depth", [16, 32, 64])
+def test_a_number_of_ios_that_is_a_usual_queue_depth_suggests_a_queue(depth: int) -> None:
+    assert full_queue(depth) > full_queue(1.2 * depth) + 2
+    assert full_queue(depth * 1.003) > full_queue(1.2 * depth) + 2
+
+
+def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> None:
+    """One that ends at 37 does not ask for less than 37 while it is still at 10."""
+    job = StepSamples("fio", "ramp", "s1")
+    job.means["in_flight_configured"], job.last_values["in_flight_configured"] = 23.5, 37.0
+    assert _offered([job]) == 23.5
+
+
+def test_the_step_that_moves_most_in_both_directions_decides(tmp_path: Path) -> None:
+    """Reads alone move less than reads and writes together, although they are more reads."""
+    san = San(tmp_path / "a.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for name, reads, writes in (("reads", 8000.0, None), ("both", 6600.0, 6600.0)):
+        flows = {"read": reads, "write": writes}
+        total = sum(ops for ops in flows.values() if ops)
+        counted = tuple((ops or 0.0) * 4 * 2076.0 for ops in flows.values())
+        san.step(
+            name,
+            IN_FLIGHT,
+            block=8 << 10,
+            **{direction: Flow(ops, IN_FLIGHT / total) for direction, ops in flows.items() if ops},
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array={direction: AtArray(0.0003) for direction, ops in flows.items() if ops},
+        )
+    assert judged(san.write()).verdict.from_step == "both"
