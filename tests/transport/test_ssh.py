@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -142,7 +143,7 @@ class Daemon:
                 client, _ = self._socket.accept()
             except OSError:
                 return
-            with client, client.makefile("rb") as lines:
+            with suppress(OSError), client, client.makefile("rb") as lines:
                 client.sendall(b"hello\n")
                 for line in lines:
                     client.sendall(line.upper())
