@@ -126,7 +126,9 @@ def plane_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for each block device or virtual disk, plane, step and direction with I/O.
 
-    `clocks`: entity kind → source → plane of its latencies."""
+    `clocks`: entity kind → source → plane of its latencies. A block device of a hypervisor lies below the virtual
+    disks of its guests, whatever its source calls it."""
+    of_hypervisors = _hypervisor_luns(topology)
     for kind in ("lun", "vdisk"):
         for sample in samples.get(kind, ()):
             entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
@@ -134,7 +136,9 @@ def plane_rows(
                 operations = sample.rate(f"ops_{direction}_total")
                 if not operations:
                     continue
-                for plane, seconds, resolution in _latencies(sample, direction, clocks[kind].get(sample.source)):
+                clock = clocks[kind].get(sample.source)
+                clock = "kernel" if clock == "guest_block" and entity in of_hypervisors else clock
+                for plane, seconds, resolution in _latencies(sample, direction, clock):
                     yield {
                         "entity": entity,
                         "step": sample.step,
@@ -148,6 +152,15 @@ def plane_rows(
                         "in_flight_measured": operations * seconds,
                         "queue_depth": _queue_depth(topology, entity, plane, sample),
                     }
+
+
+def _hypervisor_luns(topology: Topology) -> set[str]:
+    """Return the block devices of hosts that run the virtual machines of loads, and no load themselves."""
+    loads = [load.id for load in topology.of_kind("load")]
+    guests = {machine for load in loads for machine in machines_of(topology, load) if machine.startswith("vm:")}
+    hosts = {host for guest in guests for host in topology.related(guest, "runs_on", "host")}
+    hosts -= {machine for load in loads for machine in machines_of(topology, load)}
+    return {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
 
 
 def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
