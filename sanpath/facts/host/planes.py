@@ -18,7 +18,7 @@ _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
-_BLOCK_DEVICES = ("guest_block", "windows_disk")
+_BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
 """Planes at which an operating system counts the I/Os that it has sent to a device."""
 _ONE_DIRECTION_RATIO = 0.99
 """If this share of a device's I/Os has one direction, a mean over both directions counts as that direction's."""
@@ -137,7 +137,7 @@ def plane_rows(
                 if not operations:
                     continue
                 clock = clocks[kind].get(sample.source)
-                clock = "kernel" if clock == "guest_block" and entity in of_hypervisors else clock
+                clock = "host_block" if clock == "guest_block" and entity in of_hypervisors else clock
                 for plane, seconds, resolution in _latencies(sample, direction, clock):
                     yield {
                         "entity": entity,
@@ -155,9 +155,11 @@ def plane_rows(
 
 
 def _hypervisor_luns(topology: Topology) -> set[str]:
-    """Return the block devices of hosts that run the virtual machines of loads, and no load themselves."""
+    """Return the block devices of hosts that run loads in virtual machines with virtual disks, and no load
+    themselves."""
     loads = [load.id for load in topology.of_kind("load")]
     guests = {machine for load in loads for machine in machines_of(topology, load) if machine.startswith("vm:")}
+    guests = {guest for guest in guests if topology.related(guest, "attached_to", "vdisk")}
     hosts = {host for guest in guests for host in topology.related(guest, "runs_on", "host")}
     hosts -= {machine for load in loads for machine in machines_of(topology, load)}
     return {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
