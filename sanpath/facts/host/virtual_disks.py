@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates, summed
-from sanpath.facts.host.under_test import UnderTest, as_number, as_text, both_directions, in_flight, rate
+from sanpath.facts.host.under_test import UnderTest, as_number, as_text, both_directions, in_flight, platform, rate
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
@@ -70,6 +70,9 @@ def _disk_row(
     adapter_in_flight = _adapter_in_flight(topology, step, attached, controller)
     queues, size = as_number(attributes.get("queues")), as_number(attributes.get("queue_size"))
     slots = (queues or 1.0) * size if size is not None and kind == _QUEUE_OF_ONE_DISK else None
+    limits = limit_facts(attributes, rates)
+    if kind is not None and not any(name.startswith("limit_") for name in attributes):
+        limits = {**limits, "limit_used_ratio": 0.0, "limit_burst_used": False}
     return {
         "entity": disk,
         "step": step.load.step,
@@ -89,7 +92,7 @@ def _disk_row(
         "ops_per_second": rates.total_ops,
         "bytes_per_second": rates.total_bytes,
         "limit_ops_per_second": limit if limit is not None or kind is None else 0.0,
-        **limit_facts(attributes, rates),
+        **limits,
         "limit_members": None,
         "limit_foreign_ratio": None,
         "failed_per_second": both_directions(samples, "ops_failed"),
@@ -101,7 +104,10 @@ def _disk_row(
 
 def _hypervisor(topology: Topology, machine: str) -> str | None:
     name = as_text(topology.entities[machine].attributes.get("hypervisor"))
-    return name.lower() if name is not None else None
+    if name is not None:
+        return name.lower()
+    hosts = topology.related(machine, "runs_on", "host")
+    return "esxi" if "esxi" in [platform(topology, host) for host in hosts] else None
 
 
 def _thread_facts(topology: Topology, step: UnderTest, disk: str, attached: Sequence[str]) -> FactRow:
