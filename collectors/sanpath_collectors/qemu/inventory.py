@@ -85,7 +85,7 @@ def _disk(
 def _groups(machine: VirtualMachine) -> Iterator[SourceEntity | SourceLink]:
     """Yield the throttle groups that several disks share, each as a virtual disk that the others are members of."""
     for name, disks in machine.shared_groups().items():
-        entity = local_id(machine.name, f"group {name}")
+        entity = local_id(machine.name, f"group:{name}")
         limits = next((disk.limits for disk in disks if disk.limits), {})
         attributes: dict[str, Scalar] = {"kind": "throttle group", "disks": len(disks), **limits}
         yield SourceEntity("vdisk", entity, entity, {"name": (entity,)}, attributes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates, summed
 from sanpath.facts.host.under_test import UnderTest, as_number, as_text, both_directions, in_flight, platform, rate
@@ -12,6 +13,8 @@ from sanpath.topology.identity import Topology
 
 _BUSY = 0.05
 """From this share of the load's I/Os on, a virtual disk is part of the test."""
+_SAME_RATE = 0.05
+"""Relative difference up to which a disk carries the load: both are measured over windows of their own."""
 
 QUEUES: Mapping[str, tuple[int, int]] = {"pvscsi": (64, 256), "lsi_logic": (32, 128), "lsi_logic_sas": (32, 128)}
 """Default queue depths of a guest's driver: of one disk, and of all disks of a virtual controller together (VMware KB
@@ -28,8 +31,8 @@ def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterato
         rows: list[FactRow] = []
         for machine in step.machines:
             attached = topology.related(machine, "attached_to", "vdisk")
-            named = _named_disks(topology, step, attached)
-            for disk in attached:
+            named = _named_disks(topology, step, attached) or _carriers(step, attached)
+            for disk in named or attached:
                 disk_rate = _rates(step, disk, named, attached)
                 operations = disk_rate.total_ops
                 if operations is None and disk not in named:
@@ -50,6 +53,14 @@ def _named_disks(topology: Topology, step: UnderTest, attached: Sequence[str]) -
     disks = [disk for load in loads for disk in topology.related(load, "targets", "vdisk")]
     disks += [disk for lun in luns for disk in topology.related(lun, "backed_by", "vdisk")]
     return [disk for disk in attached if disk in disks]
+
+
+def _carriers(step: UnderTest, attached: Sequence[str]) -> list[str]:
+    """Return the one disk that does as many I/Os as the load; [] where none or several do."""
+    total = sum(load.ops_per_second for load in step.loads)
+    rates = {disk: both_directions(step.samples_of(disk), "ops") for disk in attached}
+    alike = [disk for disk, ops in rates.items() if ops is not None and isclose(ops, total, rel_tol=_SAME_RATE)]
+    return alike if len(alike) == 1 else []
 
 
 def _rates(step: UnderTest, disk: str, named: Sequence[str], attached: Sequence[str]) -> Rates:

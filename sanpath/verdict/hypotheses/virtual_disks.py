@@ -63,12 +63,9 @@ def _limit(table: PlaceTable, row: FactRow) -> Claim:
 
 def _limited(table: PlaceTable, row: FactRow, _claims: Sequence[Claim]) -> Conclusion:
     entity = str(row["entity"])
-    words = f"{entity} has a limit of {row['limit']}, and it is reached"
-    if row["limit_members"] is not None:
-        words = (
-            f"{entity} has a limit of {row['limit']} for {number(row, 'limit_members'):.0f} disks, and it is reached"
-        )
-    because = [words]
+    members = number(row, "limit_members")
+    shared = f" for {members:.0f} disks together" if members else ""
+    because = [f"{entity} has a limit of {row['limit']}{shared}, and it is reached"]
     if (foreign := number(row, "limit_foreign_ratio")) >= _SHARED:
         because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
     if row["limit_burst_used"]:
