@@ -23,7 +23,7 @@ import yaml
 
 from sanpath.cli.sessions.child_process import environment
 
-PROGRAMS = {"fio": "fio", "qemu-storage-daemon": "qemu-utils or qemu-system-common"}
+PROGRAMS = {"fio": "fio", "qemu-storage-daemon": "qemu-system-common"}
 DELAY_NS = {"fast": 2_000_000, "slow": 20_000_000}
 GROUPS = {"iops": "x-iops-total=500", "bytes": "x-bps-read=16777216", "shared": "x-iops-total=600"}
 DISKS = {"d1": "iops", "d2": "bytes", "d3": "shared", "d4": "shared", "d5": "fast", "d6": "slow"}
