@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -191,6 +191,18 @@ class Machine(Protocol):
 
     async def run(self, command: Sequence[str]) -> CommandReply:
         """Run a command that only reads, with its messages in English. Exit code 127: there is no such program."""
+        ...
+
+    async def exchange(
+        self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
+    ) -> bytes:
+        """Send a request to a Unix stream socket and return everything that is answered.
+
+        Reading ends when `is_complete` accepts what has arrived, or the program closes the connection. A program may
+        serve one client at a time: the connection is closed at once. Raises UNREACHABLE when nothing listens there or
+        the answer takes longer than `timeout_seconds`, REFUSED when this account may not connect, UNREADABLE for an
+        answer of more than 16 MiB.
+        """
         ...
 
     async def close(self) -> None:

@@ -91,6 +91,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     _make_links(topology, links)
     _attach_initiators(topology)
     _back_luns(topology)
+    _back_guest_devices(topology)
     return topology
 
 
@@ -303,3 +304,19 @@ def _back_luns(topology: Topology) -> None:
                 topology.unjoined.append(
                     Unjoined(f"{lun.id} ({identifier})", "no array presents a volume with this identifier")
                 )
+
+
+def _back_guest_devices(topology: Topology) -> None:
+    """Link each block device of a guest to the virtual disk with its serial number or identifier.
+
+    Both are unique only within a machine, so that they are no join keys: images are copied with their settings."""
+    for disk in topology.of_kind("vdisk"):
+        machines = {topology.entities[vm].label for vm in topology.related(disk.id, "attached_to", "vm")}
+        for lun in topology.of_kind("lun") if machines else ():
+            if lun.label.partition("/")[0] not in machines:
+                continue
+            serial, naa = disk.attributes.get("serial"), disk.attributes.get("naa")
+            if serial and serial == lun.attributes.get("serial"):
+                topology.links.append(Link("backed_by", lun.id, disk.id, (f"serial number {serial}",)))
+            elif naa and naa in lun.ids.get("naa", ()):
+                topology.links.append(Link("backed_by", lun.id, disk.id, (f"identifier {naa}",)))

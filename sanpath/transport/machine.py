@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure
+from sanpath.transport import unix_socket
 
 NO_PROGRAM = 127
 """Exit code of a shell for a program that does not exist (POSIX)."""
@@ -72,6 +73,16 @@ class LocalMachine:
         self._cost.bytes_in += len(output) + len(errors)
         return CommandReply(process.returncode or 0, output, errors)
 
+    async def exchange(
+        self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
+    ) -> bytes:
+        """Send a request to a Unix socket of this machine and return the answer."""
+        self._cost.requests += 1
+        connection = asyncio.open_unix_connection(socket_path)
+        answer = await unix_socket.exchange(socket_path, connection, request, is_complete, timeout_seconds)
+        self._cost.bytes_in += len(answer)
+        return answer
+
     async def close(self) -> None:
         """Nothing is open."""
 
@@ -102,7 +113,8 @@ class RecordedMachine(LocalMachine):
     """The machine of a case folder: `NAME.files` and `NAME.commands.yaml`, up to the current state of each.
 
     A file of commands maps a command line to its output, or to `output`, `errors` and `exit`. Later states replace
-    earlier ones; a command that is in none of them counts as not installed.
+    earlier ones; a command that is in none of them counts as not installed. A socket is a file with what was read
+    from it; an empty file is a program that does not answer.
     """
 
     def __init__(self, cost: Cost, folder: Path, states: Callable[[], int]) -> None:
@@ -126,6 +138,26 @@ class RecordedMachine(LocalMachine):
         output, errors = (str(recorded.get(stream, "")).encode() for stream in ("output", "errors"))
         self._cost.bytes_in += len(output) + len(errors)
         return CommandReply(int(recorded.get("exit", 0)), output, errors)
+
+    async def exchange(
+        self,
+        socket_path: str,
+        request: bytes,  # noqa: ARG002 - the file has the answers to all requests
+        is_complete: Callable[[bytes], bool],  # noqa: ARG002
+        timeout_seconds: float,
+    ) -> bytes:
+        """Return what is recorded of the socket."""
+        self._cost.requests += 1
+        recorded = [path for path in self._candidates([socket_path]) if path == socket_path]
+        files = [file for path in recorded for file in self._paths_in_roots(path) if file.exists()]
+        if not files:
+            raise CollectorError(Failure.UNREACHABLE, f"{socket_path}: No such file or directory")
+        answer = files[0].read_bytes()
+        if not answer:
+            message = f"{socket_path}: gave no answer in {timeout_seconds:g} s; another client may be connected"
+            raise CollectorError(Failure.UNREACHABLE, message)
+        self._cost.bytes_in += len(answer)
+        return answer
 
 
 def checked(path: str, content: bytes) -> bytes:

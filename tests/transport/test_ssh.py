@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -122,6 +125,76 @@ def test_a_command_that_fails_says_so(server: Server, remote: bool) -> None:
     assert failed.exit_code == 1
     assert b"No such file" in failed.errors
     assert missing.exit_code == 127
+
+
+class Daemon:
+    """Serves one client at a time at a Unix socket: greets it, and answers each line with the line in upper case."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(path))
+        self._socket.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._socket.accept()
+            except OSError:
+                return
+            with suppress(OSError), client, client.makefile("rb") as lines:
+                client.sendall(b"hello\n")
+                for line in lines:
+                    client.sendall(line.upper())
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    daemon = Daemon(tmp_path / "daemon.sock")
+    yield daemon
+    daemon.close()
+
+
+def ends_with_b(answer: bytes) -> bool:
+    return answer.endswith(b"B\n")
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_daemon_answers_on_its_socket_and_is_left_at_once(server: Server, daemon: Daemon, remote: bool) -> None:
+    async def twice(machine: Machine) -> list[bytes]:
+        return [await machine.exchange(str(daemon.path), b"a\nb\n", ends_with_b, 5.0) for _ in range(2)]
+
+    answers, cost = on(server.target() if remote else None, twice)
+    assert answers == [b"hello\nA\nB\n"] * 2
+    assert cost.bytes_in >= 20
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_daemon_that_serves_another_client_is_unreachable(server: Server, daemon: Daemon, remote: bool) -> None:
+    with socket.socket(socket.AF_UNIX) as other_client:
+        other_client.connect(str(daemon.path))
+        assert other_client.recv(10) == b"hello\n"
+        with pytest.raises(CollectorError, match="another client may be connected") as raised:
+            on(
+                server.target() if remote else None,
+                lambda machine: machine.exchange(str(daemon.path), b"b\n", ends_with_b, 0.3),
+            )
+    assert raised.value.failure is Failure.UNREACHABLE
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_socket_that_is_not_there_is_unreachable(server: Server, tmp_path: Path, remote: bool) -> None:
+    with pytest.raises(CollectorError, match="nothing") as raised:
+        on(
+            server.target() if remote else None,
+            lambda machine: machine.exchange(str(tmp_path / "nothing.sock"), b"b\n", ends_with_b, 5.0),
+        )
+    assert raised.value.failure is Failure.UNREACHABLE
 
 
 def test_a_command_reads_no_input(server: Server) -> None:

@@ -18,7 +18,7 @@ _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
-_BLOCK_DEVICES = ("guest_block", "windows_disk")
+_BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
 """Planes at which an operating system counts the I/Os that it has sent to a device."""
 _ONE_DIRECTION_RATIO = 0.99
 """If this share of a device's I/Os has one direction, a mean over both directions counts as that direction's."""
@@ -126,7 +126,9 @@ def plane_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for each block device or virtual disk, plane, step and direction with I/O.
 
-    `clocks`: entity kind → source → plane of its latencies."""
+    `clocks`: entity kind → source → plane of its latencies. A block device of a hypervisor lies below the virtual
+    disks of its guests, whatever its source calls it."""
+    of_hypervisors = _hypervisor_luns(topology)
     for kind in ("lun", "vdisk"):
         for sample in samples.get(kind, ()):
             entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
@@ -134,7 +136,9 @@ def plane_rows(
                 operations = sample.rate(f"ops_{direction}_total")
                 if not operations:
                     continue
-                for plane, seconds, resolution in _latencies(sample, direction, clocks[kind].get(sample.source)):
+                clock = clocks[kind].get(sample.source)
+                clock = "host_block" if clock == "guest_block" and entity in of_hypervisors else clock
+                for plane, seconds, resolution in _latencies(sample, direction, clock):
                     yield {
                         "entity": entity,
                         "step": sample.step,
@@ -148,6 +152,17 @@ def plane_rows(
                         "in_flight_measured": operations * seconds,
                         "queue_depth": _queue_depth(topology, entity, plane, sample),
                     }
+
+
+def _hypervisor_luns(topology: Topology) -> set[str]:
+    """Return the block devices of hosts that run loads in virtual machines with virtual disks, and no load
+    themselves."""
+    loads = [load.id for load in topology.of_kind("load")]
+    guests = {machine for load in loads for machine in machines_of(topology, load) if machine.startswith("vm:")}
+    guests = {guest for guest in guests if topology.related(guest, "attached_to", "vdisk")}
+    hosts = {host for guest in guests for host in topology.related(guest, "runs_on", "host")}
+    hosts -= {machine for load in loads for machine in machines_of(topology, load)}
+    return {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
 
 
 def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:

@@ -28,7 +28,7 @@ class UnderTest:
     `load`: the direction that moves more. A setting holds for both directions, so that facts of settings appear once
     a step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices, multipath
     maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None: not known.
-    `samples`: entity → its samples in the step.
+    `samples`: entity → its samples in the step. `loads`: both directions.
     """
 
     load: LoadFacts
@@ -37,6 +37,7 @@ class UnderTest:
     devices: tuple[str, ...] = ()
     busiest_utilisation: float | None = None
     samples: Mapping[str, Sequence[StepSamples]] = field(default_factory=dict)
+    loads: tuple[LoadFacts, ...] = ()
 
     def samples_of(self, entity: str | None) -> Sequence[StepSamples]:
         """Return the samples of an entity in the step; () for None."""
@@ -62,7 +63,9 @@ def under_test(
         loaded = links.select(step=step, on_loaded_path=True)
         all_known = all(row["utilisation"] is not None for row in loaded)
         busiest = max((number(row, "utilisation") for row in loaded), default=None) if all_known else None
-        result.append(UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, step_samples))
+        result.append(
+            UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, step_samples, tuple(step_loads))
+        )
     return result
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import asyncssh
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
+from sanpath.transport import unix_socket
 from sanpath.transport.machine import checked
 from sanpath.transport.ssh import script
 from sanpath.transport.ssh.login import failure_text, log_in, name_of
@@ -57,6 +58,33 @@ class SshMachine:
         """Run a command. Raises CollectorError when the account cannot run any."""
         word, answer, errors = await self._ask(script.run_script(command), with_errors=True)
         return script.reply_of(answer, errors, word)
+
+    async def exchange(
+        self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
+    ) -> bytes:
+        """Send a request to a Unix socket of the machine, by its SSH server. Raises CollectorError.
+
+        It needs no program on the machine, and `AllowStreamLocalForwarding`, which is on by default (sshd_config).
+        """
+        if self._session is None or self._session.connection.is_closed():
+            await self.names([])
+        if self._session is None:
+            raise self._connection_lost("the shell has ended")
+        self._cost.requests += 1
+        connection = self._session.connection.open_unix_connection(socket_path, encoding=None)
+        try:
+            answer = await unix_socket.exchange(socket_path, connection, request, is_complete, timeout_seconds)
+        except asyncssh.ChannelOpenError as error:
+            # The server gives one reason for a missing socket, one that refuses, and forwarding that is switched off.
+            message = (
+                f"{self._name}: {socket_path}: {error.reason}: does the socket exist, may this account open it, and "
+                "does sshd allow AllowStreamLocalForwarding?"
+            )
+            raise CollectorError(Failure.UNREACHABLE, message) from error
+        except asyncssh.Error as error:
+            raise self._connection_lost(failure_text(error)) from error
+        self._cost.bytes_in += len(answer)
+        return answer
 
     async def close(self) -> None:
         """Log out; the connection to a machine that does not answer is aborted."""

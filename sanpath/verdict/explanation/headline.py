@@ -61,6 +61,8 @@ def _bottleneck_headline(
         latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
     if bottleneck.kind == "lun":
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "io_thread":
+        return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "path_policy":
         return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.facts.table import number
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration, iops
+from sanpath.verdict.units import count, duration
 
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
@@ -22,7 +21,7 @@ _SMALLER = -3.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each queue above the storage in which I/Os wait, and one for a limited virtual disk."""
+    """One claim for each queue above the storage in which I/Os wait."""
     for index, segment in enumerate(table.segments):
         if segment.queue is None or not segment.queue.holds_back:
             continue
@@ -32,7 +31,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim(
             "bottleneck", kind, segment.entity, explains, evidence, "saturates", partial(_conclude, table, segment)
         )
-    yield from _limited_disks(table)
 
 
 def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
@@ -78,41 +76,5 @@ def _conclude(table: PlaceTable, segment: Segment, _named: Sequence[Claim]) -> C
         explains=min(1.0, max(0.0, 1 - queue.below_seconds / load.latency_seconds)),
         because=because,
         overturn_if=("a deeper queue that does not raise throughput",),
-    )
-    return Conclusion((bottleneck,), because)
-
-
-def _limited_disks(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for the limit of operations that was set for a virtual disk."""
-    ops_per_second = sum(
-        other_load.ops_per_second for other_load in table.facts.loads if other_load.step == table.load.step
-    )
-    rows = {str(row["entity"]): row for row in table.facts.tables["virtual_disk"].select(step=table.load.step)}
-    if len(rows) != 1:
-        return
-    ((entity, row),) = rows.items()
-    limit = number(row, "limit_ops_per_second")
-    if not 0 < limit < float("inf"):
-        return
-    evidence = (Evidence(f"{iops(ops_per_second)} of its limit of {iops(limit)}", at_limit(ops_per_second / limit)),)
-    explains = table.indices("host_queue", "below", "fabric", "array_door")
-    yield Claim(
-        "configured_cap", "vdisk", entity, explains, evidence, "saturates", partial(_limited, table, entity, limit)
-    )
-
-
-def _limited(table: PlaceTable, entity: str, limit: float, _named: Sequence[Claim]) -> Conclusion:
-    load = table.load
-    because = (f"{entity} has a limit of {iops(limit)}, and it is reached",)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="vdisk",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        wait_at=entity,
-        because=because,
-        overturn_if=("another limit that leaves throughput where it is",),
     )
     return Conclusion((bottleneck,), because)

@@ -31,6 +31,7 @@ from sanpath.verdict.hypotheses import (
     uncounted_links,
     unread_host,
     unseen,
+    virtual_disks,
 )
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
@@ -46,6 +47,7 @@ HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
     slow_drain.claims,
     retries.claims,
     queues.claims,
+    virtual_disks.claims,
     array.claims,
     data_sheet.claims,
     load.claims,

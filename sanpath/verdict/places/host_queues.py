@@ -15,7 +15,7 @@ from sanpath.topology.paths import machine_of
 
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
-_CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk")
+_CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk", "host_block")
 """Planes whose latency contains the wait for a slot of the device (Linux await, PerfMon)."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
@@ -27,7 +27,7 @@ _LEAST_ADMITTED = 0.01
 """Least share of a direction's I/Os that are below the queue: they do take some time there."""
 _ABOVE_LUN_QUEUE = ("vscsi", "kernel")
 """Clocks between which an I/O waits for its virtual disk's turn and not for a slot of the LUN."""
-_HYPERVISOR_PLANES = ("kernel", "device")
+_HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
 

@@ -100,6 +100,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"{name} is at its data-sheet limit ({percent_rounded(first.utilisation or 1.0)})"
         case "retries":
             return f"Errors on {name} cost the latency: lost I/Os are retried"
+        case "io_thread":
+            return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {name} is full{_depth(first, step)}"
         case _:

@@ -1,0 +1,265 @@
+"""Polls the virtual machines of a host: libvirt once a poll, or each QMP monitor once, and the threads' times."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from sanpath.plugin import (
+    Check,
+    Collector,
+    CollectorError,
+    CommandReply,
+    Context,
+    Event,
+    Failure,
+    Item,
+    Machine,
+    SourceEntity,
+    SourceLink,
+)
+from sanpath_collectors.linux_host.messages import name_list, quantity
+from sanpath_collectors.linux_host.parse import diskstats
+from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.qemu import inventory, libvirt, parse, processes, qmp, samples
+from sanpath_collectors.qemu.config import QemuConfig
+from sanpath_collectors.qemu.model import MAIN_LOOP, Disk, Thread, VirtualMachine
+
+_FILES = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
+_NO_PROGRAM = 127
+
+
+class Qemu(Collector[QemuConfig]):
+    """The virtual machines of one host, this one or one over SSH."""
+
+    runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
+
+    def __init__(self, config: QemuConfig) -> None:
+        super().__init__(config)
+        self._machine: Machine | None = None
+        self._interface: Literal["libvirt", "qmp"] = config.interface or "qmp"
+        self._vms: list[VirtualMachine] = []
+        self._bins: dict[str, samples.Bins] = {}
+
+    async def open(self, ctx: Context) -> None:
+        """Logs in and chooses the interface. Raises MISCONFIGURED where nothing runs virtual machines."""
+        await self.close()
+        self._machine = ctx.machine(self.config.ssh())
+        try:
+            if self.config.interface is None:
+                names = await self._domains(required=False)
+                self._interface = "libvirt" if names else "qmp"
+        except BaseException:
+            await self.close()
+            raise
+
+    async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
+        """Returns the host, its machines and disks, and what is not known of them."""
+        host, vms = await self._read()
+        disks = [disk for vm in vms for disk in vm.disks]
+        unreadable = []
+        if not vms:
+            unreadable.append(f"no virtual machine runs here, as far as {self._source()} reports")
+        exports = [disk.name for disk in disks if disk.is_export]
+        if exports:
+            unreadable.append(f"exports {name_list(exports)}: QEMU keeps no statistics of exports, only their limits")
+        unknown = sorted({vm.name for vm in vms for disk in vm.disks if not self._thread_numbers(vm, disk)})
+        if unknown:
+            unreadable.append(f"{name_list(unknown)}: how busy the threads are that serve the disks is unknown")
+        counts = f"{quantity(len(vms), 'virtual machine')}, {quantity(len(disks), 'disk')}"
+        return Check(f"{self._name(host)}: {self._source()}, {counts}", None, tuple(unreadable))
+
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
+        """Yields the host, its machines, their disks and throttle groups, and the devices below them."""
+        host, self._vms = await self._read()
+        release = host.text("/proc/sys/kernel/osrelease")
+        for item in inventory.items(
+            self._name(host), self._vms, await self._devices(), f"Linux {release}" if release else ""
+        ):
+            yield item
+
+    async def poll(self, ctx: Context) -> AsyncIterator[Item]:
+        """Yields the counters of all disks. A machine that has ended is left out from then on."""
+        statistics, seen_us, ended, failure = await self._statistics(ctx)
+        numbers = {n for vm in self._vms for disk in vm.disks for n in self._thread_numbers(vm, disk) or ()}
+        threads = Snapshot(await self._host.read([f"/proc/{number}/schedstat" for number in sorted(numbers)]))
+        by_disk: dict[str, samples.Row] = {}
+        for vm in self._vms:
+            for disk in vm.disks:
+                # Of an export there is only the time of the threads.
+                values = statistics.get(vm.name, {}).get(disk.key, {} if disk.is_export else None)
+                if values is None:
+                    continue
+                entity = inventory.local_id(vm.name, disk.name)
+                by_disk[entity] = samples.row(values, self._bins.get(entity, {}), self._times(vm, disk, threads))
+                self._bins[entity] = {name: bins for name, (_, bins) in samples.histograms(values).items()}
+        if by_disk:
+            yield samples.rows(by_disk, seen_us)
+        for name in ended:
+            yield Event(seen_us, "vm-stopped", {"vm": name})
+        self._vms = [vm for vm in self._vms if vm.name not in ended]
+        if failure is not None:
+            raise failure
+
+    async def close(self) -> None:
+        """Logs out."""
+        machine, self._machine = self._machine, None
+        if machine is not None:
+            await machine.close()
+
+    @property
+    def _host(self) -> Machine:
+        if self._machine is None:
+            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
+        return self._machine
+
+    def _source(self) -> str:
+        return "libvirt" if self._interface == "libvirt" else "QMP"
+
+    def _name(self, host: Snapshot) -> str:
+        name = host.text("/proc/sys/kernel/hostname")
+        usable = name.partition(".")[0] not in ("", "localhost", "(none)")
+        return self.config.host or (name if usable else self.config.name)
+
+    async def _read(self) -> tuple[Snapshot, list[VirtualMachine]]:
+        """Reads the host and its machines. Raises CollectorError when a configured one does not run."""
+        host = Snapshot(await self._host.read(_FILES))
+        vms = await (self._from_libvirt(host) if self._interface == "libvirt" else self._from_monitors(host))
+        if self.config.machines is not None:
+            running = [vm.name for vm in vms]
+            if missing := [name for name in self.config.machines if name not in running]:
+                known = name_list(running) or "none"
+                message = f"no virtual machine is called {name_list(missing)}; running are: {known}"
+                raise CollectorError(Failure.MISCONFIGURED, message)
+            vms = [vm for vm in vms if vm.name in self.config.machines]
+        return host, vms
+
+    async def _from_libvirt(self, host: Snapshot) -> list[VirtualMachine]:
+        vms = []
+        for name in await self._domains():
+            if self.config.machines is not None and name not in self.config.machines:
+                continue
+            reply = await self._virsh("dumpxml", "--domain", name)
+            if reply.exit_code == 0:  # else it has ended in between
+                vm = libvirt.virtual_machine(reply.output.decode("utf-8", "replace"))
+                pid = host.number(f"/run/libvirt/qemu/{name}.pid")
+                vms.append(vm if pid is None else await self._with_threads(vm, pid))
+        return vms
+
+    async def _domains(self, required: bool = True) -> list[str]:
+        reply = await self._virsh("list", "--name", "--state-running", "--state-paused")
+        if reply.exit_code != 0:
+            if not required:
+                return []
+            excerpt = reply.errors.decode("utf-8", "replace").strip()
+            failure = Failure.MISCONFIGURED if reply.exit_code == _NO_PROGRAM else Failure.REFUSED
+            raise CollectorError(failure, f"{' '.join(self.config.virsh)} list fails", excerpt[:300])
+        return [line for line in reply.output.decode("utf-8", "replace").splitlines() if line.strip()]
+
+    async def _virsh(self, *words: str) -> CommandReply:
+        return await self._host.run([*(("sudo", "-n") if self.config.sudo else ()), *self.config.virsh, *words])
+
+    async def _with_threads(self, vm: VirtualMachine, pid: int) -> VirtualMachine:
+        """Adds the numbers of a machine's threads, which libvirt does not report."""
+        tasks = Snapshot(await self._host.read([f"/proc/{pid}/task/*/comm"]))
+        vm.threads |= {name: Thread(number) for name, number in processes.threads_by_name(tasks, pid).items()}
+        vm.threads[MAIN_LOOP] = Thread(pid)
+        return vm
+
+    async def _from_monitors(self, host: Snapshot) -> list[VirtualMachine]:
+        numbers = processes.numbers(host)
+        lines = await self._host.read([f"/proc/{number}/cmdline" for number in numbers]) if numbers else {}
+        running = [processes.process(n, lines.get(f"/proc/{n}/cmdline", b"")) for n in numbers]
+        owners = {socket: process for process in running for socket in process.sockets}
+        sockets = dict.fromkeys([*owners, *await self._host.names(self.config.monitors)])
+        vms: list[VirtualMachine] = []
+        for socket in sockets:
+            owner = owners.get(socket)
+            default_name = (owner.name if owner else "") or socket.rpartition("/")[2].partition(".")[0]
+            vm = await self._from_monitor(socket, default_name)
+            if vm.name not in [other.name for other in vms]:
+                pid = owner.number if owner is not None else await self._process_of(vm)
+                vm.threads |= {} if pid is None else {MAIN_LOOP: Thread(pid)}
+                vms.append(vm)
+        return vms
+
+    async def _from_monitor(self, socket: str, default_name: str) -> VirtualMachine:
+        version, first = await self._ask(socket, parse.FIRST)
+        answers = dict(first)
+        for more in (parse.second(first), None):
+            commands = more if more is not None else parse.third(answers)
+            answers |= (await self._ask(socket, commands))[1] if commands else {}
+        return parse.virtual_machine(default_name, socket, version, answers)
+
+    async def _process_of(self, vm: VirtualMachine) -> int | None:
+        """Returns the process of a machine, by one of its threads; None: not known."""
+        number = next((thread.number for thread in vm.threads.values() if thread.number is not None), None)
+        if number is None:
+            return None
+        status = Snapshot(await self._host.read([f"/proc/{number}/status"])).text(f"/proc/{number}/status")
+        return processes.process_of_thread(status)
+
+    async def _ask(self, socket: str, commands: Sequence[Mapping[str, object]]) -> tuple[str, qmp.Answers]:
+        received = await self._host.exchange(
+            socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds
+        )
+        try:
+            return qmp.answers(socket, received)
+        except ValueError as error:
+            excerpt = received[:200].decode("latin-1")
+            raise CollectorError(Failure.UNREADABLE, f"{socket}: {error}", excerpt) from error
+
+    async def _statistics(
+        self, ctx: Context
+    ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], CollectorError | None]:
+        """Returns machine → disk → statistics, the time, the machines that have ended, and a monitor's failure."""
+        if self._interface == "libvirt":
+            reply = await self._virsh("domstats", "--block", "--raw")
+            if reply.exit_code != 0:
+                excerpt = reply.errors.decode("utf-8", "replace").strip()
+                raise CollectorError(Failure.UNREACHABLE, "virsh domstats fails", excerpt[:300])
+            by_machine = libvirt.statistics(reply.output.decode("utf-8", "replace"))
+            ended = [vm.name for vm in self._vms if vm.name not in by_machine]
+            return {**by_machine}, ctx.clock.now_us(), ended, None
+        statistics: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+        ended, failure = [], None
+        for vm in self._vms:
+            try:
+                statistics[vm.name] = parse.statistics((await self._ask(vm.socket, parse.STATISTICS))[1])
+            except CollectorError as error:
+                if error.failure is Failure.UNREACHABLE and vm.socket not in await self._host.names([vm.socket]):
+                    ended.append(vm.name)
+                else:
+                    failure = error
+        return statistics, ctx.clock.now_us(), ended, failure
+
+    async def _devices(self) -> dict[str, str]:
+        """Returns path of a disk's data → the block device on the host that holds it."""
+        paths = sorted({disk.path for vm in self._vms for disk in vm.disks if disk.path})
+        if not paths:
+            return {}
+        names = list(diskstats(Snapshot(await self._host.read(["/proc/diskstats"])).content("/proc/diskstats")))
+        sources = {path: path for path in paths if path.startswith("/dev/")}
+        files = [path for path in paths if path not in sources]
+        for path in files:
+            output = (await self._host.run(("df", "--output=source", "--", path))).output
+            sources[path] = output.decode("utf-8", "replace").strip().rpartition("\n")[2].strip()
+        devices = [source for source in dict.fromkeys(sources.values()) if source.startswith("/dev/")]
+        resolved = (await self._host.run(("readlink", "-m", "--", *devices))).output if devices else b""
+        targets = dict(zip(devices, resolved.decode("utf-8", "replace").splitlines(), strict=False))
+        found = {path: inventory.block_device(targets.get(source, ""), names) for path, source in sources.items()}
+        return {path: device for path, device in found.items() if device}
+
+    def _thread_numbers(self, vm: VirtualMachine, disk: Disk) -> list[int] | None:
+        """Returns the threads that serve a disk; None: one of them is not known."""
+        numbers = [vm.threads[name].number for name in disk.threads if name in vm.threads]
+        known = [number for number in numbers if number is not None]
+        return known if len(known) == len(disk.threads) else None
+
+    def _times(self, vm: VirtualMachine, disk: Disk, threads: Snapshot) -> tuple[int, int] | None:
+        """Returns how long the threads of a disk ran and waited for a processor, nanoseconds; None: not known."""
+        times = [processes.cpu_times(threads, number) for number in self._thread_numbers(vm, disk) or ()]
+        known = [time for time in times if time is not None]
+        if not known or len(known) != len(times):
+            return None
+        return sum(ran for ran, _ in known), sum(waited for _, waited in known)

@@ -1,0 +1,39 @@
+"""The configuration of a host of virtual machines."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from sanpath_collectors.linux_host.config import MachineConfig
+
+
+class QemuConfig(MachineConfig):
+    """A host that runs QEMU: the machine that sanpath runs on, or one over SSH when it has an address."""
+
+    host: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what people call this host, as in the topology; default: its host name unless that is localhost",
+    )
+    machines: list[str] | None = Field(
+        default=None, min_length=1, description="virtual machines to read; default: all that run", examples=[["db1"]]
+    )
+    interface: Literal["libvirt", "qmp"] | None = Field(
+        default=None,
+        description="who is asked: libvirt (virsh), or QEMU's own monitors; default: libvirt if it runs machines",
+    )
+    virsh: list[str] = Field(
+        default=["virsh", "--readonly"],
+        min_length=1,
+        description="the command in front of domstats and dumpxml; with a connection URI, or kubectl exec, if needed",
+    )
+    monitors: list[str] = Field(
+        default=["/run/qemu-server/*.qmp"],
+        min_length=1,
+        description=(
+            "QMP sockets, with wildcards; those that QEMU's command lines name are found without. Default: Proxmox's"
+        ),
+    )
+    sudo: bool = Field(default=False, description="put `sudo -n` before virsh")

@@ -1,0 +1,127 @@
+"""A limit of a virtual disk or of a throttle group is reached, or the thread that serves a disk is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import machines_of
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import percent
+
+_MOST = 0.5
+"""Share of the load's I/Os that pass a limit from which it can limit the load as a whole."""
+_SHARED = 0.05
+"""Share of a group's I/Os from which other disks are mentioned."""
+_THREAD_ERROR = 0.03
+"""A thread that serves disks without a pause shows 97 to 100 % of a core: it also waits for a processor."""
+_NO_BURSTS = 0.03
+"""Share of the threads that limit although the mean of a step shows idle time."""
+_THREAD = -1.0
+"""Log-odds that a hypervisor's thread limits, before it was read: one thread serves some 100,000 I/Os a second."""
+_MAY_POLL = 0.0
+"""Log-likelihood ratio of a busy thread whose polling can account for it: it says nothing."""
+_WAKE_UPS = 2.0
+"""Times that a thread polls for one I/O: before its request, and before its completion."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
+    rows = table.facts.tables["virtual_disk"].select(step=table.load.step)
+    disks = [row for row in rows if row["limit_members"] is None]
+    for row in rows:
+        if row[_used(table)] is not None and _share(table, row, disks) >= _MOST:
+            yield _limit(table, row)
+    for row in disks:
+        if row["io_thread_busy_ratio"] is not None and _share(table, row, disks) >= _MOST:
+            yield _thread(table, row)
+
+
+def _used(table: PlaceTable) -> str:
+    return f"limit_used_ratio_{table.load.direction}"
+
+
+def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
+    """The share of the load's I/Os that pass a disk, or a group by its disks."""
+    members = {row["entity"], *table.facts.topology.related(str(row["entity"]), "member_of", "vdisk")}
+    if len(disks) <= 1 or {disk["entity"] for disk in disks} <= members:
+        return 1.0
+    total = sum(number(disk, "ops_per_second") for disk in disks)
+    passing = sum(number(disk, "ops_per_second") for disk in disks if disk["entity"] in members)
+    return passing / total if total else 0.0
+
+
+def _limit(table: PlaceTable, row: FactRow) -> Claim:
+    ratio, entity = number(row, _used(table)), str(row["entity"])
+    evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
+    explains = table.indices("host_queue", "below", "fabric", "array_door")
+    return Claim("configured_cap", "vdisk", entity, explains, evidence, "saturates", partial(_limited, table, row))
+
+
+def _limited(table: PlaceTable, row: FactRow, _claims: Sequence[Claim]) -> Conclusion:
+    entity = str(row["entity"])
+    members = number(row, "limit_members")
+    shared = f" for {members:.0f} disks together" if members else ""
+    because = [f"{entity} has a limit of {row['limit']}{shared}, and it is reached"]
+    if (foreign := number(row, "limit_foreign_ratio")) >= _SHARED:
+        because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
+    if row["limit_burst_used"]:
+        because.append("it is the limit of a burst: after that it is lower")
+    return _conclusion(table, entity, "vdisk", because, "another limit that leaves throughput where it is")
+
+
+def _thread(table: PlaceTable, row: FactRow) -> Claim:
+    """The thread works without a pause, or waits for a processor of the host. It may also poll: see `_weight`."""
+    busy, waiting = number(row, "io_thread_busy_ratio"), number(row, "io_thread_wait_ratio")
+    words = f"{row['io_thread']} of {row['vm']} uses {percent(busy)} of a core"
+    if waiting >= _SHARED:
+        words += f" and waits {percent(waiting)} of the time for one"
+    machine = next((m for root in table.load.roots for m in machines_of(table.facts.topology, root)), None)
+    explains = table.indices("host_queue", "below") | {0}
+    evidence = (Evidence(words, _weight(table, row)),)
+    conclude = partial(_full_thread, table, row, words)
+    return Claim("bottleneck", "io_thread", machine, explains, evidence, "saturates", conclude, _THREAD)
+
+
+def _weight(table: PlaceTable, row: FactRow) -> float:
+    """Log-likelihood ratio of how busy the thread is.
+
+    A thread that polls uses its core whenever the next I/O comes within the time that it may poll.
+    """
+    used = min(1.0, number(row, "io_thread_busy_ratio") + number(row, "io_thread_wait_ratio"))
+    weight = at_limit(used, _THREAD_ERROR, _NO_BURSTS)
+    poll_seconds = row["io_thread_poll_seconds"]
+    if weight <= 0 or poll_seconds == 0:
+        return weight
+    if poll_seconds is None:
+        return _MAY_POLL
+    total = sum(load.ops_per_second for load in table.facts.loads if load.step == table.load.step)
+    polled = min(1.0, total * _WAKE_UPS * number(row, "io_thread_poll_seconds"))
+    return _MAY_POLL + (1 - polled) * weight
+
+
+def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[Claim]) -> Conclusion:
+    disks = number(row, "io_thread_disks")
+    served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
+    entity = str(claims[0].entity)
+    overturn = "a second iothread, or another disk on one of its own, that leaves throughput where it is"
+    return _conclusion(table, entity, "io_thread", (words, served), overturn)
+
+
+def _conclusion(table: PlaceTable, entity: str, kind: str, because: Sequence[str], overturn_if: str) -> Conclusion:
+    load = table.load
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind=kind,
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        wait_at=entity,
+        because=tuple(because),
+        overturn_if=(overturn_if,),
+    )
+    return Conclusion((bottleneck,), tuple(because))
