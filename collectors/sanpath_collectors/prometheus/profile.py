@@ -122,6 +122,11 @@ class EntityProfile(_Section):
         """The source of each metric."""
         return {**self.metrics, **{metric: source for item in self.labelled for metric, source in item.sources()}}
 
+    @property
+    def covered_seconds(self) -> float | None:
+        """The seconds before its scrape that a value may be of, 0: unknown. None: values are instantaneous."""
+        return None if self.averaged_seconds is None else self.averaged_seconds + self.delay_seconds
+
     @cached_property
     def table(self) -> Table:
         """The table of its samples."""
@@ -140,13 +145,15 @@ class Device(_Section):
 class Profile(_Section):
     """One exporter.
 
-    `verified`: the versions with which the profile was tested, "": never with a live exporter. `present`: series of
+    `verified`: the versions with which the profile was tested, "": never with an exporter of a live device. `mocked`:
+    the version of the exporter that was tried with a mocked device, "": none. `present`: series of
     which the server has at least one if it has this exporter; empty: any series with samples. `remarks`: remarks that
     always apply to its figures.
     """
 
     title: str
     verified: str = ""
+    mocked: str = ""
     present: tuple[str, ...] = ()
     remarks: tuple[str, ...] = Field(default=(), alias="doubts")
     device: Device
@@ -194,8 +201,20 @@ def profiles() -> Mapping[str, Profile]:
 def selector(names: Iterable[str], match: str | None) -> str:
     """Return a PromQL selector for series by name and by the label matchers of the user.
 
-    >>> selector(["up", "down"], 'job="node"')
-    '{__name__=~"up|down",job="node"}'
+    >>> selector(["up", "node_load1", "node_load5"], 'job="node"')
+    '{__name__=~"up|node_(load1|load5)",job="node"}'
     """
     matchers = f",{match.strip().removeprefix('{').removesuffix('}')}" if match else ""
-    return f'{{__name__=~"{"|".join(names)}"{matchers}}}'
+    return f'{{__name__=~"{_pattern(list(dict.fromkeys(names)))}"{matchers}}}'
+
+
+def _pattern(names: list[str]) -> str:
+    """Return a short regular expression for names: proxies refuse addresses of more than 8 kB (nginx by default)."""
+    by_word: dict[str, list[str]] = {}
+    for name in names:
+        word, underscore, remainder = name.partition("_")
+        by_word.setdefault(word + underscore, []).append(remainder)
+    return "|".join(
+        f"{word}({_pattern(remainders)})" if len(remainders) > 1 else word + remainders[0]
+        for word, remainders in by_word.items()
+    )

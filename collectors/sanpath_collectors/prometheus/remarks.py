@@ -44,6 +44,15 @@ class Remarks:
                 subject=device,
             )
 
+    def averaged(self, seconds: float, step_seconds: float) -> None:
+        """Check the time that the values of an exporter cover."""
+        if seconds > step_seconds:
+            self.add(
+                "long-averages",
+                f"its values are means that began up to {seconds:g} s before they are scraped: none of them is of a "
+                f"load step of {step_seconds:g} s alone",
+            )
+
     def held(self, device: str, kind: str, seconds: float, step_seconds: float) -> None:
         """Remark that an exporter repeats its values between updates that are this many seconds apart."""
         needed = seconds * _SCRAPES_PER_STEP

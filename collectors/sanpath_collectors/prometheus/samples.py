@@ -68,6 +68,7 @@ class Samples:
         self._wrapping: dict[str, _Wrapping] = defaultdict(_Wrapping)
         self._chosen: dict[tuple[str, str, str], str] = {}
         self._plausibility, self._updates = Plausibility(remarks), Updates()
+        remarks.averaged(max(p.covered_seconds or 0.0 for p in profile.entities), step_seconds)
         self._uses: dict[str, list[tuple[EntityProfile, str, Source]]] = defaultdict(list)
         for entity_profile in profile.entities:
             for metric, source in entity_profile.sources.items():
@@ -123,8 +124,7 @@ class Samples:
         news, interval_us = self._updates.find(device, profile.kind, values, spacing_us)
         if interval_us is not None:
             self._remarks.held(device, profile.kind, round(interval_us / 1e6, 1), self._step_seconds)
-        averaged = (profile.averaged_seconds or 0.0) + profile.delay_seconds
-        return news, covered_seconds(averaged, interval_us, spacing_us)
+        return news, covered_seconds(profile.covered_seconds, interval_us, spacing_us)
 
     def discover(self, answer: Iterable[Series]) -> None:
         """Register the entities of an answer, without its samples."""
