@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -46,6 +46,10 @@ class _EntitySeries:
     entity: Entity
     profile: EntityProfile
     metrics: dict[str, list[tuple[Source, Series]]] = field(default_factory=dict)
+
+
+_EntityColumns = tuple[Entity, Mapping[str, Mapping[int, Number]], Sequence[int]]
+"""An entity, {metric: {time: value}} and the times of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Samples:
 
     def _with_news(self, answer: Iterable[Series]) -> Iterator[_EntityRows]:
         """Yield the new rows of each entity, without values that the exporter only repeats."""
-        by_kind: dict[tuple[str, int], list[tuple[Entity, dict[str, dict[int, Number]], list[int]]]] = {}
+        by_kind: dict[tuple[str, int], list[_EntityColumns]] = {}
         profiles: dict[int, EntityProfile] = {}
         for entity_series in self._group_by_entity(answer):
             columns, times = self._columns(entity_series)
@@ -98,32 +102,36 @@ class Samples:
                 profiles[id(profile)] = profile
                 key = (entity_series.entity.device, id(profile))
                 by_kind.setdefault(key, []).append((entity_series.entity, columns, times))
+        averaged = [
+            (device, profiles[key], entities)
+            for (device, key), entities in by_kind.items()
+            if profiles[key].averaged_seconds is not None
+        ]
+        changed = {
+            (device, id(profile)): self._updates.observe(device, profile.kind, _values(entities))
+            for device, profile, entities in averaged
+        }
         for (device, profile_id), entities in by_kind.items():
             profile = profiles[profile_id]
             news, covers = None, None
-            if profile.averaged_seconds is not None:
-                news, covers = self._news(device, profile, entities)
-            for entity, columns, times in entities:
-                kept = times if news is None else [time for time in times if time in news]
-                if kept:
-                    yield _EntityRows(entity, profile.table, columns, kept, covers)
+            if (device, profile_id) in changed:
+                news, covers = self._news(device, profile, entities, changed[device, profile_id])
+            for entity, its_columns, its_times in entities:
+                new_times = its_times if news is None else [time for time in its_times if time in news]
+                if new_times:
+                    yield _EntityRows(entity, profile.table, its_columns, new_times, covers)
 
     def _news(
-        self,
-        device: str,
-        profile: EntityProfile,
-        entities: Sequence[tuple[Entity, Mapping[str, Mapping[int, Number]], Sequence[int]]],
+        self, device: str, profile: EntityProfile, entities: Sequence[_EntityColumns], changed: Set[int]
     ) -> tuple[set[int], float | None]:
         """Return the times of the scrapes with new values, and the seconds before a scrape that its values cover."""
         spacings = [self._states[entity.kind, entity.local_id].spacing_us for entity, _, _ in entities]
         spacing_us = max((spacing for spacing in spacings if spacing is not None), default=None)
-        values = {
-            entity.local_id: {time: tuple(column[time] for column in columns.values()) for time in times}
-            for entity, columns, times in entities
-        }
-        news, interval_us = self._updates.find(device, profile.kind, values, spacing_us)
+        interval_us = self._updates.interval_us(device, profile.kind, spacing_us)
         if interval_us is not None:
             self._remarks.held(device, profile.kind, round(interval_us / 1e6, 1), self._step_seconds)
+        all_times = {time for _, _, times in entities for time in times}
+        news = self._updates.news(device, profile.kind, all_times, changed, interval_us)
         return news, covered_seconds(profile.covered_seconds, interval_us, spacing_us)
 
     def discover(self, answer: Iterable[Series]) -> None:
@@ -236,6 +244,14 @@ class Samples:
                 self._remarks.throughput(entity.local_id, (counted[-1][1] - counted[0][1]) / seconds, speed)
             for value in columns.get(f"bytes_per_second_{direction}", {}).values():
                 self._remarks.throughput(entity.local_id, value or 0.0, speed)
+
+
+def _values(entities: Iterable[_EntityColumns]) -> dict[str, dict[int, tuple[Number, ...]]]:
+    """Return the values of each entity at each time, by the entity's id."""
+    return {
+        entity.local_id: {time: tuple(column[time] for column in columns.values()) for time in times}
+        for entity, columns, times in entities
+    }
 
 
 def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us: int) -> dict[int, Number]:

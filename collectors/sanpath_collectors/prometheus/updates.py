@@ -7,7 +7,7 @@ A value that is repeated is no further measurement, and it is as old as it has b
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -23,48 +23,71 @@ Values = Mapping[int, tuple[float | None, ...]]
 
 @dataclass(slots=True)
 class _State:
-    """`changed_us`: time of the last change, None: nothing happens. `intervals_us`: between the last changes."""
+    """`changed_us`: time of the last change, None: nothing happens. `intervals_us`: between the last changes.
+    `news_us`: time of the last new value."""
 
     values: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
     changed_us: int | None = None
     intervals_us: deque[int] = field(default_factory=lambda: deque(maxlen=_MAX_INTERVALS))
+    news_us: int = 0
+
+    @property
+    def interval_us(self) -> float | None:
+        """Median interval between changes. None: not known yet."""
+        return median(self.intervals_us) if len(self.intervals_us) >= _MIN_INTERVALS else None
 
 
 class Updates:
-    """Finds the scrapes with new values, of the entities of one kind together: an exporter asks for all of them at
-    once, and hardly ever are all values of all of them the same again."""
+    """Finds the scrapes with new values.
+
+    An exporter asks for all entities of a kind at once, and hardly ever are all their values the same again. So an
+    exporter holds its values if those of every kind change less often than it is scraped.
+    """
 
     def __init__(self) -> None:
-        self._states: dict[tuple[str, str], _State] = defaultdict(_State)
+        self._states: dict[str, dict[str, _State]] = defaultdict(lambda: defaultdict(_State))
 
-    def find(
-        self, device: str, kind: str, entities: Mapping[str, Values], spacing_us: int | None
-    ) -> tuple[set[int], int | None]:
-        """Return the times of the scrapes with new values, and the interval between updates in microseconds.
-
-        `entities`: by their ids. `spacing_us`: between scrapes; None: not known. The interval is None, and all
-        scrapes count, if values are not held, or if that is not known yet. Where nothing happens, all of them count.
-        """
-        state = self._states[device, kind]
+    def observe(self, device: str, kind: str, entities: Mapping[str, Values]) -> set[int]:
+        """Return the times at which any value of a kind has changed, or nothing happens. `entities`: by their ids."""
+        state = self._states[device][kind]
         times = sorted({time for values in entities.values() for time in values})
-        news = {time for time in times if self._has_news(state, time, entities)}
-        if spacing_us is None or len(state.intervals_us) < _MIN_INTERVALS:
-            return set(times), None
-        interval_us = round(median(state.intervals_us))
-        return (news, interval_us) if interval_us > _HELD_RATIO * spacing_us else (set(times), None)
+        return {time for time in times if _has_changed(state, time, entities)}
 
-    def _has_news(self, state: _State, time: int, entities: Mapping[str, Values]) -> bool:
-        current = {local_id: values[time] for local_id, values in entities.items() if time in values}
-        has_changed = any(state.values.get(local_id) != values for local_id, values in current.items())
-        state.values.update(current)
-        if not any(value for values in current.values() for value in values):
-            state.changed_us = None
-            return True
-        if has_changed:
-            if state.changed_us is not None:
-                state.intervals_us.append(time - state.changed_us)
-            state.changed_us = time
-        return has_changed
+    def interval_us(self, device: str, kind: str, spacing_us: int | None) -> int | None:
+        """Return the interval between updates of a kind. None: values are not held, or that is not known yet.
+
+        `spacing_us`: between scrapes; None: not known."""
+        known = {k: s.interval_us for k, s in self._states[device].items() if s.interval_us is not None}
+        if spacing_us is None or not known or min(known.values()) <= _HELD_RATIO * spacing_us:
+            return None
+        return round(known.get(kind, min(known.values())))
+
+    def news(
+        self, device: str, kind: str, times: Iterable[int], changed: Set[int], interval_us: int | None
+    ) -> set[int]:
+        """Return the times of new values: those that have changed, and those that were read again meanwhile.
+
+        `interval_us`: between updates; None: all times are of new values."""
+        state, found = self._states[device][kind], set()
+        for time in sorted(times):
+            if time in changed or (interval_us is not None and time - state.news_us >= interval_us):
+                state.news_us = time
+                found.add(time)
+        return found if interval_us is not None else set(times)
+
+
+def _has_changed(state: _State, time: int, entities: Mapping[str, Values]) -> bool:
+    current = {local_id: values[time] for local_id, values in entities.items() if time in values}
+    has_changed = any(state.values.get(local_id) != values for local_id, values in current.items())
+    state.values.update(current)
+    if not any(value for values in current.values() for value in values):
+        state.changed_us = None
+        return True
+    if has_changed:
+        if state.changed_us is not None:
+            state.intervals_us.append(time - state.changed_us)
+        state.changed_us = time
+    return has_changed
 
 
 def covered_seconds(averaged: float | None, interval_us: int | None, spacing_us: int | None) -> float | None:

@@ -86,11 +86,17 @@ def test_a_value_that_is_repeated_for_a_minute_is_one_measurement_of_that_minute
     assert "has to last 300 s" in reader.texts["values-held"]
 
 
+def test_a_value_that_stays_the_same_is_measured_again_as_often_as_the_exporter_asks() -> None:
+    updates = {0: 900.0, 57: 1000.0, 117: 1100.0, 177: 1050.0, 237: 1000.0}
+    rows = Reader().read({"reads": every(15, 495, updates)})
+    assert [row["at"] for row in rows if (row["at"] or 0) >= 240] == [240, 300, 360, 420, 480]
+
+
 def test_it_is_found_out_by_a_live_source_too_which_sees_a_scrape_at_a_time() -> None:
     reader = Reader()
     points = every(15, 420, {0: 900.0, 57: 1000.0, 117: 1100.0, 177: 1050.0, 237: 1020.0, 297: 1010.0, 357: 1000.0})
     rows = [row for point in points for row in reader.read({"reads": [point]})]
-    assert [row["at"] for row in rows if (row["at"] or 0) >= 180] == [180, 240, 300, 360]
+    assert [row["at"] for row in rows if (row["at"] or 0) >= 180] == [180, 240, 300, 360, 420]
 
 
 @pytest.mark.parametrize(
