@@ -214,7 +214,8 @@ class Prometheus(Collector[PrometheusConfig]):
         for text in profile.remarks:
             remarks.add("exporter", text)
         if not profile.verified:
-            remarks.add("not-verified", "its profile was never tried on a live one")
+            tried = f", only {profile.mocked}" if profile.mocked else ""
+            remarks.add("not-verified", f"its profile was never tried on a live one{tried}")
         devices = Devices(profile, remarks, separate_devices)
         samples = Samples(profile, devices, remarks, self.config.step_seconds)
         return _Exporter(key, profile, (), (), remarks, devices, samples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -25,14 +26,12 @@ _GENERIC_NAMES = ("localhost", "(none)", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity with samples. `value`: the value of the label that distinguishes it from others of its device;
-    `labels`: those of the series from which it was created."""
+    """An entity with samples. `labels`: those of the series from which it was created."""
 
     kind: str
     local_id: str
     device: str
     scope: Scope
-    value: str
     profile: EntityProfile
     labels: Labels
 
@@ -71,13 +70,13 @@ class Devices:
         if profile.unless and scope in self._scopes_by_series.get(profile.unless, ()):
             return None
         value = _distinguishing_value(profile, labels)
-        if value is None or (profile.needs and not self._matching_series(profile.needs, scope, profile, value)):
+        if value is None or (profile.needs and not self._matching_series(profile.needs, scope, profile, labels)):
             return None
         device = self._device(scope, labels)
-        local_id = f"{device}/{_local_name(profile, value)}" if profile.per else device
+        local_id = f"{device}/{_local_name(profile, labels, value)}" if profile.per else device
         if (known_entity := self._entities.get((profile.kind, local_id))) is not None:
             return known_entity
-        entity = Entity(profile.kind, local_id, device, scope, value, profile, labels)
+        entity = Entity(profile.kind, local_id, device, scope, profile, labels)
         self._entities[profile.kind, local_id] = entity
         self._new.append(entity)
         return entity
@@ -120,7 +119,7 @@ class Devices:
         if profile.relation is not None:
             yield SourceLink(profile.relation, (profile.kind, entity.local_id), parent, evidence)
         series, _, label_below = profile.below.partition(".")
-        for metadata in self._matching_series(series, entity.scope, profile, entity.value) if profile.below else ():
+        for metadata in self._matching_series(series, entity.scope, profile, entity.labels) if profile.below else ():
             lower = f"{entity.device}/{metadata.labels.get(label_below, '')}"
             if (profile.kind, lower) in self._entities:
                 yield SourceLink("member_of", (profile.kind, lower), (profile.kind, entity.local_id), series)
@@ -158,26 +157,42 @@ class Devices:
             return ""
         return text
 
-    def _matching_series(self, series: str, scope: Scope, profile: EntityProfile, value: str) -> list[Series]:
-        """Return the series of this name that describe a device or one of its entities."""
+    def _matching_series(self, series: str, scope: Scope, profile: EntityProfile, labels: Labels) -> list[Series]:
+        """Return the series of this name that describe a device, or the one of its entities with these labels."""
         candidates = self._metadata.get((series, scope), ())
+        value = (_distinguishing_value(profile, labels) or "").casefold()
+        within = [label for label in profile.within if labels.get(label)]
         return [
             s
             for s in candidates
-            if (its := _distinguishing_value(profile, s.labels)) is None or its.casefold() == value.casefold()
+            if ((its := _distinguishing_value(profile, s.labels)) is None or its.casefold() == value)
+            and all(s.labels.get(label, labels[label]) == labels[label] for label in within)
         ]
+
+    def _keyed_series(self, source: AttributeSource, entity: Entity) -> list[Series]:
+        """Return the series of something that an entity names, such as its QoS policy."""
+        keys = {label: self._text(place, entity) for label, place in source.keyed.items()}
+        if not all(keys.values()):
+            return []
+        candidates = self._metadata.get((source.value, entity.scope), ())
+        return [s for s in candidates if all(s.labels.get(label) == key for label, key in keys.items())]
 
     def _text(self, place: str, entity: Entity) -> str:
         series, dot, label = place.partition(".")
         if not dot:
             return entity.labels.get(place, "")
-        metadata = self._matching_series(series, entity.scope, entity.profile, entity.value)
+        metadata = self._matching_series(series, entity.scope, entity.profile, entity.labels)
         return next((text for s in metadata if (text := s.labels.get(label, ""))), "")
 
     def _attribute(self, source: AttributeSource, entity: Entity) -> Attribute:
         if source.value:
-            series = self._matching_series(source.value, entity.scope, entity.profile, entity.value)
-            value = next((s.points[-1][1] for s in series if s.points and s.points[-1][1] == s.points[-1][1]), None)
+            series = (
+                self._keyed_series(source, entity)
+                if source.keyed
+                else self._matching_series(source.value, entity.scope, entity.profile, entity.labels)
+            )
+            values = [s.points[-1][1] * source.unit for s in series if s.points]
+            value = next((v for v in values if not math.isnan(v) and not (source.above_zero and v <= 0)), None)
             if value is None or source.form != "speed":
                 return None if value is None else int(value)
             return self._remarks.speed(entity.local_id, value)
@@ -194,11 +209,12 @@ def _distinguishing_value(profile: EntityProfile, labels: Labels) -> str | None:
     return next((labels[label] for label in profile.per if labels.get(label)), None)
 
 
-def _local_name(profile: EntityProfile, value: str) -> str:
+def _local_name(profile: EntityProfile, labels: Labels, value: str) -> str:
     number = (
         str(int(value) + profile.add) if profile.add and value.isdecimal() and len(value) <= _MAX_DIGITS else value
     )
-    return profile.prefix + (number.upper() if profile.upper_case else number)
+    name = profile.prefix + (number.upper() if profile.upper_case else number)
+    return profile.separator.join([*(labels[label] for label in profile.within if labels.get(label)), name])
 
 
 def _attribute_text(source: AttributeSource, text: str) -> str | None:

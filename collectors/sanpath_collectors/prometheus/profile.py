@@ -34,7 +34,9 @@ class AttributeSource(_Section):
     """The source of a join key or attribute: the text at a place, the value of a series, or a constant (`always`).
 
     `values`: patterns for the full text and their meanings; other texts have no meaning. `prefix`: put before the
-    text.
+    text. `unit`: of the number in a series, in the base unit. `above_zero`: 0 and less mean not known.
+    `keyed`: {label of the series `value`: place}: the series is not of the entity itself but of something that the
+    entity names, such as its QoS policy.
     """
 
     places: Places = Field(default=(), alias="at")
@@ -43,6 +45,9 @@ class AttributeSource(_Section):
     form: Form = Field(default="text", alias="as")
     values: Mapping[re.Pattern[str], str] = {}
     prefix: str = Field(default="", alias="before")
+    unit: float = 1.0
+    above_zero: bool = False
+    keyed: Mapping[str, str] = {}
 
 
 class Source(_Section):
@@ -50,7 +55,7 @@ class Source(_Section):
 
     `label_patterns`: patterns for the full value of its labels. `unit`: of its numbers, in the base unit. `wraps_at`:
     the value at which a counter wraps, in its own unit. `equals`: the value that means 1, others are 0. `above_zero`:
-    0 and less mean not known. `total`: the metric is the sum of all matching series.
+    0 and less mean not known. `total`: the metric is the sum of all matching series; `largest`: it is the largest.
     """
 
     series: Places
@@ -60,6 +65,7 @@ class Source(_Section):
     equals: float | None = None
     above_zero: bool = False
     total: bool = False
+    largest: bool = False
 
 
 class Labelled(_Section):
@@ -81,16 +87,19 @@ class EntityProfile(_Section):
     """An entity kind of an exporter.
 
     `per`: labels that distinguish the entities of a device, of which the first that a series has is used; empty: the
-    device itself. `add`: added to the value of that label; `prefix`: put before it. `name`: places of the name.
+    device itself. `within`: labels inside which that value is unique, put before it with `separator`. `add`: added to
+    the value of that label; `prefix`: put before it. `name`: places of the name.
     `wwid`: places of a disk's identifier, in the notation of udev or device-mapper. `below`: place of the lower
     device. `skip`: labels of entities to leave out. `needs`: a series that the entity must have; `unless`: a series
     that the device must not have. `averaged_seconds`: the duration over which a value is averaged, 0: unknown; None:
-    values are instantaneous.
+    values are instantaneous. `delay_seconds`: the longest time from the end of that duration to the scrape.
     """
 
     kind: str
     plane: str | None = None
     per: Places = ()
+    within: Places = ()
+    separator: str = "/"
     add: int = 0
     prefix: str = Field(default="", alias="before")
     upper_case: bool = False
@@ -100,6 +109,7 @@ class EntityProfile(_Section):
     needs: str = ""
     unless: str = ""
     averaged_seconds: float | None = None
+    delay_seconds: float = 0.0
     ids: Mapping[str, AttributeSource] = {}
     wwid: Places = ()
     below: str = ""
@@ -111,6 +121,11 @@ class EntityProfile(_Section):
     def sources(self) -> Mapping[str, Source]:
         """The source of each metric."""
         return {**self.metrics, **{metric: source for item in self.labelled for metric, source in item.sources()}}
+
+    @property
+    def covered_seconds(self) -> float | None:
+        """The seconds before its scrape that a value may be of, 0: unknown. None: values are instantaneous."""
+        return None if self.averaged_seconds is None else self.averaged_seconds + self.delay_seconds
 
     @cached_property
     def table(self) -> Table:
@@ -130,13 +145,15 @@ class Device(_Section):
 class Profile(_Section):
     """One exporter.
 
-    `verified`: the versions with which the profile was tested, "": never with a live exporter. `present`: series of
+    `verified`: the versions with which the profile was tested, "": never with an exporter of a live device. `mocked`:
+    the version of the exporter that was tried with a mocked device, "": none. `present`: series of
     which the server has at least one if it has this exporter; empty: any series with samples. `remarks`: remarks that
     always apply to its figures.
     """
 
     title: str
     verified: str = ""
+    mocked: str = ""
     present: tuple[str, ...] = ()
     remarks: tuple[str, ...] = Field(default=(), alias="doubts")
     device: Device
@@ -158,7 +175,7 @@ class Profile(_Section):
             attribute_sources += [*entity.ids.values(), *entity.attributes.values()]
             places += [*entity.name, *entity.wwid, entity.below]
             names += [entity.needs]
-        places += [place for item in attribute_sources for place in item.places]
+        places += [place for item in attribute_sources for place in (*item.places, *item.keyed.values())]
         names += [place.partition(".")[0] for place in places if "." in place] + [
             item.value for item in attribute_sources
         ]
@@ -184,8 +201,20 @@ def profiles() -> Mapping[str, Profile]:
 def selector(names: Iterable[str], match: str | None) -> str:
     """Return a PromQL selector for series by name and by the label matchers of the user.
 
-    >>> selector(["up", "down"], 'job="node"')
-    '{__name__=~"up|down",job="node"}'
+    >>> selector(["up", "node_load1", "node_load5"], 'job="node"')
+    '{__name__=~"up|node_(load1|load5)",job="node"}'
     """
     matchers = f",{match.strip().removeprefix('{').removesuffix('}')}" if match else ""
-    return f'{{__name__=~"{"|".join(names)}"{matchers}}}'
+    return f'{{__name__=~"{_pattern(list(dict.fromkeys(names)))}"{matchers}}}'
+
+
+def _pattern(names: list[str]) -> str:
+    """Return a short regular expression for names: proxies refuse addresses of more than 8 kB (nginx by default)."""
+    by_word: dict[str, list[str]] = {}
+    for name in names:
+        word, underscore, remainder = name.partition("_")
+        by_word.setdefault(word + underscore, []).append(remainder)
+    return "|".join(
+        f"{word}({_pattern(remainders)})" if len(remainders) > 1 else word + remainders[0]
+        for word, remainders in by_word.items()
+    )

@@ -44,6 +44,25 @@ class Remarks:
                 subject=device,
             )
 
+    def averaged(self, seconds: float, step_seconds: float) -> None:
+        """Check the time that the values of an exporter cover."""
+        if seconds > step_seconds:
+            self.add(
+                "long-averages",
+                f"its values are means that began up to {seconds:g} s before they are scraped: none of them is of a "
+                f"load step of {step_seconds:g} s alone",
+            )
+
+    def held(self, device: str, kind: str, seconds: float, step_seconds: float) -> None:
+        """Remark that an exporter repeats its values between updates that are this many seconds apart."""
+        needed = seconds * _SCRAPES_PER_STEP
+        enough = f": a load step has to last {needed:g} s to hold four of them" if needed > step_seconds else ""
+        self.add(
+            "values-held",
+            f"{device} has new values of its {kind}s every {seconds:g} s only and repeats them in between{enough}",
+            subject=f"{device} {kind}",
+        )
+
     def duplicates(self, metric: str, entity: str, series: list[str]) -> None:
         """Remark that several series have the same metric of one entity."""
         omitted = f" and {len(series) - _MAX_NAMED} more" if len(series) > _MAX_NAMED else ""

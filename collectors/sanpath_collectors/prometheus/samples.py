@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -13,10 +13,11 @@ from statistics import median
 from sanpath.plugin import Column, Rows, Table
 from sanpath_collectors.prometheus.devices import Devices, Entity
 from sanpath_collectors.prometheus.parse import Point, Series
+from sanpath_collectors.prometheus.plausibility import Number, Plausibility
 from sanpath_collectors.prometheus.profile import EntityProfile, Profile, Source
 from sanpath_collectors.prometheus.remarks import Remarks
+from sanpath_collectors.prometheus.updates import Updates, covered_seconds
 
-Number = int | float | None
 _SAME_SCRAPE_US = 1_000_000
 """Samples closer than this are of one scrape, as long as the scrape interval is not known."""
 
@@ -47,6 +48,21 @@ class _EntitySeries:
     metrics: dict[str, list[tuple[Source, Series]]] = field(default_factory=dict)
 
 
+_EntityColumns = tuple[Entity, Mapping[str, Mapping[int, Number]], Sequence[int]]
+"""An entity, {metric: {time: value}} and the times of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EntityRows:
+    """The new rows of an entity: {metric: {time: value}}, their times, and the seconds that each of them covers."""
+
+    entity: Entity
+    table: Table
+    columns: Mapping[str, Mapping[int, Number]]
+    times: Sequence[int]
+    covers_seconds: float | None
+
+
 class Samples:
     """Converts the series of one exporter to rows, each sample once. `step_seconds`: length of the shortest step."""
 
@@ -55,6 +71,8 @@ class Samples:
         self._states: dict[tuple[str, str], _EntityState] = defaultdict(_EntityState)
         self._wrapping: dict[str, _Wrapping] = defaultdict(_Wrapping)
         self._chosen: dict[tuple[str, str, str], str] = {}
+        self._plausibility, self._updates = Plausibility(remarks), Updates()
+        remarks.averaged(max(p.covered_seconds or 0.0 for p in profile.entities), step_seconds)
         self._uses: dict[str, list[tuple[EntityProfile, str, Source]]] = defaultdict(list)
         for entity_profile in profile.entities:
             for metric, source in entity_profile.sources.items():
@@ -66,16 +84,55 @@ class Samples:
 
         `offset_us`: the server's clock minus the recorder's.
         """
-        tables: dict[tuple[str, Table, tuple[str, ...]], list[tuple[Entity, dict[str, dict[int, Number]], list[int]]]]
-        tables = {}
+        tables: dict[tuple[str, Table, tuple[str, ...], float | None], list[_EntityRows]] = defaultdict(list)
+        for item in self._with_news(answer):
+            key = (item.entity.device, item.table, tuple(item.columns), item.covers_seconds)
+            tables[key].append(item)
+        for (device, table, metrics, covers), entities in tables.items():
+            yield device, _rows(table, metrics, covers, entities, offset_us)
+
+    def _with_news(self, answer: Iterable[Series]) -> Iterator[_EntityRows]:
+        """Yield the new rows of each entity, without values that the exporter only repeats."""
+        by_kind: dict[tuple[str, int], list[_EntityColumns]] = {}
+        profiles: dict[int, EntityProfile] = {}
         for entity_series in self._group_by_entity(answer):
             columns, times = self._columns(entity_series)
             if times:
-                key = (entity_series.entity.device, entity_series.profile.table, tuple(columns))
-                tables.setdefault(key, []).append((entity_series.entity, columns, times))
-        for (device, table, _), entities in tables.items():
-            averaged = next((e.profile.averaged_seconds for e, _, _ in entities), None)
-            yield device, _rows(table, entities, averaged, offset_us)
+                profile = entity_series.profile
+                profiles[id(profile)] = profile
+                key = (entity_series.entity.device, id(profile))
+                by_kind.setdefault(key, []).append((entity_series.entity, columns, times))
+        averaged = [
+            (device, profiles[key], entities)
+            for (device, key), entities in by_kind.items()
+            if profiles[key].averaged_seconds is not None
+        ]
+        changed = {
+            (device, id(profile)): self._updates.observe(device, profile.kind, _values(entities))
+            for device, profile, entities in averaged
+        }
+        for (device, profile_id), entities in by_kind.items():
+            profile = profiles[profile_id]
+            news, covers = None, None
+            if (device, profile_id) in changed:
+                news, covers = self._news(device, profile, entities, changed[device, profile_id])
+            for entity, its_columns, its_times in entities:
+                new_times = its_times if news is None else [time for time in its_times if time in news]
+                if new_times:
+                    yield _EntityRows(entity, profile.table, its_columns, new_times, covers)
+
+    def _news(
+        self, device: str, profile: EntityProfile, entities: Sequence[_EntityColumns], changed: Set[int]
+    ) -> tuple[set[int], float | None]:
+        """Return the times of the scrapes with new values, and the seconds before a scrape that its values cover."""
+        spacings = [self._states[entity.kind, entity.local_id].spacing_us for entity, _, _ in entities]
+        spacing_us = max((spacing for spacing in spacings if spacing is not None), default=None)
+        interval_us = self._updates.interval_us(device, profile.kind, spacing_us)
+        if interval_us is not None:
+            self._remarks.held(device, profile.kind, round(interval_us / 1e6, 1), self._step_seconds)
+        all_times = {time for _, _, times in entities for time in times}
+        news = self._updates.news(device, profile.kind, all_times, changed, interval_us)
+        return news, covered_seconds(profile.covered_seconds, interval_us, spacing_us)
 
     def discover(self, answer: Iterable[Series]) -> None:
         """Register the entities of an answer, without its samples."""
@@ -111,7 +168,8 @@ class Samples:
             return {}, []
         self._update_spacing(entity_series.entity, state, times)
         max_distance_us = _SAME_SCRAPE_US if state.spacing_us is None else state.spacing_us // 2
-        columns = {metric: _aligned(values, times, max_distance_us) for metric, values in points.items()}
+        aligned = {metric: _aligned(values, times, max_distance_us) for metric, values in points.items()}
+        columns = self._plausibility.checked(entity_series.profile.kind, entity_series.entity.local_id, aligned)
         state.newest = times[-1]
         self._check_throughput(entity_series.entity, columns)
         return columns, times
@@ -129,8 +187,9 @@ class Samples:
         best = min(source.series.index(series.name) for source, series in candidates)
         chosen = [(source, series) for source, series in candidates if source.series.index(series.name) == best]
         source = chosen[0][0]
-        if source.total:
-            return _totals(source, column, [[p for p in series.points if p[0] > after_us] for _, series in chosen])
+        if source.total or source.largest:
+            series_points = [[p for p in series.points if p[0] > after_us] for _, series in chosen]
+            return _combined(source, column, series_points)
         series = self._select_series(entity, column.metric, [series for _, series in chosen])
         points = [point for point in series.points if point[0] > after_us]
         self._check_points(series, points)
@@ -187,6 +246,14 @@ class Samples:
                 self._remarks.throughput(entity.local_id, value or 0.0, speed)
 
 
+def _values(entities: Iterable[_EntityColumns]) -> dict[str, dict[int, tuple[Number, ...]]]:
+    """Return the values of each entity at each time, by the entity's id."""
+    return {
+        entity.local_id: {time: tuple(column[time] for column in columns.values()) for time in times}
+        for entity, columns, times in entities
+    }
+
+
 def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us: int) -> dict[int, Number]:
     if all(time in values for time in times):
         return {time: values[time] for time in times}
@@ -200,17 +267,16 @@ def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us
     return aligned
 
 
-def _totals(source: Source, column: Column, series_points: Sequence[Sequence[Point]]) -> dict[int, Number]:
-    """Return the sums at the times at which all series have a sample."""
-    sums: dict[int, float] = defaultdict(float)
-    counts: dict[int, int] = defaultdict(int)
+def _combined(source: Source, column: Column, series_points: Sequence[Sequence[Point]]) -> dict[int, Number]:
+    """Return the sum or the largest at the times at which all series have a sample."""
+    values: dict[int, list[float]] = defaultdict(list)
     for points in series_points:
         for time, value in points:
-            sums[time] += value
-            counts[time] += 1
+            values[time].append(value)
+    combine = max if source.largest else sum
     return {
-        time: _recorded(source, column, total) if counts[time] == len(series_points) else None
-        for time, total in sums.items()
+        time: _recorded(source, column, combine(parts)) if len(parts) == len(series_points) else None
+        for time, parts in values.items()
     }
 
 
@@ -225,18 +291,18 @@ def _recorded(source: Source, column: Column, value: float) -> Number:
 
 
 def _rows(
-    table: Table,
-    entities: Sequence[tuple[Entity, Mapping[str, Mapping[int, Number]], Sequence[int]]],
-    averaged: float | None,
-    offset_us: int,
+    table: Table, metrics: Sequence[str], covers: float | None, entities: Sequence[_EntityRows], offset_us: int
 ) -> Rows:
-    asked = entities[0][1]
-    order = sorted((time, entity.local_id, columns) for entity, columns, times in entities for time in times)
+    """Return the rows of entities with the same metrics, in the order of time."""
+    order = sorted(
+        ((time, item.entity.local_id, item.columns) for item in entities for time in item.times),
+        key=lambda row: row[:2],
+    )
     return Rows(
         table,
-        entity=[entity for _, entity, _ in order],
+        entity=[local_id for _, local_id, _ in order],
         seen=[time - offset_us for time, _, _ in order],
-        values={metric: [columns[metric][time] for time, _, columns in order] for metric in asked},
+        values={metric: [columns[metric][time] for time, _, columns in order] for metric in metrics},
         device_time=[time for time, _, _ in order],
-        covers_seconds=[averaged] * len(order) if averaged else None,
+        covers_seconds=[covers] * len(order) if covers else None,
     )

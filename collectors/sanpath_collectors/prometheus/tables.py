@@ -96,7 +96,17 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
     ),
     "array": _ARRAY,
     "volume": _ARRAY,
-    "array_port": ("bytes_per_second_rx", "bytes_per_second_tx", "errors_per_second"),
+    "array_port": (
+        "bytes_per_second_rx",
+        "bytes_per_second_tx",
+        "errors_per_second",
+        "crc_errors_per_second",
+        "link_failures_per_second",
+        "sync_losses_per_second",
+        "signal_losses_per_second",
+        "invalid_words_per_second",
+        "link_up",
+    ),
 }
 
 
@@ -122,5 +132,6 @@ TABLES = (
     table("switch_port"),
     table("array", "array"),
     table("volume", "array"),
+    table("controller"),
     table("array_port"),
 )

@@ -48,9 +48,15 @@ def test_latencies_have_a_plane(key: str) -> None:
 
 def test_the_readme_says_which_profiles_there_are_and_which_were_never_tried() -> None:
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    rows = {m[1]: m[2] for m in re.finditer(r"^\| `(\w+)` \| .* \| (.+) \|$", readme, re.MULTILINE)}
+    rows = {m[1]: m[2] for m in re.finditer(r"^\| `(\w+)` (?:\| [^|]+ ){2}\| ([^|]+) \|$", readme, re.M)}
     for key, profile in profiles().items():
-        assert (rows[key] == "not verified on a live one") == (profile.verified == ""), key
+        assert rows[key].startswith("not verified on a live one") == (profile.verified == ""), key
+        assert profile.mocked in rows[key]
+
+
+@each_profile
+def test_what_shows_an_exporter_is_asked_for(key: str) -> None:
+    assert {*profiles()[key].present} <= {*profiles()[key].series, *profiles()[key].metadata_series}
 
 
 def read(profile: Profile, *polls: list[Series]) -> list[dict[str, object]]:
