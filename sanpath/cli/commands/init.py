@@ -22,7 +22,7 @@ sources:
 """
 _TOPOLOGY = """
 # What no source reports: the host that a load runs on, its initiator ports, and their capabilities. Names are
-# kind:name, the kinds and relations stand in docs/metrics.md.
+# kind:name, the kinds and relations are in docs/entities.md.
 #topology:
   #things:
     #"hba:esx7/vmhba2":
