@@ -122,7 +122,7 @@ def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
         yield Unobserved(
             f"{', '.join(gap.sources)} {when}",
             _ABSENCES[gap.kind].format(who=gap.recorder),
-            "nothing that they knew then was judged; counters that went on tell the mean of it",
+            "nothing of that time was judged; counters that went on give its mean",
         )
 
 
@@ -161,7 +161,7 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
                 Unobserved(
                     f"source {declaration.name}",
                     "no poll of it was recorded",
-                    f"what {declaration.name} knows may be missing",
+                    "its data may be missing",
                 )
             )
         elif failed and not complete:
@@ -169,14 +169,14 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
                 Unobserved(
                     f"source {declaration.name}",
                     failed[-1].message,
-                    f"nothing that {declaration.name} knows was judged",
+                    "nothing of it was judged",
                 )
             )
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
             description = f"source {declaration.name}, {len(failed)} failed polls and {len(skipped)} gaps"
             incomplete.append(
-                Unobserved(description, reason, "steps with fewer than four whole windows are graded C")
+                Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
             )
     damaged = [
         Unobserved(f"segment {name}", "damaged or not ours", "its samples are missing")
@@ -196,7 +196,7 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 def _unplaced(facts: Facts) -> list[Unobserved]:
     """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
     by_its_file = "where it lies in time is as its file says: it may belong to another step"
-    left_out = "nothing that it says was judged"
+    left_out = "nothing of it was judged"
     return [
         Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)
         for source in facts.unplaced
@@ -227,12 +227,12 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
             Unobserved(
                 f"{row['entity']} in step {row['step']}",
                 reason if speed else "its speed is not known",
-                "how full it was is not known",
+                "its utilisation is not known",
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
     reason = "its bytes are not measured: neither end is read"
-    unobserved_parts += [Unobserved(link, reason, "it may be full") for link in unseen_between(facts, loads)]
+    unobserved_parts += [Unobserved(link, reason, "it may be saturated") for link in unseen_between(facts, loads)]
     counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not counted:
         reason = "no source reports buffer credits or pause frames"

@@ -63,9 +63,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
     evidence = [Evidence(words, stall_weight(stall_ratio))]
     if is_full(cause):
-        evidence.append(Evidence(f"{cause['entity']} is full", 1.0))
+        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
-    words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, and is not full itself"
+    words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
     reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
     yield _claim(table, cause, evidence, partial(_conclude, table, cause, stalled_links, reasons))
 
@@ -136,7 +136,7 @@ def _conclude(
     on_path = any(row["entity"] == entity for row in table.on_path)
     used = percent(number(cause, "utilisation"))
     if is_full(cause):
-        reason = f"{entity} is full ({used}): more is sent to {culprit_name} than it can take"
+        reason = f"{entity} is saturated ({used}): more is sent to {culprit_name} than it can take"
     else:
         stalled = percent(number(cause, "credit_stall_ratio"))
         reason = f"{culprit_name} returns no credit for {stalled} of the time while its link is used to {used}"

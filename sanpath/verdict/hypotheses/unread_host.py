@@ -93,7 +93,7 @@ def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) 
     in_flight = sum(load.in_flight_measured for load in same_step)
     if depth and (weight := _at_depth(in_flight / depth)) < 0:
         each = " of each LUN" if len(luns) > 1 else ""
-        yield Evidence(f"{count(in_flight)} I/Os are in flight in all, of {count(depth)} slots{each}", weight)
+        yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:

@@ -133,7 +133,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         return Prediction(*recorded, limit, unknown="nothing that would limit then is known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
     if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
-        reason = f"{first.entity} would hold one of several loads, and the others keep their own pace"
+        reason = f"{first.entity} would hold one of several loads, and the other loads are not held"
         return Prediction(*recorded, limit, unknown=reason)
     high = first.ops_per_second[1]
     highest = max(other_load.ops_per_second for other_load in facts.loads if other_load.comparable(load))
@@ -244,7 +244,7 @@ def _unexplained(
     if load.operation_bytes is None:
         return "the load counts no bytes, so that its share of the links is not known"
     if r0 is None and (change.slots or change.in_flight is not None):
-        return "the latency without a queue is not known: add a step with few I/Os in flight"
+        return "the latency without a queue is not known: add a step with few outstanding I/Os"
     if not before:
         return f"nothing that could limit it was seen: {_first_reason(judged)}"
     expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
@@ -313,5 +313,5 @@ def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -
         if high > _BEYOND * carried:
             untested.append(f"{entity}: seen to bear {iops(carried)} and no more")
     if r0 is None:
-        untested.append("the latency without a queue: what is in flight may not be enough for it")
+        untested.append("the latency without a queue: the outstanding I/Os may not be enough for it")
     return untested
