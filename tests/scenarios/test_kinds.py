@@ -124,7 +124,7 @@ def test_a_mix_is_not_told_by_one_of_its_directions(tmp_path: Path) -> None:
 
 def test_the_law_of_a_mix_names_the_direction_of_both_numbers() -> None:
     headline = told("mixed").verdict.headline
-    assert "82.6 ms is 512 reads in flight / 6,200 reads a second" in headline
+    assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in headline
 
 
 def test_a_rest_below_nothing_names_its_likely_cause(tmp_path: Path) -> None:

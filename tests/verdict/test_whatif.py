@@ -163,7 +163,7 @@ def test_an_array_that_may_have_been_full_all_along_is_no_unloaded_latency() -> 
     """5 of the disk's 5.12 ms pass in the array, with its queue always full: a deeper one may bring nothing."""
     found = last(recorded("full_before_it_began"), "lun:sqlvm1/sda.queue_depth=128")
     assert found.predicted_ops_per_second is None
-    assert found.unknown == "the latency without a queue is not known: add a step with few I/Os in flight"
+    assert found.unknown == "the latency without a queue is not known: add a step with few outstanding I/Os"
 
 
 def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_recording_without_a_step_says_so(tmp_path: Path) -> None:
 
 def test_without_the_switch_a_speed_is_not_guessed() -> None:
     """Nobody read the port: the recording does not know it."""
-    with pytest.raises(UsageError, match=r"knows no switch_port:sw1/fc1/7; there are: no switch_ports at all"):
+    with pytest.raises(UsageError, match=r"has no switch_port:sw1/fc1/7; there are: no switch_ports at all"):
         asked(recorded("switch_not_observed"), BOTH[0])
 
 

@@ -55,7 +55,7 @@ def import_file(
     utc_offset: Annotated[
         str | None,
         typer.Option(
-            "--utc-offset", metavar="ZONE", help="Time zone of a file that does not tell it: +02:00 or Europe/Berlin."
+            "--utc-offset", metavar="ZONE", help="Time zone of a file that has none: +02:00 or Europe/Berlin."
         ),
     ] = None,
     behind: Annotated[
@@ -65,11 +65,9 @@ def import_file(
         str | None, typer.Option("--host", help="The machine it is from; default: the only one of the recording.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="What to call the load; default: as its reader.")] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A sanpath.yaml, for what it knows of the topology.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="A sanpath.yaml, for its topology section.")] = None,
     reader: Annotated[
-        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not tell.")
+        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not show that.")
     ] = None,
 ) -> None:
     """Put what a load generator or a host left in a file into a recording, at the time it belongs to."""

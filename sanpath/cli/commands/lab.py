@@ -30,7 +30,7 @@ def serve(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
     folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
     address: Annotated[
-        str, typer.Option("--address", help="Of this machine, where others can reach it.")
+        str, typer.Option("--address", help="Address of this machine where other machines reach it.")
     ] = "127.0.0.1",
 ) -> None:
     """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
@@ -77,7 +77,7 @@ def score(
     ] = None,
     probes: Annotated[
         int | None,
-        typer.Option("--probes", min=1, help="How many of the draws are probed, where one step cannot tell; none."),
+        typer.Option("--probes", min=1, help="How many draws are probed if one step gives no verdict; none."),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,

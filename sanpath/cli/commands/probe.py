@@ -40,7 +40,7 @@ def probe(
             "--after",
             parser=location,
             metavar="RECORDING",
-            help="An earlier probe: repeat its load after a setting was changed, and say what that proves.",
+            help="An earlier probe: repeat its load after a setting was changed, and show what that proves.",
         ),
     ] = None,
     knee: Annotated[

@@ -41,7 +41,7 @@ def run(
     seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
     only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
     reader: Annotated[
-        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if its name does not tell.")
+        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if not clear by its name.")
     ] = None,
     on: Annotated[
         str,

@@ -47,7 +47,7 @@ def whatif(
 
     if not settings and not relieve:
         raise UsageError(
-            "whatif: say what would be otherwise: --relieve, or --set ENTITY.SETTING=VALUE as in "
+            "whatif: name what to change: --relieve, or --set ENTITY.SETTING=VALUE as in "
             "--set switch_port:sw1/fc1/7.speed=8GFC"
         )
     facts, judgements = judge_recording(Recorded(recording))
