@@ -68,7 +68,7 @@ def _bottleneck_headline(
             f"{bottleneck.culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
         )
     if bottleneck.kind == "data_sheet":
-        return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
+        return f"A limit that was entered by hand is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
         if ceiling < (1 - FLAT) * load.ops_per_second:

@@ -221,7 +221,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
-    because.append("an array that lets I/Os in one after the other waits before its own clock starts")
+    because.append("an array may delay I/Os before its own clock starts")
     return _conclusion(table, entity, "array_front", because, load.ops_per_second, None)
 
 

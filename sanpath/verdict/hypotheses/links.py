@@ -68,7 +68,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if may_be_avoided:
             evidence.append(Evidence("whether the test uses it is not known", _MAY_CARRY))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
-            evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
+            evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
         yield Claim(
@@ -198,7 +198,7 @@ def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None) -> tuple[str
 
 
 def _overturn(row: FactRow) -> tuple[str, ...]:
-    conditions = ["a second path that carries bytes of the test while the IOPS stay"]
+    conditions = ["a second path that carries bytes of the test at the same IOPS"]
     if others_share(row) <= SHARED:
         conditions.append("bytes of another host on this link: none were seen beyond 5 %")
     if row["technology"] == "fibre_channel":

@@ -134,7 +134,7 @@ def _concurrency(table: PlaceTable) -> Claim:
         more_load = slope.other_load
         because.append(
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
-            f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same"
+            f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
     return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
 

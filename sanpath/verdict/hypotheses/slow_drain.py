@@ -71,7 +71,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _behind_others(table: PlaceTable) -> Iterator[Claim]:
-    """Claims for shared links where frames of others are blocked, and those of the test stand behind them.
+    """Claims for shared links where frames of others are blocked, and those of the test wait behind them.
 
     A device does not count the credit of its own ports, so this shows at the links that the test shares with it. An
     array sends to one host over several of its ports: what comes through all of them together counts.
@@ -91,9 +91,11 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
         carry = "carries" if len(shared_links) == 1 else "carry"
-        words = f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of others, whose frames wait for {name}"
+        words = (
+            f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
+        )
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
-        reasons = [words + ": those of the test stand behind them"]
+        reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, shared_links, reasons))
 
 

@@ -80,10 +80,10 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     below_words = " below each LUN" if queues > 1 else " below it"
     if depth:
         yield Evidence(
-            f"{slots:.1f} I/Os are{below_words} in the mean, of {count(depth)} slots", _at_depth(slots / depth)
+            f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots", _at_depth(slots / depth)
         )
     else:
-        yield Evidence(f"{slots:.1f} I/Os are{below_words} in the mean", full_queue(slots))
+        yield Evidence(f"{slots:.1f} I/Os are{below_words} on average", full_queue(slots))
 
 
 def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:

@@ -76,7 +76,10 @@ def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     distinct = _distinct(loads)
     if len(distinct) < 2:
-        return "one_step", "one queue depth was tested: whether more outstanding I/Os bring more is not known"
+        return (
+            "one_step",
+            "one queue depth was tested: whether more outstanding I/Os bring more throughput is not known",
+        )
     peak, last = max(distinct, key=lambda load: load.ops_per_second), distinct[-1]
     change = last.ops_per_second / peak.ops_per_second - 1
     if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:

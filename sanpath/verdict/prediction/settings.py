@@ -24,7 +24,7 @@ from sanpath.verdict.units import count
 
 SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "speed": (("switch_port", "hba", "array_port"), "8GFC, 25GbE, 400Mb/s"),
-    "queue_depth": (("lun", "vdisk"), "I/Os it lets through: 128"),
+    "queue_depth": (("lun", "vdisk"), "outstanding I/Os that it allows: 128"),
     "controller_type": (("vdisk",), "pvscsi, lsi_logic, lsi_logic_sas"),
     "limit_ops_per_second": (("vdisk",), "operations a second, or none"),
     "path_policy": (("lun",), ", ".join((*IN_TURN, *ADAPTIVE, *ONE_PATH))),
@@ -194,7 +194,7 @@ def _policy(
     batch = policy.switch_operations or number(row, "switch_operations")
     name = policy.name or row["policy"]
     if name in IN_TURN and not batch:
-        note = "after how many I/Os it changes path is not known: taken as every one"
+        note = "after how many I/Os it changes path is not known: assumed to be after each one"
         if row["platform"] == "esxi":
             note += "; left at ESXi's 1000 it uses one path at a time, so set path_switch_operations too"
         return Wanted(entity, setting, now, value, True, note)
@@ -230,7 +230,7 @@ def _set_speed(
         return Wanted(port, "speed", now, value, True, "it carries nothing of the test")
     if capable is None:
         return Wanted(
-            port, "speed", now, value, True, f"whether {other_port} can do that is not known: taken as it can"
+            port, "speed", now, value, True, f"whether {other_port} can do that is not known: assumed that it can"
         )
     if capable < bits * 0.99:
         return Wanted(port, "speed", now, value, True, f"{other_port} at its other end does {capacity.name} at most")
