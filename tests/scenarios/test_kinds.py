@@ -83,7 +83,7 @@ def test_what_was_not_seen_is_not_healthy(tmp_path: Path, unseen: str) -> None:
     san = replace(paced(tmp_path), leave_out={unseen})
     found = judged(san.write())
     assert found.verdict.kind == "demand_limited"
-    assert "could not be seen" in cause(found)
+    assert "not measured" in cause(found)
 
 
 @pytest.mark.parametrize("story", ["published", "guest_queue", "saturated_array", "quality_of_service", "cpu_bound"])

@@ -40,7 +40,7 @@ def compare(
     latency: Annotated[
         str | None,
         typer.Option(
-            "--latency", metavar="TIME", help="At which latency to compare throughput: 5ms; never extrapolated."
+            "--latency", metavar="TIME", help="Latency at which to compare throughput: 5ms; never extrapolated."
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
@@ -52,8 +52,8 @@ def compare(
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Say what changed between two runs: throughput and latency of steps with as many outstanding I/Os, throughput at
-    the same latency, settings that differ, what became of each finding, and whether the prediction came true.
+    """Show what changed between two runs: throughput and latency of steps with as many outstanding I/Os, throughput
+    at the same latency, settings that differ, what became of each finding, and whether the prediction came true.
 
     Three recordings or more are shown side by side."""
     if len(recordings) < 2:
