@@ -188,7 +188,7 @@ def _notes(facts: Facts, step: Step) -> list[str]:
     """Remarks on the step from the loads, from marks, and from figures that were read by hand."""
     load_notes, _ = warnings(facts.steps, facts.events)
     marked = [
-        f"telling before from after: {str(event.detail.get('text', ''))!r} was marked "
+        f"before and after cannot be separated: {str(event.detail.get('text', ''))!r} was marked "
         f"{(event.seen - step.start) / 1e6:.0f} s into it, and its figures are means of both"
         for event in _marks(facts)
         if step.start <= event.seen < step.end
@@ -224,7 +224,7 @@ def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
 def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
     """The step's kind is that of its busiest direction; every direction's bottlenecks are listed."""
     if not judgements:
-        return StepVerdict("cannot_tell", "C", (), ("no whole window of the load lies in this step",))
+        return StepVerdict("cannot_tell", "C", (), ("no complete window of the load is in this step",))
     judge_recording = deciding(judgements)
     ordered = [judge_recording, *(j for j in judgements if j is not judge_recording)]
     return StepVerdict(
@@ -239,17 +239,17 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        notes.append(f"too short: {windows} whole windows of the slowest source, 4 are needed")
+        notes.append(f"too short: {windows} complete windows of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
         notes.append("whether it was steady is not known: the load gave one figure for the whole step")
     if step.origin == "found":
-        notes.append("the load gave no marks: the step is where it paused, or where what was in flight jumped")
+        notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")
     elif step.origin != "marks":
         notes.append("the limits of the step are not known: the load gave no marks")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:
         notes.append(
-            f"more I/Os in flight ({measured:.0f}) than configured ({step.offered:.0f}): check units and joins"
+            f"more outstanding I/Os ({measured:.0f}) than configured ({step.offered:.0f}): check units and joins"
         )
     for load in loads:
         row = array_side(facts.topology, load, facts.tables)

@@ -25,6 +25,52 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A kind of identifier. `form`: how it is written. `joins`: entities of one kind that share it are one entity."""
+
+    name: str
+    form: str
+    meaning: str
+    joins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between entities. `ends`: the pairs (kind, kind) that it goes from and to."""
+
+    name: str
+    ends: tuple[tuple[str, str], ...]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An attribute of an entity, or a detail of an event, as a source reports it.
+
+    `unit`: of a number, "" where it has none. `values`: all that sanpath recognises, empty for any. `read`: sanpath
+    judges by it. `needed`: an event without it has no meaning."""
+
+    name: str
+    type: Literal["text", "number", "boolean"]
+    meaning: str
+    unit: str = ""
+    values: tuple[str, ...] = ()
+    read: bool = False
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EventDefinition:
+    """An event. `source`: who reports it. `read`: sanpath reads it. `details`: name → field."""
+
+    name: str
+    source: str
+    meaning: str
+    details: dict[str, Field]
+    read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FactDefinition:
     """A fact that rules and verdict may read."""
 
@@ -63,12 +109,42 @@ def _yaml(name: str) -> Any:
 
 def kinds() -> dict[str, str]:
     """Return entity kind → its meaning."""
-    return dict(_yaml("kinds.yaml")["kinds"])
+    return {kind: body["meaning"] for kind, body in _yaml("kinds.yaml")["kinds"].items()}
 
 
-def relations() -> dict[str, str]:
-    """Return link relation → its meaning."""
-    return dict(_yaml("kinds.yaml")["relations"])
+def keys_of(kind: str) -> tuple[str, ...]:
+    """Return the kinds of identifiers that an entity of this kind may have, as in `keys`."""
+    return tuple(_yaml("kinds.yaml")["kinds"][kind]["keys"])
+
+
+def keys() -> dict[str, Key]:
+    """Return kind of identifier → its definition, the most trusted first."""
+    return {name: Key(name, **body) for name, body in _yaml("kinds.yaml")["keys"].items()}
+
+
+def relations() -> dict[str, Relation]:
+    """Return relation → its definition."""
+    return {
+        name: Relation(name, tuple((pair[0], pair[1]) for pair in map(str.split, body["ends"])), body["meaning"])
+        for name, body in _yaml("kinds.yaml")["relations"].items()
+    }
+
+
+def attributes() -> dict[str, dict[str, Field]]:
+    """Return entity kind → name of an attribute → its definition. Kinds without attributes are left out."""
+    return {kind: _fields(body) for kind, body in _yaml("attributes.yaml").items()}
+
+
+def events() -> dict[str, EventDefinition]:
+    """Return name of an event → its definition."""
+    return {
+        name: EventDefinition(name, **{**body, "details": _fields(body["details"])})
+        for name, body in _yaml("events.yaml").items()
+    }
+
+
+def _fields(body: dict[str, dict[str, Any]]) -> dict[str, Field]:
+    return {name: Field(name, **{**raw, "values": tuple(raw.get("values", ()))}) for name, raw in body.items()}
 
 
 @cache

@@ -29,7 +29,7 @@ from sanpath.errors import ConfigMistakesError, ExitCode, SanpathError
 
 app = typer.Typer(
     name="sanpath",
-    help="Says where the bottleneck of a storage load test is, why, and what to do, while the test runs.",
+    help="Finds the bottleneck of a storage load test while it runs, and says why and what to do.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -39,17 +39,17 @@ app.command("init", short_help="Write a sanpath.yaml, by asking or as an example
 app.command("check", short_help="Try every source: login, clock, rights, cost of a poll.")(check.check)
 app.command(
     "run",
-    short_help="Record a load test, and say what limits it.",
+    short_help="Record a load test, and show what limits it.",
     context_settings={"ignore_unknown_options": False},
 )(run.run)
 app.add_typer(import_file.app, name="import", short_help="Add results of other tools to a recording.")
 app.command("watch", short_help="Follow a load test that is under way.")(watch.watch)
-app.command("diagnose", short_help="Say where the bottleneck of a recording is.")(diagnose.diagnose)
+app.command("diagnose", short_help="Show where the bottleneck of a recording is.")(diagnose.diagnose)
 app.command("report", short_help="Write the report of a recording.")(report.report)
 app.command("topology", short_help="Show the I/O paths, and what could not be joined.")(topology.topology)
 app.command("redact", short_help="Copy a recording without names and addresses.")(redact.redact)
 app.command("whatif", short_help="Predict a run with another configuration.")(whatif.whatif)
-app.command("compare", short_help="Say what changed between two runs or more.")(compare.compare)
+app.command("compare", short_help="Show what changed between two runs or more.")(compare.compare)
 app.command("sweep", short_help="Run a matrix of loads, and find the knee.")(sweep.sweep)
 app.command("probe", short_help="Prove what limits: vary the load, judge each step.")(probe.probe)
 app.command("demo", short_help="Run a load test against a simulated SAN, and report.")(demo.demo)

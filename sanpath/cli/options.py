@@ -52,15 +52,17 @@ class PolicyOf(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the diagnosis.")]
 FailOnOption = Annotated[
     FailOn,
-    typer.Option("--fail-on", help="Exit 1 when a finding has this severity or a higher one, 3 when in doubt."),
+    typer.Option(
+        "--fail-on", help="Exit 1 if a finding is this severe or worse, 3 if the verdict is that it cannot tell."
+    ),
 ]
 PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, on a terminal too.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
 PolicyOption = Annotated[
-    PolicyOf | None, typer.Option("--policy", help="Limits as switch vendors ship them; default: the rules' own.")
+    PolicyOf | None, typer.Option("--policy", help="Use the limits of a switch vendor. Default: those of the rules.")
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Its `rules` part is read. Default: sanpath.yaml here.")
+    Path | None, typer.Option("--config", help="Only its `rules` section is used. Default: sanpath.yaml here.")
 ]
 ClusterOption = Annotated[
     str | None,

@@ -54,7 +54,7 @@ def checked(choice: Choice) -> Choice:
 
     _, site = rules_of(choice)
     for mistake in site.refused:
-        print(f"{mistake}\nsanpath: this rule is left out, the others judge", file=sys.stderr)
+        print(f"{mistake}\nsanpath: this rule is left out; the others are used", file=sys.stderr)
     return choice
 
 

@@ -10,6 +10,7 @@ from sanpath.docgen import (
     cli_page,
     collector_readme,
     config_schema,
+    entities_page,
     glossary_page,
     prometheus_page,
     schema_page,
@@ -25,6 +26,7 @@ def generated() -> dict[str, str]:
     return {
         **catalogue_pages.documents(),
         **cli_page.documents(),
+        **entities_page.documents(),
         **glossary_page.documents(ROOT),
         **prometheus_page.documents(),
         **schema_page.documents(),

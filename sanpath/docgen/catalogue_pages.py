@@ -14,15 +14,11 @@ def documents() -> dict[str, str]:
 def _metrics() -> str:
     sections = [
         GENERATED,
-        "# Entities, links and metrics\n",
-        "What a recording holds. Units are base units after scaling.\n",
+        "# Metrics\n",
+        "The metrics that the samples of a recording may have. Units are base units after scaling.\n",
+        "## Planes of latency\n",
+        "The latency of a plane includes those of all planes below it in this table.\n",
     ]
-    sections.append("## Entity kinds\n")
-    sections.append(table(("kind", "what it is"), list(catalogue.kinds().items())))
-    sections.append("## Links\n")
-    sections.append(table(("relation", "between"), list(catalogue.relations().items())))
-    sections.append("## Planes of latency\n")
-    sections.append("A latency of one plane contains those of every plane below it.\n")
     planes = sorted(catalogue.planes().values(), key=lambda p: p.order)
     sections.append(table(("plane", "from where to where"), [(p.name, p.meaning) for p in planes]))
     for kind, metrics in catalogue.metrics().items():

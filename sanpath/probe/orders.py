@@ -96,7 +96,7 @@ def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:
 
 
 def _named(step: SweepStep, remark: str = "") -> SweepStep:
-    words = [io_name(step), f"{step.in_flight} in flight", *([remark] if remark else [])]
+    words = [io_name(step), f"{step.in_flight} outstanding", *([remark] if remark else [])]
     return replace(step, name=", ".join(words))
 
 

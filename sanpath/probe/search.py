@@ -45,7 +45,7 @@ def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Or
     choice = best_choice(verdict.experiments, seconds, tried)
     person = for_a_person(verdict.experiments)
     if choice is None:
-        return Finish("no experiment that the plan allows would tell more", person)
+        return Finish("no experiment that the plan allows would show more", person)
     return _within(plan, spent, orders[choice.experiment.action], person)
 
 

@@ -123,7 +123,7 @@ class Sink:
         if lost:
             self._warn(f"{lost} rows were lost: the recording could not be written for too long")
         elif failed:
-            self._warn(f"the recording could not be written for a while, and is whole: {failed}")
+            self._warn(f"the recording could not be written for a while, but is complete: {failed}")
 
     def _warn(self, text: str) -> None:
         if self._clock is not None:

@@ -69,7 +69,7 @@ def steps(plan: Plan) -> tuple[SweepStep, ...]:
 def _named(plan: Plan, step: SweepStep) -> SweepStep:
     """Return the step with a name of its I/O pattern, outstanding I/Os and whatever else varies in this plan."""
     matrix = plan.matrix
-    words = [io_name(step), f"{step.in_flight} in flight" + (" a host" if len(plan.hosts) > 1 else "")]
+    words = [io_name(step), f"{step.in_flight} outstanding" + (" a host" if len(plan.hosts) > 1 else "")]
     if matrix.threads != (1,):
         words.append(_count(step.threads, "thread"))
     if len(matrix.targets) > 1:

@@ -109,10 +109,13 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)
         reason = (
-            f"no step is long enough: the longest has {longest:.0f} s after its ramp, and no whole window lies in it"
+            f"no step is long enough: the longest has {longest:.0f} s after its ramp, and contains no complete window"
         )
         return reason, "steps of at least four polls of the slowest source after their ramp"
-    return "no I/O of a load was seen: nothing can be judged", "run a load that sanpath reads: sanpath run -- fio …"
+    return (
+        "no I/O of a load was recorded: nothing can be judged",
+        "run a load that sanpath reads: sanpath run -- fio …",
+    )
 
 
 def _limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:

@@ -32,7 +32,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     for load in pulse.loads:
         tail = f" p99 {duration(load.p99)}" if load.p99 is not None else ""
         figures = f"{iops(load.ops_per_second)}, {bandwidth(load.bytes_per_second)}"
-        in_flight = f"{count(load.in_flight_measured)} in flight"
+        in_flight = f"{count(load.in_flight_measured)} outstanding I/Os"
         texts.append(f"{load.direction} {figures}, {duration(load.latency_seconds)}{tail}, {in_flight}")
     if not pulse.loads:
         texts.append(no_figures(pulse))

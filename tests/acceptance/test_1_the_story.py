@@ -20,12 +20,12 @@ def test_the_link_is_named_in_its_direction_with_how_full_it_is(story: Ran) -> N
     assert set(story.found.steps[-1].directions) == {direction}
     assert (verdict.kind, story.limit.entity, story.limit.coincident) == ("bottleneck", HOST, (ARRAY,))
     assert 0.97 <= (story.limit.utilisation or 0) <= 0.985
-    assert f"is full in the {direction} direction" in story.report
+    assert f"is saturated in the {direction} direction" in story.report
 
 
 def test_latency_is_told_by_the_load_s_own_queue_with_both_numbers(story: Ran) -> None:
-    assert "127 ms is 800 in flight / 6,29" in story.found.verdict.headline
-    assert "16 in flight give the same throughput" in story.found.verdict.headline
+    assert "127 ms is 800 outstanding I/Os / 6,29" in story.found.verdict.headline
+    assert "16 outstanding I/Os give the same throughput" in story.found.verdict.headline
 
 
 def test_the_latency_without_a_queue_is_not_known(story: Ran) -> None:
@@ -77,4 +77,4 @@ def test_the_closed_loop_on_the_published_figures() -> None:
         steps, published, ("2.56 ms is 16", "20.5 ms is 128", "81.9 ms is 512", "128 ms is 800"), strict=True
     ):
         assert low <= step.directions["read"].latency_seconds.mean * 1e3 <= high
-        assert f"{law} in flight / 6,250 IOPS" in (step.in_flight.law or "")
+        assert f"{law} outstanding I/Os / 6,250 IOPS" in (step.in_flight.law or "")

@@ -30,7 +30,7 @@ def test_each_direction_of_a_mix_is_full_by_itself(mixed: Ran) -> None:
     assert set(found) == {(HOST, "read"), (HOST, "write")}
     for bottleneck in found.values():
         assert 0.97 <= (bottleneck.utilisation or 0) <= 0.985
-    assert "in the write direction it is full as well" in mixed.found.verdict.headline
+    assert "in the write direction it is saturated as well" in mixed.found.verdict.headline
 
 
 def test_a_mix_gives_in_each_direction_what_one_alone_gives(mixed: Ran, alone: Ran) -> None:

@@ -122,7 +122,7 @@ def test_damaged_samples_are_named_and_left_out(tmp_path: Path) -> None:
     assert "CANNOT TELL" in damaged.stdout
     said = " ".join(damaged.stdout.split())
     assert segment.name in said.replace(" ", "")
-    assert "damaged or not ours" in said
+    assert "damaged, or not in this format" in said
 
 
 def declared(table: Table) -> dict[str, object]:

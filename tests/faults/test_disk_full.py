@@ -111,7 +111,7 @@ def test_a_disk_that_fills_does_not_disturb_the_load_and_what_fitted_is_readable
     assert "Traceback" not in ended.err
     assert "rows could not be written: " in ended.err
     last = ended.err.splitlines()[-1]
-    assert "r.sanpath ends before the test did: free space there" in last
+    assert "r.sanpath is incomplete, because its disk was full: free space there" in last
     assert last.endswith(f"sanpath diagnose {folder}/disk/r.sanpath")
     assert '"exception_message"' not in ended.err
     assert ended.said()["run"]["complete"] is False

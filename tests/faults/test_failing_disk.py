@@ -53,9 +53,9 @@ def unharmed(ended: Outcome, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("how", "why", "code", "last"),
     [
-        ("EIO write", "Input/output error", 1, "r.sanpath ends before the test did"),
+        ("EIO write", "Input/output error", 1, "r.sanpath is incomplete, because its disk was full"),
         ("EIO all", "Input/output error", 2, "manifest.json cannot be read"),
-        ("EROFS write", "Read-only file system", 1, "r.sanpath ends before the test did"),
+        ("EROFS write", "Read-only file system", 1, "r.sanpath is incomplete, because its disk was full"),
     ],
     ids=["writes fail", "everything fails", "read-only"],
 )

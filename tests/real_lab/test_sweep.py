@@ -55,7 +55,7 @@ def read(step: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_step_is_there_and_judged(swept: tuple[dict[str, Any], str]) -> None:
     steps = swept[0]["steps"]
-    assert [step["name"] for step in steps] == [f"16 KiB random read, {n} in flight" for n in IN_FLIGHT]
+    assert [step["name"] for step in steps] == [f"16 KiB random read, {n} outstanding" for n in IN_FLIGHT]
     assert [step["in_flight"]["configured"] for step in steps] == IN_FLIGHT
     assert all(step["windows_used"] >= 4 for step in steps)
 

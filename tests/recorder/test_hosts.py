@@ -198,5 +198,5 @@ def test_a_sweep_runs_on_every_host(tmp_path: Path, fio: str) -> None:
     done = sanpath("sweep", "plan.yaml", "--into", "r.sanpath", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     steps = json.loads(done.stdout)["steps"]
-    assert [step["name"] for step in steps] == [f"4 KiB random read, {n} in flight a host" for n in (1, 2)]
+    assert [step["name"] for step in steps] == [f"4 KiB random read, {n} outstanding a host" for n in (1, 2)]
     assert [step["in_flight"]["configured"] for step in steps] == [2, 4]

@@ -108,8 +108,8 @@ def test_steps_run_in_order_and_the_curve_follows_the_report(tmp_path: Path, pla
     assert done.returncode == 0, done.stderr
     curve = done.stdout.partition("Throughput and latency over outstanding I/Os\n")[2].splitlines()
     assert [line[:32].strip() for line in curve[1:3]] == [
-        "4 KiB random read, 1 in flight",
-        "4 KiB random read, 2 in flight",
+        "4 KiB random read, 1 outstanding",
+        "4 KiB random read, 2 outstanding",
     ]
     assert "Knee: none was found" in done.stdout
     assert [mark["outcome"] for mark in marks(tmp_path, "sweep-step")] == ["done", "done"]
@@ -121,7 +121,7 @@ def test_json_is_the_diagnosis_alone(tmp_path: Path, plan: Plan) -> None:
     done = swept(tmp_path, plan | {"matrix": {"in_flight": 3}}, "--format", "json")
     found = json.loads(done.stdout)
     assert found["schema"] == "sanpath.diagnosis/1"
-    assert [step["name"] for step in found["steps"]] == ["64 KiB random read, 3 in flight"]
+    assert [step["name"] for step in found["steps"]] == ["64 KiB random read, 3 outstanding"]
 
 
 def test_a_steady_step_ends_before_its_time(tmp_path: Path, plan: Plan) -> None:
@@ -138,7 +138,7 @@ def test_a_step_that_never_settles_says_so(tmp_path: Path, plan: Plan) -> None:
     done = swept(tmp_path, plan)
     assert done.returncode == 0, done.stderr
     assert marks(tmp_path, "sweep-step")[0]["steady"] is False
-    assert [mark["step"] for mark in marks(tmp_path, "step-not-steady")] == ["64 KiB random read, 1 in flight"]
+    assert [mark["step"] for mark in marks(tmp_path, "step-not-steady")] == ["64 KiB random read, 1 outstanding"]
 
 
 def test_ctrl_c_drops_the_step_and_the_same_plan_resumes(
@@ -155,13 +155,13 @@ def test_ctrl_c_drops_the_step_and_the_same_plan_resumes(
     assert f"1 of 2 steps are left; resume: sanpath sweep {tmp_path}/plan.yaml --into {tmp_path}/r.sanpath" in said
     assert "Traceback" not in said
     judged = json.loads(sanpath("diagnose", "r.sanpath", "--format", "json", cwd=tmp_path).stdout)["steps"]
-    assert [step["name"] for step in judged] == ["4 KiB random read, 1 in flight"]
+    assert [step["name"] for step in judged] == ["4 KiB random read, 1 outstanding"]
 
     resumed = swept(tmp_path, plan, "--format", "json")
     assert resumed.returncode == 0, resumed.stderr
     assert "resumed: 1 of 2 steps are recorded, 1 to do" in resumed.stderr
     found = json.loads(resumed.stdout)
-    assert [step["name"] for step in found["steps"]] == [f"4 KiB random read, {n} in flight" for n in (1, 2)]
+    assert [step["name"] for step in found["steps"]] == [f"4 KiB random read, {n} outstanding" for n in (1, 2)]
     assert found["run"]["complete"] is True
     assert [source["name"] for source in found["sources"]] == ["fio"]
 
@@ -180,7 +180,7 @@ def test_a_killed_sweep_is_resumed_without_the_step_that_was_cut(
     resumed = swept(tmp_path, plan, "--format", "json")
     assert resumed.returncode == 0, resumed.stderr
     found = json.loads(resumed.stdout)
-    assert [step["name"] for step in found["steps"]] == [f"4 KiB random read, {n} in flight" for n in (1, 2)]
+    assert [step["name"] for step in found["steps"]] == [f"4 KiB random read, {n} outstanding" for n in (1, 2)]
     assert found["run"]["complete"] is False
 
 
@@ -225,7 +225,7 @@ def test_a_load_that_fails_ends_the_sweep_with_exit_code_4(tmp_path: Path, plan:
     plan["target"] = {"filename": str(tmp_path / "there-is-none" / "data")}
     done = swept(tmp_path, plan)
     assert done.returncode == 4
-    assert "step 4 KiB random read, 1 in flight: the load ended with exit code 1: see" in done.stderr
+    assert "step 4 KiB random read, 1 outstanding: the load ended with exit code 1: see" in done.stderr
     assert [mark["outcome"] for mark in marks(tmp_path, "sweep-step")] == ["failed"]
 
 

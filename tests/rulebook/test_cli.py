@@ -91,7 +91,7 @@ def test_broken_rule_file_is_exit_2_with_file_line_and_caret(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("arguments", [("list",), ("show", "ours")])
 def test_markup_in_a_rule_of_ones_own_is_printed_as_it_is(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    write(tmp_path, "ours", ("title: A link of the loaded path is full", 'title: "[/red]full[b]"'))
+    write(tmp_path, "ours", ("title: A link of the loaded path is saturated", 'title: "[/red]full[b]"'))
     code, out, _ = run(*arguments, "--rules", str(tmp_path))
     assert code == 0
     assert "[/red]full[b]" in out

@@ -101,7 +101,7 @@ def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> 
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == NEIGHBOUR
     assert bottleneck.culprit == "hba:esx9/vmhba2"
-    assert "is full" in bottleneck.because[0]
+    assert "is saturated" in bottleneck.because[0]
 
 
 def test_a_host_under_test_that_returns_no_credits_is_its_own_culprit(tmp_path: Path) -> None:

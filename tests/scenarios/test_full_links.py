@@ -46,11 +46,12 @@ def test_the_published_test_is_limited_by_its_link_in_that_direction(test_of_201
 def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012: Diagnosis, direction: str) -> None:
     said = test_of_2012.verdict.headline
     assert (
-        f"4GFC link esx7/vmhba2 - sw1/fc1/7 is full in the {direction} direction: 415.2 MB/s counted of 425" in said
+        f"4GFC link esx7/vmhba2 - sw1/fc1/7 is saturated in the {direction} direction: 415.2 MB/s counted of 425"
+        in said
     )
     assert "97.7 %" in said
-    assert "128 ms is 800 in flight / 6,250 IOPS" in said
-    assert "16 in flight give the same throughput" in said
+    assert "128 ms is 800 outstanding I/Os / 6,250 IOPS" in said
+    assert "16 outstanding I/Os give the same throughput" in said
     assert "array:fa1 is cleared up to 409.6 MB/s" in said
 
 
@@ -119,8 +120,8 @@ def test_reads_and_writes_on_one_link_are_judged_apart() -> None:
     }
     for bottleneck in found.verdict.bottlenecks:
         assert bottleneck.utilisation == pytest.approx(411.9 / 425, rel=1e-3)
-    assert "in the write direction it is full as well" in found.verdict.headline
-    assert "82.6 ms is 512 reads in flight / 6,200 reads a second" in found.verdict.headline
+    assert "in the write direction it is saturated as well" in found.verdict.headline
+    assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in found.verdict.headline
     (step,) = found.steps
     assert step.in_flight.measured == pytest.approx(1024, rel=1e-3)
     assert {b.direction for b in found.latency_budget} == {"read", "write"}
@@ -320,7 +321,7 @@ def test_a_continuous_run_without_marks_is_cut_into_the_steps_it_had(
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == HOST_LINK
     assert found.verdict.from_step == "part 4"
-    assert "800 in flight / 6,250 IOPS" in found.verdict.headline
+    assert "800 outstanding I/Os / 6,250 IOPS" in found.verdict.headline
     assert all(any("gave no marks" in note for note in s.valid) for s in found.steps)
 
 

@@ -84,7 +84,7 @@ def test_a_full_host_queue_in_a_single_step_is_named(tmp_path: Path) -> None:
     assert (verdict.kind, bottleneck.entity) == ("bottleneck", "lun:sqlvm1/sda")
     assert verdict.grade != "A"
     assert "the queue lets 32 I/Os through, 512 are offered" in verdict.headline
-    assert "too little in flight" not in text.render(found, 100).lower()
+    assert "too few outstanding" not in text.render(found, 100).lower()
     assert not any(f.rule == "concurrency-too-low" and f.outcome == "hit" for f in found.findings)
 
 

@@ -83,7 +83,7 @@ def test_what_was_not_seen_is_not_healthy(tmp_path: Path, unseen: str) -> None:
     san = replace(paced(tmp_path), leave_out={unseen})
     found = judged(san.write())
     assert found.verdict.kind == "demand_limited"
-    assert "could not be seen" in cause(found)
+    assert "not measured" in cause(found)
 
 
 @pytest.mark.parametrize("story", ["published", "guest_queue", "saturated_array", "quality_of_service", "cpu_bound"])
@@ -124,7 +124,7 @@ def test_a_mix_is_not_told_by_one_of_its_directions(tmp_path: Path) -> None:
 
 def test_the_law_of_a_mix_names_the_direction_of_both_numbers() -> None:
     headline = told("mixed").verdict.headline
-    assert "82.6 ms is 512 reads in flight / 6,200 reads a second" in headline
+    assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in headline
 
 
 def test_a_rest_below_nothing_names_its_likely_cause(tmp_path: Path) -> None:

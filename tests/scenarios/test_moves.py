@@ -67,7 +67,7 @@ def test_each_step_is_judged_on_the_host_that_the_machine_ran_on(tmp_path: Path)
     assert found.verdict.from_step == "b256"
     said = "sqlvm1 had moved from esx7 to esx8 before it: not compared with the steps on esx7"
     assert [said in one.valid for one in found.steps] == [False, False, True]
-    assert not [because for because in step(found, "b256").verdict.because if "16 I/Os in flight gave" in because]
+    assert not [because for because in step(found, "b256").verdict.because if "16 outstanding I/Os gave" in because]
 
 
 def test_without_a_move_the_bytes_of_the_other_host_are_not_the_test_s(tmp_path: Path) -> None:

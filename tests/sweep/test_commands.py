@@ -145,10 +145,10 @@ def test_print_shows_every_step_on_every_host_and_starts_nothing(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("#")] == [
-        "# 64 KiB random read, 1 in flight a host",
+        "# 64 KiB random read, 1 outstanding a host",
         "# on win1",
         "# on win2",
-        "# 64 KiB random read, 8 in flight a host",
+        "# 64 KiB random read, 8 outstanding a host",
         "# on win1",
         "# on win2",
     ]

@@ -110,14 +110,14 @@ def test_in_flight_changes_fastest_and_names_say_what_differs() -> None:
     matrix = {"block_bytes": ["4k", "64k"], "read_ratio": [1, 0.7], "in_flight": [8, 1]}
     found = steps(plan(matrix=matrix, allow_writes=True))
     assert [step.name for step in found] == [
-        "4 KiB random read, 8 in flight",
-        "4 KiB random read, 1 in flight",
-        "4 KiB random, 70 % read, 8 in flight",
-        "4 KiB random, 70 % read, 1 in flight",
-        "64 KiB random read, 8 in flight",
-        "64 KiB random read, 1 in flight",
-        "64 KiB random, 70 % read, 8 in flight",
-        "64 KiB random, 70 % read, 1 in flight",
+        "4 KiB random read, 8 outstanding",
+        "4 KiB random read, 1 outstanding",
+        "4 KiB random, 70 % read, 8 outstanding",
+        "4 KiB random, 70 % read, 1 outstanding",
+        "64 KiB random read, 8 outstanding",
+        "64 KiB random read, 1 outstanding",
+        "64 KiB random, 70 % read, 8 outstanding",
+        "64 KiB random, 70 % read, 1 outstanding",
     ]
     assert [step.key for step in found][:2] == ["step-01", "step-02"]
 

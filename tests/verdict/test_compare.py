@@ -48,7 +48,7 @@ def test_a_relieved_link_and_nothing_in_its_place_is_fixed(before: Diagnosis, tm
     after = swept(tmp_path, speed=8, ops=9000)
     found = compare(before, after)
     assert found.outcome == "FIXED"
-    assert found.headline.startswith("FIXED: +44.0% throughput and -30.6% latency at 256 in flight, read")
+    assert found.headline.startswith("FIXED: +44.0% throughput and -30.6% latency at 256 outstanding reads")
     assert [(p.before_step, p.after_step, p.in_flight) for p in found.pairs] == [
         ("q64", "q64", 64),
         ("q256",) * 2 + (256,),
@@ -270,7 +270,7 @@ def test_several_settings_at_once_cannot_be_told_apart() -> None:
     assert confounded([policy, native, used]) is None
     assert changed_settings([adapter, its_queue]) == ("adapter type",)
     assert confounded([adapter, its_queue, policy, native, Difference(lun, "queue_depth", 32.0, 128.0)]) == (
-        "3 settings changed at once (adapter type, path policy, queue depth): this comparison cannot tell which of "
+        "3 settings changed at once (adapter type, path policy, queue depth): this comparison cannot show which of "
         "them helped; change one first: path policy (no outage)."
     )
     ends = [Difference(f"switch_port:sw1/fc1/{n}", "speed", "4GFC", "8GFC") for n in (1, 7)]

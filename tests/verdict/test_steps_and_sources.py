@@ -16,7 +16,7 @@ def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_p
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
     san.step("s", 8, read=Flow(2000, 0.008), array={"read": AtArray(0.001)})
     (step,) = judged(san.write()).steps
-    assert any("more I/Os in flight (16) than configured (8)" in note for note in step.valid)
+    assert any("more outstanding I/Os (16) than configured (8)" in note for note in step.valid)
 
 
 def test_the_deciding_step_is_the_one_with_most_in_flight_among_equals() -> None:

@@ -54,7 +54,7 @@ def test_both_links_faster_is_the_next_link_and_one_alone_is_nothing() -> None:
     assert found.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
     assert found.predicted_ops_per_second == pytest.approx((1.4 * 6_250, 12_595), rel=2e-3)
     assert found.predicted_latency_seconds == pytest.approx((0.0635, 0.128 / 1.4), rel=2e-3)
-    assert found.untested == ("array:fa1: seen to bear 6,250 IOPS and no more",)
+    assert found.untested == ("array:fa1: has carried 6,250 IOPS and no more",)
     alone = last(recorded("published"), BOTH[0])
     assert alone.predicted_ops_per_second == pytest.approx((6_250, 6_297), rel=2e-3)
     assert alone.entity == "link:sw1/fc1/1--fa1/CT0.FC0"
@@ -163,7 +163,7 @@ def test_an_array_that_may_have_been_full_all_along_is_no_unloaded_latency() -> 
     """5 of the disk's 5.12 ms pass in the array, with its queue always full: a deeper one may bring nothing."""
     found = last(recorded("full_before_it_began"), "lun:sqlvm1/sda.queue_depth=128")
     assert found.predicted_ops_per_second is None
-    assert found.unknown == "the latency without a queue is not known: add a step with few I/Os in flight"
+    assert found.unknown == "the latency without a queue is not known: add a step with few outstanding I/Os"
 
 
 def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_recording_without_a_step_says_so(tmp_path: Path) -> None:
 
 def test_without_the_switch_a_speed_is_not_guessed() -> None:
     """Nobody read the port: the recording does not know it."""
-    with pytest.raises(UsageError, match=r"knows no switch_port:sw1/fc1/7; there are: no switch_ports at all"):
+    with pytest.raises(UsageError, match=r"has no switch_port:sw1/fc1/7; there are: no switch_ports at all"):
         asked(recorded("switch_not_observed"), BOTH[0])
 
 
@@ -254,7 +254,7 @@ def test_the_command_prints_text_and_json() -> None:
     assert code == 0
     assert said.startswith("switch_port:sw1/fc1/7.speed: 4GFC > 8GFC\n")
     assert "esx7/vmhba2 - sw1/fc1/7 at 8GFC" in said
-    assert "not tested: array:fa1: seen to bear 6,250 IOPS and no more" in said
+    assert "not tested: array:fa1: has carried 6,250 IOPS and no more" in said
     code, said = run(recorded("published"), "--relieve", "--format", "json")
     found = json.loads(said)
     assert (code, found["schema"], len(found["steps"])) == (0, "sanpath.whatif/1", 4)

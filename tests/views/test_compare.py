@@ -45,7 +45,7 @@ def comparison(after: Path) -> Comparison:
 
 def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
     lines = as_text(comparison, 120).splitlines()
-    assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 in flight, read")
+    assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 outstanding reads")
     first = next(number for number, line in enumerate(lines) if line.startswith("t800"))
     assert [re.sub(r"\s+", " ", line).strip() for line in lines[first : first + 3]] == [
         "t800 read 800 IOPS 6,250 9,375 +50.0% ±3.0%",

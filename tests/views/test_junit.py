@@ -34,7 +34,7 @@ def test_the_bottleneck_and_its_cause_fail() -> None:
     assert verdict is not None
     assert verdict.get("type") == "bottleneck"
     assert "4GFC link" in (verdict.get("message") or "")
-    assert "more load buys only latency" in (verdict.text or "")
+    assert "more load adds only latency" in (verdict.text or "")
     cause = case(suite, "sanpath.rules.link-full").find("failure")
     assert cause is not None
     assert cause.get("type") == "cause critical"

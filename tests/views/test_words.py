@@ -20,6 +20,12 @@ ELSEWHERE = {
     r"nobody reads": "not measured",
     r"(not|was) seen is said": "not measured",
     r"at the end of its core": "saturates a core",
+    r"\bin flight\b": "outstanding",
+    r"[Nn]obody (counts|counted|tells|knows|read)": "not measured",
+    r"(cannot|could not) be (told|seen)": "not known, or not measured",
+    r"[Ll]inks? \S* ?(is|are) full": "saturated",
+    r"no longer says so": "this finding is gone",
+    r"buys? only": "adds only",
 }
 """Phrase that needs a second reading → what stands for it."""
 

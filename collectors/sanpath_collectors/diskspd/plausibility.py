@@ -24,7 +24,7 @@ def remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
     if running is not None and (running != with_results or (configured is not None and configured != running)):
         expected = "an unknown number of" if configured is None else configured
         text = f"{timespan}: {expected} threads were asked for, {running} ran and {with_results} have results"
-        yield "threads-differ", f"{text}: how many I/Os were in flight is uncertain"
+        yield "threads-differ", f"{text}: the number of outstanding I/Os is uncertain"
     if span.missing == "latencies":
         yield "cut-file", f"{timespan}: the file ends within its percentiles"
     if span.settings.seconds and span.seconds and span.seconds < span.settings.seconds - _TOLERANCE_SECONDS:

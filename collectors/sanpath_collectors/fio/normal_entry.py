@@ -113,7 +113,7 @@ class Entry:
         if job_headers and load_profile.in_flight is None:
             processes_text = f"{self.processes} processes of jobs with different queue depths"
             remarks.append(
-                ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os they keep in flight is not known")
+                ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
             )
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))

@@ -195,7 +195,7 @@ def parse_job(
             f"{round(summed_ms / runtime_ms)} processes, and fio tells the options of {processes} of them"
         )
         remarks.append(
-            ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os they keep in flight is not known")
+            ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
         )
     else:
         load_profile = profile(tuple(options.items()), processes, version)

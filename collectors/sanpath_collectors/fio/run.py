@@ -226,7 +226,7 @@ class Run:
                 yield rows(LOAD, [(self._loads[job.name], end, job.samples)])
             if early_us > max(_UNEVEN_RATIO * (end - start), 1_000_000):
                 early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
-                yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were in flight then")
+                yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were outstanding then")
             if job.error:
                 yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job.error)}")
         yield from histograms(jobs, self._loads, end)

@@ -55,7 +55,7 @@ class Tests:
         sizes = {leaf.specification.block_bytes if leaf.specification else None for leaf in leaves}
         name = " + ".join(sorted(s.name for s in specifications)) or "test"
         return LoadStep(
-            name=name if offered is None else f"{name}, {offered} in flight",
+            name=name if offered is None else f"{name}, {offered} outstanding",
             loads=tuple(ids),
             offered=offered,
             block_bytes=sizes.pop() if len(sizes) == 1 else None,
@@ -86,7 +86,7 @@ class Tests:
             location = f", {worst_leaf.row.errors:,} of them at {'/'.join(worst_leaf.path) or 'all'}"
             yield self._warning(test, "errors-counted", f"Iometer counted {errors:,} I/Os that failed{location}")
         if any(leaf.in_flight is None for leaf in leaves):
-            text = "the queue depth is -1 (it differs below a row, or is not told): I/Os in flight are not known"
+            text = "the queue depth is -1 (it differs below a row, or is not given): outstanding I/Os are not known"
             yield self._warning(test, "queue-depth-unknown", text)
         total = sum(leaf.row.ops_per_second for leaf in leaves)
         if total_row.kind == "ALL" and abs(total - total_row.ops_per_second) > _TOLERANCE * total_row.ops_per_second:

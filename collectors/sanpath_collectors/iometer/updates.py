@@ -72,7 +72,7 @@ class _Running:
         offered = sum(known_depths) if len(known_depths) == len(depths) else None
         name = self.specification.name if self.specification else "test"
         return LoadStep(
-            name=name if offered is None else f"{name}, {offered} in flight",
+            name=name if offered is None else f"{name}, {offered} outstanding",
             loads=tuple(self.targets),
             offered=offered,
             block_bytes=self.specification.block_bytes if self.specification else None,

@@ -177,7 +177,7 @@ class Runs:
         offered, is_rate_limited = run.in_flight, settings.is_rate_limited(figures.ops)
         if offered is None and not is_rate_limited and not settings.files and figures.in_flight is not None:
             offered = round(figures.in_flight, 4)
-            text = f"{run.name}: how many SDs it uses is not told: {offered:.1f} I/Os in flight as it measured them"
+            text = f"{run.name}: the number of its SDs is not given: {offered:.1f} outstanding I/Os, as measured"
             yield from self.warn(run.seen_us, "in-flight-as-measured", text)
         run.step = LoadStep(
             name=run.name,

@@ -27,7 +27,7 @@ def check(
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
     form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
 ) -> None:
-    """Ask every source who it is, what it hides from this account and what a poll costs; exit 1 if one is silent."""
+    """Ask every source for its name, what this account may not read and what a poll costs; exit 1 if one fails."""
     import asyncio
 
     from sanpath.config import load_config

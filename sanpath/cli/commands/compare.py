@@ -1,4 +1,4 @@
-"""`sanpath compare`: two recordings at equal I/Os in flight and equal latency, or several systems side by side."""
+"""`sanpath compare`: two recordings at equal outstanding I/Os and equal latency, or several systems side by side."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compare(
     latency: Annotated[
         str | None,
         typer.Option(
-            "--latency", metavar="TIME", help="At which latency to compare throughput: 5ms; never extrapolated."
+            "--latency", metavar="TIME", help="Latency at which to compare throughput: 5ms; never extrapolated."
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
@@ -52,10 +52,10 @@ def compare(
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Say what changed between two runs: throughput and latency of steps with as many I/Os in flight, throughput at
-    the same latency, settings that differ, what became of each finding, and whether what was predicted came.
+    """Show what changed between two runs: throughput and latency of steps with as many outstanding I/Os, throughput
+    at the same latency, settings that differ, what became of each finding, and whether the prediction came true.
 
-    Three recordings or more are laid side by side."""
+    Three recordings or more are shown side by side."""
     if len(recordings) < 2:
         raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
     from sanpath.cli.output import diagnosis_of, write

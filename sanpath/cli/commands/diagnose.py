@@ -27,7 +27,7 @@ def diagnose(
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Say where the bottleneck of a recorded load test is, why, and what to do."""
+    """Show where the bottleneck of a recorded load test is, why, and what to do."""
     from sanpath.cli.output import diagnosis_of, exit_code, rendered
 
     diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)

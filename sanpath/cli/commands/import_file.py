@@ -46,16 +46,18 @@ def import_file(
     ] = None,
     mark: Annotated[
         list[str] | None,
-        typer.Option("--mark", help="Step of the recording that the file's load is; one for each load in the file."),
+        typer.Option(
+            "--mark", help="Step of the recording in which the file's load ran; one for each load in the file."
+        ),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", help="When the first load in a file without times began, as 2026-01-31T14:00:00+01:00."),
+        typer.Option("--at", help="When the first load in a file without times began: 2026-01-31T14:00:00+01:00."),
     ] = None,
     utc_offset: Annotated[
         str | None,
         typer.Option(
-            "--utc-offset", metavar="ZONE", help="Time zone of a file that does not tell it: +02:00 or Europe/Berlin."
+            "--utc-offset", metavar="ZONE", help="Time zone of a file that has none: +02:00 or Europe/Berlin."
         ),
     ] = None,
     behind: Annotated[
@@ -64,15 +66,13 @@ def import_file(
     host: Annotated[
         str | None, typer.Option("--host", help="The machine it is from; default: the only one of the recording.")
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What to call the load; default: as its reader.")] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A sanpath.yaml, for what it knows of the topology.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the load; default: name of its reader.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="A sanpath.yaml, for its topology section.")] = None,
     reader: Annotated[
-        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not tell.")
+        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not show that.")
     ] = None,
 ) -> None:
-    """Put what a load generator or a host left in a file into a recording, at the time it belongs to."""
+    """Add a result file of a load generator or a host to a recording, at the time when it was measured."""
     from sanpath.cli.sessions.import_progress import Progress
     from sanpath.config import Config, load_config
     from sanpath.errors import UsageError

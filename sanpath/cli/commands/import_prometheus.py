@@ -19,19 +19,21 @@ def import_prometheus(
     url: Annotated[str, typer.Option("--url", help="Address of the server, as https://prometheus.example.com.")],
     into: Annotated[
         Path,
-        typer.Option("--into", parser=location, metavar="PATH", help="Recording; it is made when it is not there."),
+        typer.Option(
+            "--into", parser=location, metavar="PATH", help="Recording; it is created if it does not exist."
+        ),
     ],
     began: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TIME", help="As 2026-01-31T14:00:00+01:00; default: where the recording begins."
+            "--from", metavar="TIME", help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording."
         ),
     ] = None,
     ended: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Likewise; default: where the recording ends.")
+        str | None, typer.Option("--to", metavar="TIME", help="Likewise; default: end of the recording.")
     ] = None,
     profile: Annotated[
-        list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that there are.")
+        list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that are found.")
     ] = None,
     match: Annotated[
         str | None, typer.Option("--match", help="Label matchers that narrow it down, as 'instance=~\"db7:.*\"'.")
@@ -53,7 +55,7 @@ def import_prometheus(
     client_key: Annotated[Path | None, typer.Option("--client-key", help="PEM of its key.")] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
 ) -> None:
-    """Put what a Prometheus server has collected during a test that is over into a recording."""
+    """Add what a Prometheus server collected during a finished test to a recording."""
     from sanpath.config import source_from_keys
     from sanpath.errors import UsageError
     from sanpath.recorder.importing.remote import Span, import_history, recorded_span

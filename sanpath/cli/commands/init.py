@@ -22,7 +22,7 @@ sources:
 """
 _TOPOLOGY = """
 # What no source reports: the host that a load runs on, its initiator ports, and their capabilities. Names are
-# kind:name, the kinds and relations stand in docs/metrics.md.
+# kind:name, the kinds and relations are in docs/entities.md.
 #topology:
   #things:
     #"hba:esx7/vmhba2":
@@ -40,7 +40,7 @@ _COLUMNS = 110
 
 
 def init(
-    into: Annotated[Path, typer.Option("--into", help="The file to write; it must not be there.")] = Path(
+    into: Annotated[Path, typer.Option("--into", help="The file to write; it must not exist.")] = Path(
         "sanpath.yaml"
     ),
     collector: Annotated[
@@ -62,7 +62,7 @@ def init(
         typer.Option("--community", metavar="REFERENCE", help="With --yes: env:NAME or file:PATH; default: public."),
     ] = "",
 ) -> None:
-    """Write a sanpath.yaml by asking, on a terminal, or an example to be filled in; nothing is overwritten."""
+    """Write a sanpath.yaml: ask for the sources, or write an example to fill in. No file is overwritten."""
     import sys
 
     from sanpath.errors import UsageError

@@ -17,11 +17,11 @@ app = typer.Typer(
 @app.command("list")
 def list_scenarios(
     scenario: Annotated[
-        str | None, typer.Argument(metavar="[SCENARIO]", help="One alone; draw:SEED is one of the generator.")
+        str | None, typer.Argument(metavar="[SCENARIO]", help="Only this one; draw:SEED is one of the generator.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
 ) -> None:
-    """List the scenarios, and what a correct diagnosis says of each."""
+    """List the scenarios with the correct diagnosis of each."""
     raise typer.Exit(_lab("list", *([scenario] if scenario else []), *(["--json"] if as_json else [])))
 
 
@@ -30,7 +30,7 @@ def serve(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
     folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
     address: Annotated[
-        str, typer.Option("--address", help="Of this machine, where others can reach it.")
+        str, typer.Option("--address", help="Address of this machine where other machines reach it.")
     ] = "127.0.0.1",
 ) -> None:
     """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
@@ -52,41 +52,49 @@ def record(
     raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
 
 
-@app.command("score", short_help="Say how often the verdict is right.")
+@app.command("score", short_help="Show how often the verdict is right.")
 def score(
     families: Annotated[
-        str | None, typer.Option("--families", help="Names with commas between, or all; all without --draws.")
+        str | None,
+        typer.Option("--families", help="Names separated by commas, or all; default without --draws: all."),
     ] = None,
     draws: Annotated[int | None, typer.Option("--draws", min=1, help="How many draws of the generator.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each family.")] = 20,
-    first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest of them.")] = 1,
+    first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest seed.")] = 1,
     defects: Annotated[
-        str, typer.Option("--defects", help="Of the data: names with commas between, all or none.")
+        str, typer.Option("--defects", help="Defects of the data: names separated by commas, all or none.")
     ] = "none",
     defect_seeds: Annotated[
-        int | None, typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; all.")
+        int | None,
+        typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; default: all."),
     ] = None,
     relations: Annotated[
-        str, typer.Option("--relations", help="Changes of draws that leave the truth: names, all or none.")
+        str, typer.Option("--relations", help="Changes of draws that keep the truth: names, all or none.")
     ] = "none",
     relation_draws: Annotated[
-        int | None, typer.Option("--relation-draws", min=1, help="How many of the draws are changed so; all.")
+        int | None,
+        typer.Option("--relation-draws", min=1, help="How many draws are changed in this way; default: all."),
     ] = None,
     experiments: Annotated[
-        int | None, typer.Option("--experiments", min=1, help="Of how many draws what is proposed is done; none.")
+        int | None,
+        typer.Option(
+            "--experiments", min=1, help="For how many draws the proposed experiment is run; default: none."
+        ),
     ] = None,
     probes: Annotated[
         int | None,
-        typer.Option("--probes", min=1, help="How many of the draws are probed, where one step cannot tell; none."),
+        typer.Option(
+            "--probes", min=1, help="How many draws are probed if one step gives no verdict; default: none."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
-    keep: Annotated[Path, typer.Option("--keep", help="Outcomes so far; a run goes on from them.")] = Path(
-        "score.jsonl"
-    ),
+    keep: Annotated[
+        Path, typer.Option("--keep", help="File with the outcomes so far; a run continues from it.")
+    ] = Path("score.jsonl"),
     into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
 ) -> None:
-    """Say how often the verdict is right: cases of random scenarios are recorded, diagnosed and compared."""
+    """Record and diagnose cases of random scenarios, and show how often the verdict is right."""
     options: dict[str, object] = {
         "--families": families,
         "--draws": draws,

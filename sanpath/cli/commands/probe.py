@@ -40,7 +40,7 @@ def probe(
             "--after",
             parser=location,
             metavar="RECORDING",
-            help="An earlier probe: repeat its load after a setting was changed, and say what that proves.",
+            help="An earlier probe: repeat its load after a setting was changed, and show what that proves.",
         ),
     ] = None,
     knee: Annotated[
@@ -61,10 +61,10 @@ def probe(
     rules: RulesOption = None,
     policy: PolicyOption = None,
 ) -> None:
-    """Run short steps of a load, each the one that tells most about what limits it, and say what they proved.
+    """Run short steps of a load, each chosen to show most about what limits it, and say what they proved.
 
-    Only the load varies: no setting of a device is changed. It stops when the verdict is certain, when nothing that
-    the plan allows would tell more, when the budget is used, or when the latency of others grows.
+    Only the load varies: no setting of a device is changed. It stops when the verdict is certain, when no
+    step that the plan allows would show more, when the budget is used, or when the latency of other hosts grows.
     """
     import time
 

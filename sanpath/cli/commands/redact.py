@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def redact(
     recording: Recording,
-    out: Annotated[Path, typer.Argument(parser=location, metavar="OUT", help="The copy; it must not be there.")],
+    out: Annotated[Path, typer.Argument(parser=location, metavar="OUT", help="The copy; it must not exist.")],
     key: Annotated[
         Path | None, typer.Option("--key", help="Write here what each pseudonym stands for; keep it to yourself.")
     ] = None,

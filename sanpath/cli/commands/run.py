@@ -34,14 +34,14 @@ def run(
             "--into",
             parser=location,
             metavar="PATH",
-            help="Recording folder, or its URL in a store; one under way is joined, with one load in all; "
-            "default: named after the time.",
+            help="Recording folder, or its URL in a store. A running recording is joined, but has one load. "
+            "Default: named after the time.",
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
     only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
     reader: Annotated[
-        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if its name does not tell.")
+        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if not clear by its name.")
     ] = None,
     on: Annotated[
         str,
@@ -60,8 +60,7 @@ def run(
         typer.Option(
             "--writer",
             metavar="NAME",
-            help="What this recorder is called beside others of one recording, and again when it is started anew; "
-            "default: as its host.",
+            help="Name of this recorder in the recording; restart it with the same name. Default: name of its host.",
         ),
     ] = "",
     form: FormatOption = Format.text,
@@ -71,7 +70,7 @@ def run(
     plain: PlainOption = False,
     metrics: MetricsOption = "",
 ) -> None:
-    """Poll every source while a load test runs, then say where its bottleneck is, why, and what to do."""
+    """Poll every source while a load test runs, then show where its bottleneck is, why, and what to do."""
     import time
 
     from sanpath.cli.sessions.run import Session

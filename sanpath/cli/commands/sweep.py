@@ -49,7 +49,7 @@ def sweep(
     plain: PlainOption = False,
     metrics: MetricsOption = "",
 ) -> None:
-    """Run every combination of a matrix, one step after the other, and say what bound each and where the knee is."""
+    """Run every combination of a matrix step by step, and show what limits each one and where the knee is."""
     import time
 
     from sanpath.cli.sessions.sweep import SweepSession, check_engine, recorded_progress

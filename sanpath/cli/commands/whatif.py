@@ -18,10 +18,10 @@ def whatif(
     recording: Recording,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="ENTITY.SETTING=VALUE", help="What would be otherwise; may be repeated."),
+        typer.Option("--set", metavar="ENTITY.SETTING=VALUE", help="A setting to change; may be repeated."),
     ] = None,
     relieve: Annotated[
-        bool, typer.Option("--relieve", help="Relieve what binds each step, all that bind together with it.")
+        bool, typer.Option("--relieve", help="Remove the limit of each step, with all that limit together.")
     ] = False,
     before: Annotated[
         Path | None,
@@ -29,12 +29,12 @@ def whatif(
             "--before",
             parser=location,
             metavar="EARLIER",
-            help="A run before this: how far off the model was.",
+            help="An earlier run, to show how far off the model was.",
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print it.")] = Form.text,
 ) -> None:
-    """Say what each step of a recorded test would reach with another configuration, and what would limit it then.
+    """Predict what each step of a recorded test would reach with another configuration, and what would limit it.
 
     Settings: speed of a switch_port, hba or array_port; queue_depth of a lun or vdisk;
     controller_type and limit_ops_per_second of a vdisk; path_policy and path_switch_operations of a lun;
@@ -47,7 +47,7 @@ def whatif(
 
     if not settings and not relieve:
         raise UsageError(
-            "whatif: say what would be otherwise: --relieve, or --set ENTITY.SETTING=VALUE as in "
+            "whatif: name what to change: --relieve, or --set ENTITY.SETTING=VALUE as in "
             "--set switch_port:sw1/fc1/7.speed=8GFC"
         )
     facts, judgements = judge_recording(Recorded(recording))

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 MetricsOption = Annotated[
     str,
     typer.Option(
-        "--metrics", metavar="[HOST:]PORT", help="Serve the run to Prometheus here, on loopback unless HOST is given."
+        "--metrics",
+        metavar="[HOST:]PORT",
+        help="Serve the run to Prometheus on this port, on loopback unless HOST is given.",
     ),
 ]
 

@@ -83,8 +83,8 @@ class Session:
         if code == UNWRITTEN:
             folder = self._request.folder
             print(
-                f"sanpath: {folder} ends before the test did: free space there, or choose another place with --into, "
-                f"and run again; what was written stays readable: sanpath diagnose {folder}",
+                f"sanpath: {folder} is incomplete, because its disk was full: free space there, or choose another "
+                f"place with --into, and run again; what was written is readable: sanpath diagnose {folder}",
                 file=sys.stderr,
             )
         return self._exit_code(diagnosis, interrupted) or int(recorder_failed)

@@ -21,14 +21,14 @@ def overlapping_loads(placement: Placement, recording: Recording, collector: str
     ):
         steps = step_limits([sourced for sourced in recording.events() if sourced[0] == source]).values()
         if any(end is not None and begin < placement.last and placement.first < end for begin, end in steps):
-            yield f"{source} tells of loads at the same time: if both files are of one run, it is now counted twice"
+            yield f"{source} has loads at the same time: if both files are of one run, it is now counted twice"
             return
 
 
 def unused_options(placement: Placement, clock: ResultClock, requested: Placement) -> Iterator[str]:
     """Yield a remark for each option that had no effect. `requested`: the placement before anything was guessed."""
     if clock in ("utc", "local") and requested.begins is not None:
-        yield "--at is not used: the file tells its times; --clock-behind or --mark moves them"
+        yield "--at is not used: the file contains its times; --clock-behind or --mark moves them"
     if clock != "local" and requested.zone is not None and requested.begins is None:
         yield "--utc-offset is not used: the file has no local times"
     unused = len(placement.marks) - placement.steps

@@ -298,7 +298,7 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
     if len(matches) == 1:
         return matches[0], []
     return requested, [
-        f"the recording knows no host {requested}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
+        f"the recording has no host {requested}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
     ]
 
 

@@ -77,7 +77,7 @@ class Loads:
         load = self._current = self._create_load(argv, key, item_filter, host)
         await load.start()
         if self._reader is None:
-            hint = "--load NAME says which collector does"
+            hint = "choose a collector with --load NAME"
             with contextlib.suppress(OSError):  # The terminal may have gone.
                 print(f"sanpath: nothing reads the output of {argv[0]}; {hint}", file=sys.stderr)
         following = asyncio.create_task(load.follow())
@@ -100,7 +100,7 @@ class Loads:
             try:
                 self._store.adopt(output, name)
             except OSError as error:
-                failed = f"the load's output stays in {output}: {error}"
+                failed = f"the load's output is left in {output}: {error}"
         return failed
 
     def _create_load(

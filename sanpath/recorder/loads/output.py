@@ -85,7 +85,7 @@ class LoadOutput:
                     os.close(file)
                 except OSError as error:  # NFS reports failed writes only now.
                     if spool.size:
-                        self._report(f"the {name} of the load may not be whole: {error.strerror}", True)
+                        self._report(f"the {name} of the load may be incomplete: {error.strerror}", True)
                 spool.close()
 
     def _copy(self) -> None:
@@ -118,14 +118,14 @@ class LoadOutput:
             seconds, self._failed_since = time.monotonic() - self._failed_since, None
             if not self._abandoned:
                 self._report(
-                    f"the output of the load waited {seconds:.0f} s in memory and is whole: {self._reason}", True
+                    f"the output of the load waited {seconds:.0f} s in memory and is complete: {self._reason}", True
                 )
 
     def _give_up(self, spool: Spool) -> None:
         """Drop the output: more of it waits than the limit."""
         self._abandoned.add(spool)
         reason = self._reason or "its disk is too slow"
-        self._report(f"only the first {spool.copied:,} bytes of what the load said are kept: {reason}", True)
+        self._report(f"only the first {spool.copied:,} bytes of the output of the load are kept: {reason}", True)
         spool.copied = spool.size
         self._stop_copier()
 

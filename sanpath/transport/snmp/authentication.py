@@ -55,7 +55,7 @@ def refusal_text(credentials: SnmpCredentials, problem: Any) -> str | None:
     if user is None:
         return None
     meanings = {
-        errind.UnknownUserName: f"knows no SNMPv3 user {user.name!r}",
+        errind.UnknownUserName: f"has no SNMPv3 user {user.name!r}",
         errind.WrongDigest: f"refuses user {user.name!r}: wrong auth_password, or not {user.auth_protocol}",
         errind.DecryptionError: f"cannot decrypt the request of user {user.name!r}: wrong privacy_password",
         errind.UnsupportedSecurityLevel: f"does not let user {user.name!r} in with authentication and privacy",
@@ -79,8 +79,8 @@ def no_answer_text(credentials: SnmpCredentials, unsolicited_sender: tuple[str, 
     duration = f"{1 + credentials.retries} x {credentials.timeout_seconds:g} s"
     problem = f"{credentials.host}:{credentials.port} gave no SNMP answer in {duration}: down, filtered, or"
     if credentials.user is None:
-        return f"{problem} a wrong community (v2c agents stay silent to it)"
-    return f"{problem} {_undecryptable_causes(credentials.user)} (agents stay silent to it)"
+        return f"{problem} a wrong community (v2c agents do not answer it)"
+    return f"{problem} {_undecryptable_causes(credentials.user)} (agents do not answer it)"
 
 
 def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
@@ -90,7 +90,7 @@ def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
     decryption (RFC 3414, section 3.2: AES has no integrity check), and so drops the request.
     """
     return (
-        f"{credentials.host}:{credentials.port} is there and knows user {user.name!r}, "
+        f"{credentials.host}:{credentials.port} answers and has the user {user.name!r}, "
         f"but does not answer what is encrypted: {_undecryptable_causes(user)}"
     )
 

@@ -42,7 +42,7 @@ def confounded(differences: Sequence[Difference]) -> str | None:
     first = min(names, key=lambda name: (order[name][0] if name in order else len(order), name))
     cost = order.get(first, (0, ""))[1]
     return (
-        f"{len(names)} settings changed at once ({', '.join(names)}): this comparison cannot tell which of them "
+        f"{len(names)} settings changed at once ({', '.join(names)}): this comparison cannot show which of them "
         f"helped; change one first: {first}{f' ({cost})' if cost else ''}."
     )
 

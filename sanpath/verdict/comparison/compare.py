@@ -291,7 +291,7 @@ def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outc
         if top.is_repeated
         else f"differences below {top.spread:.1%} are chance"
     )
-    return f"{outcome}{moved}: {change} at {top.in_flight:g} in flight, {top.direction} ({chance}){_tail(pairs)}."
+    return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."
 
 
 def _tail(pairs: Sequence[Pair]) -> str:

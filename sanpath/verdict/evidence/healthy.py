@@ -47,7 +47,7 @@ def not_healthy(table: PlaceTable) -> str | None:
         return ""
     not_read = not_seen(facts, load, links, array)
     if not_read:
-        return f"{not_read[0]} could not be seen"
+        return f"not measured: {not_read[0]}"
     for row in links:
         if (utilisation := max(number(row, "utilisation"), number(row, "utilisation_p95"))) >= BUSY:
             return f"{row['entity']} is at {percent(utilisation)} in its busiest windows"
@@ -58,7 +58,7 @@ def not_healthy(table: PlaceTable) -> str | None:
     if throttle(facts, load) is not None:
         return "a queue above the storage is full"
     if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
-        return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: bursts hide in it"
+        return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: the mean hides bursts"
     drift_words = drift(facts, load)
     return f"it is not steady: {drift_words}" if drift_words is not None else None
 

@@ -51,12 +51,12 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
     for side in ("host", "array"):
         carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
         if not carried and facts.tables["link"].select(**key, side=side, on_loaded_path=None):
-            missing.append(f"which links at the {side} carry the test (others use them too)")
+            missing.append(f"which links at the {side} carry the test (other hosts use them too)")
         elif not carried:
             missing.append(f"the links at the {side}")
         elif carried < _CARRIED * load.bytes_per_second:
             share = percent(1 - carried / load.bytes_per_second)
-            missing.append(f"the way of {share} of the bytes at the {side} (another path, or a cache)")
+            missing.append(f"where {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
         missing = ["the links of the loaded path"]
     missing += unseen_between(facts, load.roots)

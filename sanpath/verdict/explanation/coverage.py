@@ -107,7 +107,7 @@ def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
 
 
 _ABSENCES = {
-    "joined": "the recorder {who} joined when the load had begun",
+    "joined": "the recorder {who} joined after the load had begun",
     "restarted": "the recorder {who} was killed or cut off, and started again",
     "stopped": "the recorder {who} was killed or cut off, and did not come back",
     "ended": "the recorder {who} was ended before the load",
@@ -122,7 +122,7 @@ def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
         yield Unobserved(
             f"{', '.join(gap.sources)} {when}",
             _ABSENCES[gap.kind].format(who=gap.recorder),
-            "nothing that they knew then was judged; counters that went on tell the mean of it",
+            "nothing of that time was judged; counters that went on give its mean",
         )
 
 
@@ -144,7 +144,7 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
         f"it was set by {words}, or the machine slept",
-        "times go on as if it had not been: notes and logs by the wall clock are off by that afterwards",
+        "recorded times do not follow: notes and logs by the wall clock differ by that afterwards",
     )
 
 
@@ -161,7 +161,7 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
                 Unobserved(
                     f"source {declaration.name}",
                     "no poll of it was recorded",
-                    f"what {declaration.name} knows may be missing",
+                    "its data may be missing",
                 )
             )
         elif failed and not complete:
@@ -169,21 +169,21 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
                 Unobserved(
                     f"source {declaration.name}",
                     failed[-1].message,
-                    f"nothing that {declaration.name} knows was judged",
+                    "nothing of it was judged",
                 )
             )
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
             description = f"source {declaration.name}, {len(failed)} failed polls and {len(skipped)} gaps"
             incomplete.append(
-                Unobserved(description, reason, "steps with fewer than four whole windows are graded C")
+                Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
             )
     damaged = [
-        Unobserved(f"segment {name}", "damaged or not ours", "its samples are missing")
+        Unobserved(f"segment {name}", "damaged, or not in this format", "its samples are missing")
         for name in sorted(recording.unreadable)
     ]
     altered = [
-        Unobserved(name, "was changed after it was written", "it is taken as it is now")
+        Unobserved(name, "was changed after it was written", "its present content is used")
         for name in sorted(recording.altered)
     ]
     return incomplete + damaged + altered
@@ -195,8 +195,8 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
     """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
-    by_its_file = "where it lies in time is as its file says: it may belong to another step"
-    left_out = "nothing that it says was judged"
+    by_its_file = "its place in time comes from the file alone: it may belong to another step"
+    left_out = "nothing of it was judged"
     return [
         Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)
         for source in facts.unplaced
@@ -207,14 +207,14 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
     """Parts of the path that no source observes."""
     unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
-        reason = "no load generator was read: what its host counts is taken for the load"
+        reason = "no load generator was read: the I/O of its host is taken for the load"
         unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
         is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
         reason = (
             "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
         )
-        consequence = "a link is named only where throughput stands still at what it carries"
+        consequence = "a link is named only where throughput stops growing at its data rate"
         unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
         unobserved_parts.append(
@@ -227,12 +227,12 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
             Unobserved(
                 f"{row['entity']} in step {row['step']}",
                 reason if speed else "its speed is not known",
-                "how full it was is not known",
+                "its utilisation is not known",
             )
         )
     loads = {root for load in facts.loads for root in load.roots}
     reason = "its bytes are not measured: neither end is read"
-    unobserved_parts += [Unobserved(link, reason, "it may be full") for link in unseen_between(facts, loads)]
+    unobserved_parts += [Unobserved(link, reason, "it may be saturated") for link in unseen_between(facts, loads)]
     counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not counted:
         reason = "no source reports buffer credits or pause frames"

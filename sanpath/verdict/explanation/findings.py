@@ -71,7 +71,9 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
         if rule.each not in _ENTERED_BY_HAND:
             missing.setdefault(rule.each, []).append(rule.id)
     return [
-        Unobserved(f"facts of any {table.replace('_', ' ')}", "no source tells any", f"not judged: {', '.join(ids)}")
+        Unobserved(
+            f"facts of any {table.replace('_', ' ')}", "no source measures them", f"not judged: {', '.join(ids)}"
+        )
         for table, ids in missing.items()
     ]
 
@@ -142,9 +144,9 @@ def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
     if limits:
         return "it limits this run"
     if relieved is not None:
-        return f"fixing it relieves the limit of this run, {_short(relieved)}: a path beside it is idle"
+        return f"fixing it relieves the limit of this run, {_short(relieved)}: a parallel path is idle"
     if verdict.kind == "cannot_tell":
-        return "whether it limits this run cannot be told"
+        return "whether it limits this run is not known"
     entity = verdict.bottlenecks[0].entity if verdict.bottlenecks else None
     if entity is None:
         return f"it does not limit this run: {verdict.kind.replace('_', ' ')}"

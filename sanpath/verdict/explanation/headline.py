@@ -33,7 +33,7 @@ def headline(
         case "bottleneck":
             return _bottleneck_headline(facts, judged, alike, opposite, cleared, law)
         case "concurrency_limited":
-            return f"Nothing is full; the test keeps too little in flight: {law}; {_first(judged)}."
+            return f"Nothing is saturated; the test keeps too few outstanding I/Os: {law}; {_first(judged)}."
         case "demand_limited":
             return f"The load asked for no more than {rate}: {_first(judged)}."
         case "healthy":
@@ -43,7 +43,7 @@ def headline(
         case "generator_limited":
             return f"The load generator is the limit: {_first(judged)}."
         case _:
-            return f"What limits {rate} cannot be told: {_first(judged)}."
+            return f"What limits {rate} was not found: {_first(judged)}."
 
 
 def _bottleneck_headline(
@@ -58,7 +58,7 @@ def _bottleneck_headline(
     calm = min(alike, key=lambda j: j.load.in_flight_measured).load
     latency = f"your latency is your own queue, {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
-        latency += f", and {count(calm.in_flight_measured)} in flight give the same throughput"
+        latency += f", and {count(calm.in_flight_measured)} outstanding I/Os give the same throughput"
     if bottleneck.kind == "lun":
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "io_thread":
@@ -70,7 +70,7 @@ def _bottleneck_headline(
             f"{bottleneck.culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
         )
     if bottleneck.kind == "data_sheet":
-        return f"A limit that was noted down is reached: {bottleneck.because[0]}; {latency}."
+        return f"A limit that was entered by hand is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
         if ceiling < (1 - FLAT) * load.ops_per_second:
@@ -82,7 +82,7 @@ def _bottleneck_headline(
     sentence = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
     for judgement in opposite:
         element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
-        sentence += f"; in the {judgement.load.direction} direction {element} is full as well"
+        sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
     if rows and (foreign := others_share(rows[0])) > MOSTLY_OTHERS:
         return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (foreign := others_share(rows[0])) > SHARED:
@@ -100,7 +100,7 @@ def _bottleneck_headline(
 def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
     port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
     sentence = (
-        f"The {row['speed']} link {port} is full in the {load.direction} direction: "
+        f"The {row['speed']} link {port} is saturated in the {load.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
@@ -109,7 +109,7 @@ def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str
 
 def _uncounted(bottleneck: Bottleneck) -> str:
     port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
-    sentence = f"The link {port} is full in the {bottleneck.direction} direction, told by its speed"
+    sentence = f"The link {port} is saturated in the {bottleneck.direction} direction, by its speed"
     return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
 
 

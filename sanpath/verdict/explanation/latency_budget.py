@@ -72,7 +72,7 @@ def _response_part(row: FactRow, limiter: str | None, layer: str | None) -> Budg
     link."""
     entity, is_link = str(row["entity"]), limiter is not None and limiter.startswith("link:")
     part_layer = layer if layer is not None and (is_link or limiter == entity) else "array_front"
-    description = "from its arrival at the array to completion, transfer included; the array does not tell them apart"
+    description = "from its arrival at the array to completion, transfer included; the array does not separate them"
     limited_by = limiter if is_link or limiter == entity else None
     return _part("response", part_layer, entity, number(row, "response_seconds"), limited_by, description, "measured")
 
@@ -105,7 +105,7 @@ def _fabric_parts(
     transfer = min(wire, spent) if wire is not None and is_delayed else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {clock_words}", method)]
     if spent > transfer:
-        wait_words = "waits for transmit credit" if is_stalled else "waits for the full link"
+        wait_words = "waits for transmit credit" if is_stalled else "waits for the saturated link"
         description = (
             f"{wait_words}, {clock_words}" if full else f"transfer beyond what the wire needs, {clock_words}"
         )

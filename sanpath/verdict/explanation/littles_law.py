@@ -22,10 +22,10 @@ def little(facts: Facts, load: LoadFacts) -> str:
     """R = N / X with both numbers; for a mix those of the direction, because Little's law holds for each."""
     in_flight = count(load.in_flight_measured)
     if load.ops_per_second >= _SINGLE_DIRECTION * _total_ops_per_second(facts, load):
-        return f"{duration(load.latency_seconds)} is {in_flight} in flight / {iops(load.ops_per_second)}"
+        return f"{duration(load.latency_seconds)} is {in_flight} outstanding I/Os / {iops(load.ops_per_second)}"
     plural = f"{load.direction}s"
     rate = f"{load.ops_per_second:,.0f} {plural} a second"
-    return f"{duration(load.latency_seconds)} is {in_flight} {plural} in flight / {rate}"
+    return f"{duration(load.latency_seconds)} is {in_flight} outstanding {plural} / {rate}"
 
 
 def _total_ops_per_second(facts: Facts, load: LoadFacts) -> float:

@@ -194,7 +194,7 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
 def _of_all_platforms(variants: Sequence[PlanVariant]) -> PlanVariant:
     """The text of a step for several platforms: no one gets a command line of another platform."""
     platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
-    return PlanVariant(platforms, (), *("As the variant of the platform says.",) * 3)
+    return PlanVariant(platforms, (), *("See the steps for the platform.",) * 3)
 
 
 def _short_action(fix: Fix) -> str:

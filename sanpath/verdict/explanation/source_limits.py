@@ -15,16 +15,16 @@ _MOST_NAMED = 4
 
 Detail = Mapping[str, Scalar]
 _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
-    "counters-missing": lambda d: (*_split_text(str(d.get("text", ""))), "what rests on them was not judged"),
+    "counters-missing": lambda d: (*_split_text(str(d.get("text", ""))), "nothing that needs them was judged"),
     "facts-unknown": lambda d: (
         f"{d.get('what') or 'settings'} of {d.get('entity')}",
         str(d.get("why")),
-        str(d.get("consequence") or "what rests on it was not judged"),
+        str(d.get("consequence") or "nothing that needs it was judged"),
     ),
     "no-samples": lambda d: (
-        f"what {d.get('entity')} does",
+        f"the activity of {d.get('entity')}",
         str(d.get("why")),
-        "nothing of it is known from then on",
+        "nothing is known of it after that",
     ),
     "values-missing": lambda d: (
         f"{d.get('series')} series of {d.get('entity')}",
@@ -38,9 +38,9 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     ),
     "host-state": lambda d: _host_state(d),
     "vm-stopped": lambda d: (
-        f"what {d.get('vm')} does",
+        f"the activity of {d.get('vm')}",
         f"it is {d.get('state')}",
-        "nothing of it is known from then on",
+        "nothing is known of it after that",
     ),
 }
 """Name of an event → what, why and consequence; None: it reports nothing missing."""
@@ -79,7 +79,11 @@ def _host_state(detail: Detail) -> tuple[str, str, str] | None:
     if detail.get("to") == "connected":
         return None
     before = f", and was {detail['from']}" if detail.get("from") else ""
-    return f"what {detail.get('host')} does", f"it is {detail.get('to')}{before}", str(detail.get("consequence"))
+    return (
+        f"the activity of {detail.get('host')}",
+        f"it is {detail.get('to')}{before}",
+        str(detail.get("consequence")),
+    )
 
 
 def _split_text(text: str) -> tuple[str, str]:
@@ -98,9 +102,9 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
             labels_by_seconds.setdefault(float(seconds), []).append(entity.label)
     return [
         Unobserved(
-            f"what changes within {seconds / 60:g} minutes at {_names(labels)}",
+            f"changes within {seconds / 60:g} minutes at {_names(labels)}",
             f"their source keeps means of {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
-            f"findings on them rest on fewer than {WINDOWS} means, which {seconds * WINDOWS / 60:g} minutes have",
+            f"findings on them rest on fewer than {WINDOWS} means, which take {seconds * WINDOWS / 60:g} minutes",
         )
         for seconds, labels in sorted(labels_by_seconds.items())
     ]

@@ -130,7 +130,7 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
-        yield Evidence("what the test gained from more I/Os in flight, others lost", _TAKEN)
+        yield Evidence("what the test gained from more outstanding I/Os, other hosts lost", _TAKEN)
 
 
 def _caps(table: PlaceTable) -> Iterator[Claim]:
@@ -221,7 +221,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
-    because.append("an array that lets I/Os in one after the other waits before its own clock starts")
+    because.append("an array may delay I/Os before its own clock starts")
     return _conclusion(table, entity, "array_front", because, load.ops_per_second, None)
 
 
@@ -251,7 +251,7 @@ def _conclusion(
         explains=explains,
         because=tuple(because),
         overturn_if=(
-            "throughput that grows by more than 5 % with more I/Os in flight",
+            "throughput that grows by more than 5 % with more outstanding I/Os",
             "a job of the array or another host's load that ends while the test runs",
         ),
     )
@@ -261,7 +261,7 @@ def _conclusion(
 def _taken_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
     if not takes_from_others(facts, load, array):
         return ()
-    return ("the array as a whole does no more than at a lower load: what the test gained, others lost",)
+    return ("the array as a whole does no more than at a lower load: what the test gained, other hosts lost",)
 
 
 def _slowed(array: FactRow) -> str:

@@ -91,7 +91,7 @@ def _conclude(
     because = (
         f"{first.entity} does {percent(first.used_ratio)} of what its data sheet promises: {first.words}",
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
-        "its own counters were not read: the data sheet alone tells its limit",
+        "its own counters were not read: its limit is known from the data sheet alone",
     )
     bottleneck = Bottleneck(
         entity=first.entity,
@@ -104,8 +104,8 @@ def _conclude(
         wait_at=wait_at(facts, load, first.entity),
         because=because,
         overturn_if=(
-            "more throughput of the same mix with more I/Os in flight",
-            "a processor of the load generator that is full: it was not seen",
+            "more throughput of the same mix with more outstanding I/Os",
+            "a saturated processor of the load generator: it was not measured",
         ),
     )
     return Conclusion((bottleneck,), because, _next(load, other_promises))

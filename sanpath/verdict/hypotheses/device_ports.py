@@ -26,12 +26,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         utilisation = number(row, f"filled_ratio_{table.load.direction}")
         evidence = [
             Evidence(
-                f"{row['entity']} counts {percent(utilisation)} of what a full link reads",
+                f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads",
                 at_limit(utilisation, _ERROR),
             )
         ]
         if not is_used:
-            evidence.append(Evidence("whether the test uses it could not be told", _MAYBE))
+            evidence.append(Evidence("whether the test uses it is not known", _MAYBE))
         conclude = partial(_conclude, table)
         yield Claim(
             "bottleneck",
@@ -68,7 +68,7 @@ def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     load, first = table.load, str(claims[0].entity)
-    because = (claims[0].evidence[0].words, "no switch port on the way was counted: the port tells it itself")
+    because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
     bottleneck = Bottleneck(
         entity=first,
         kind="link",
@@ -79,6 +79,6 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         coincident=tuple(str(claim.entity) for claim in claims[1:]),
         wait_at=wait_at(table.facts, load, first),
         because=because,
-        overturn_if=("byte counters of the switch port at its other end below 95 % of what a full link reads",),
+        overturn_if=("byte counters of the switch port at its other end below 95 % of what a saturated link reads",),
     )
     return Conclusion((bottleneck,), because)

@@ -52,7 +52,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
         utilisation = _utilisation(row)
         words = (
-            f"{row['entity']} is at {percent(utilisation)} of what a full link reads{_direction_words(table, row)}"
+            f"{row['entity']} is at {percent(utilisation)} of what a saturated link reads"
+            f"{_direction_words(table, row)}"
         )
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
         weight = at_limit(utilisation) if has_full_window else at_limit(utilisation, bursts=_NO_BURSTS)
@@ -65,9 +66,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
         if may_be_avoided:
-            evidence.append(Evidence("whether the test uses it could not be told", _MAY_CARRY))
+            evidence.append(Evidence("whether the test uses it is not known", _MAY_CARRY))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
-            evidence.append(Evidence("without the array's word a cap just below it is not excluded", _CAP_UNREAD))
+            evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
         entity = str(row["entity"])
         conclude = partial(_conclude, table)
         yield Claim(
@@ -128,7 +129,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     following = next_limit(facts, load, binding)
     because = _because(load, first, calm)
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
-        because += ("a little less than a full link reads: without the array's word a cap there is not excluded",)
+        because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
     bottleneck = Bottleneck(
         entity=str(first["entity"]),
@@ -151,7 +152,7 @@ def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
     """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
     load, first = table.load, max(full, key=_utilisation)
     direction = _direction_words(table, first)
-    words = f"{first['entity']} is at {percent(_utilisation(first))} of what a full link reads{direction}"
+    words = f"{first['entity']} is at {percent(_utilisation(first))} of what a saturated link reads{direction}"
     bottleneck = Bottleneck(
         entity=str(first["entity"]),
         kind="link",
@@ -179,25 +180,25 @@ def _ceiling(row: FactRow) -> float:
 
 def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None) -> tuple[str, ...]:
     counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
-    full = f"a full {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
+    full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
     reasons = [
         f"{bandwidth(counted)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}",
-        f"full in {percent(number(row, 'full_windows_ratio'))} of {count(number(row, 'windows'))} windows",
+        f"saturated in {percent(number(row, 'full_windows_ratio'))} of {count(number(row, 'windows'))} windows",
     ]
     if others_share(row) > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
-        reasons.append(f"{bandwidth(foreign)} of it is not the test's: others use this link as well")
+        reasons.append(f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well")
     if calm is not None:
         ratio = load.in_flight_measured / calm.in_flight_measured
         reasons.append(
-            f"{count(calm.in_flight_measured)} I/Os in flight gave {iops(calm.ops_per_second)}, "
-            f"{ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load buys only latency"
+            f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}, "
+            f"{ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
         )
     return tuple(reasons)
 
 
 def _overturn(row: FactRow) -> tuple[str, ...]:
-    conditions = ["a second path that carries bytes of the test while the IOPS stay"]
+    conditions = ["a second path that carries bytes of the test at the same IOPS"]
     if others_share(row) <= SHARED:
         conditions.append("bytes of another host on this link: none were seen beyond 5 %")
     if row["technology"] == "fibre_channel":

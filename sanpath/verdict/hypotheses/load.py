@@ -58,7 +58,7 @@ def _generator(table: PlaceTable) -> Claim:
             Evidence(f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR))
         ]
     evidence += _unused_slots(table, 0.5)
-    because = (f"{evidence[0].words}; nothing below it is full",)
+    because = (f"{evidence[0].words}; nothing below it is saturated",)
     return _claim("generator_limited", explains, evidence, "saturates", because)
 
 
@@ -74,7 +74,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
     evidence = [Evidence(words, at_limit(cpu_ratio, _MACHINE_ERROR, _NO_BURSTS)), *_unused_slots(table, 0.5)]
-    because = (f"{words}; nothing below it is full",)
+    because = (f"{words}; nothing below it is saturated",)
     claim = _claim("generator_limited", explains, evidence, "saturates", because)
     yield replace(claim, prior=_MACHINE)
 
@@ -88,7 +88,7 @@ def _demand(table: PlaceTable) -> Claim:
         if configured
         else f"it has a rate, and {count(total)} I/Os were"
     )
-    because = [f"{subject} in flight: the load wants no more"]
+    because = [f"{subject} outstanding: the load asks for no more"]
     evidence = []
     if in_flight_ratio is not None:
         # Any ratio below full is equally probable: a load that asks for less may ask for anything.
@@ -99,14 +99,14 @@ def _demand(table: PlaceTable) -> Claim:
         )
         evidence.append(Evidence(because[0], log(max(density, 1e-3) / _closed_loop_density(in_flight_ratio))))
     elif not table.step.rate_limited:
-        evidence.append(Evidence("it tells neither a rate nor how many I/Os it may keep in flight", _NO_RATE))
+        evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
     if (rate := requested_rate(table.facts, table.load)) is not None:
         density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
     elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio > 1 - _FILLED_ERROR:
-        evidence.append(Evidence("every I/O that could be is in flight", _ALL_IN_FLIGHT))
+        evidence.append(Evidence("every configured I/O is outstanding", _ALL_IN_FLIGHT))
     return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
 
 
@@ -125,16 +125,16 @@ def _concurrency(table: PlaceTable) -> Claim:
     )
     configured = table.load.in_flight_configured
     in_flight_words = (
-        f"every I/O that was configured is in flight ({count(total)})"
+        f"every configured I/O is outstanding ({count(total)})"
         if configured
-        else f"{count(total)} are in flight"
+        else f"{count(total)} I/Os are outstanding"
     )
-    because = [f"{in_flight_words} and nothing is full{busiest_words}"]
+    because = [f"{in_flight_words} and nothing is saturated{busiest_words}"]
     if (slope := table.scaling.towards_more) is not None and slope.elasticity > _FOLLOWS:
         more_load = slope.other_load
         because.append(
-            f"{count(table.load.in_flight_measured)} in flight gave {iops(table.load.ops_per_second)}, and "
-            f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same"
+            f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
+            f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
     return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
 
@@ -151,7 +151,7 @@ def _unused_slots(table: PlaceTable, share_open: float) -> list[Evidence]:
     weight = log(share_open + (1 - share_open) * _closed_loop_density(table.in_flight_ratio)) - log(
         _closed_loop_density(table.in_flight_ratio)
     )
-    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are in flight", weight)]
+    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding", weight)]
 
 
 def _claim(

@@ -42,7 +42,7 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     else:
-        yield Evidence("how many I/Os it lets through is not told", _DEPTH_UNKNOWN)
+        yield Evidence("its queue depth is not measured", _DEPTH_UNKNOWN)
     admitted_elsewhere = [
         other_queue.admitted
         for other_load in table.facts.loads

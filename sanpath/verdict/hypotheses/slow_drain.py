@@ -63,15 +63,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
     evidence = [Evidence(words, stall_weight(stall_ratio))]
     if is_full(cause):
-        evidence.append(Evidence(f"{cause['entity']} is full", 1.0))
+        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
-    words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, and is not full itself"
+    words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
     reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
     yield _claim(table, cause, evidence, partial(_conclude, table, cause, stalled_links, reasons))
 
 
 def _behind_others(table: PlaceTable) -> Iterator[Claim]:
-    """Claims for shared links where frames of others are blocked, and those of the test stand behind them.
+    """Claims for shared links where frames of others are blocked, and those of the test wait behind them.
 
     A device does not count the credit of its own ports, so this shows at the links that the test shares with it. An
     array sends to one host over several of its ports: what comes through all of them together counts.
@@ -91,9 +91,11 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
         carry = "carries" if len(shared_links) == 1 else "carry"
-        words = f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of others, whose frames wait for {name}"
+        words = (
+            f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
+        )
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
-        reasons = [words + ": those of the test stand behind them"]
+        reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, shared_links, reasons))
 
 
@@ -136,7 +138,7 @@ def _conclude(
     on_path = any(row["entity"] == entity for row in table.on_path)
     used = percent(number(cause, "utilisation"))
     if is_full(cause):
-        reason = f"{entity} is full ({used}): more is sent to {culprit_name} than it can take"
+        reason = f"{entity} is saturated ({used}): more is sent to {culprit_name} than it can take"
     else:
         stalled = percent(number(cause, "credit_stall_ratio"))
         reason = f"{culprit_name} returns no credit for {stalled} of the time while its link is used to {used}"

@@ -74,7 +74,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     known_links = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
-        words = f"{unread[0]} is on the way, and nobody counted its bytes"
+        words = f"{unread[0]} is on the path, and its bytes were not measured"
         conclude = partial(_conclude_unread, table, unread)
         yield Claim(
             "bottleneck",
@@ -92,7 +92,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"the test moves {percent(utilisation)} of what {side} can carry"
         lowest = _OTHERS_FILL[side.links[0].side] if _negotiated(table, side.links[0]) else _SLOWER
         weight = max(at_limit(utilisation, _MODEL), lowest)
-        evidence = (Evidence(words, weight), Evidence("nobody counted their bytes", _UNCOUNTED))
+        evidence = (Evidence(words, weight), Evidence("their bytes were not measured", _UNCOUNTED))
         equally_full = [
             other_side
             for other_side in sides
@@ -115,7 +115,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             words = f"the test moves {percent(utilisation)} of what one of {side} can carry"
             evidence = (
                 Evidence(words, at_limit(utilisation, _MODEL)),
-                Evidence("nobody counted their bytes", _UNCOUNTED),
+                Evidence("their bytes were not measured", _UNCOUNTED),
             )
             entity = wait_at(facts, load, load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
@@ -227,7 +227,7 @@ def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[
         coincident=tuple(links[1:]),
         wait_at=wait_at(table.facts, load, first),
         because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
+        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
     )
     return Conclusion((bottleneck,), because)
 
@@ -240,7 +240,7 @@ def _conclude_full(table: PlaceTable, binding: Sequence[_Side], _claims: Sequenc
     because = (
         f"{moved} = {share} of the {bandwidth(side.total_payload)} that {side} {carries}",
         _flat_words(facts, load),
-        "nobody counted the bytes of these links: it is told by where throughput stands still",
+        "the bytes of these links were not measured: this follows from where throughput stops growing",
     )
     following = _next(facts, load, binding)
     links = [cable.id for binding_side in binding for cable in binding_side.links]
@@ -258,7 +258,7 @@ def _conclude_full(table: PlaceTable, binding: Sequence[_Side], _claims: Sequenc
         if following is not None
         else None,
         because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a full link reads, at the same IOPS",),
+        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
     )
     return Conclusion((bottleneck,), because, following)
 
@@ -269,7 +269,7 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
     because = (
         f"{side} could carry the test side by side, and it moves {moved}",
         _flat_words(facts, load),
-        "nobody counted their bytes: either one path is used, or all of them one after the other",
+        "their bytes were not measured: either one path is used, or all of them one after the other",
     )
     entity = wait_at(facts, load, load.entity)
     bottleneck = Bottleneck(
@@ -282,7 +282,9 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
         coincident=tuple(cable.id for cable in side.links),
         wait_at=entity,
         because=because,
-        overturn_if=("byte counters of both ports: each about half full names the policy, one full names that link",),
+        overturn_if=(
+            "byte counters of both ports: both half used: the policy limits; one saturated: that link does",
+        ),
     )
     return Conclusion((bottleneck,), because)
 
@@ -292,8 +294,8 @@ def _flat_words(facts: Facts, load: LoadFacts) -> str:
     if calm is None:
         return "more load brings no more throughput"
     ratio = load.in_flight_measured / calm.in_flight_measured
-    fewer_words = f"{count(calm.in_flight_measured)} I/Os in flight gave {iops(calm.ops_per_second)}"
-    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load buys only latency"
+    fewer_words = f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}"
+    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:

@@ -80,10 +80,10 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     below_words = " below each LUN" if queues > 1 else " below it"
     if depth:
         yield Evidence(
-            f"{slots:.1f} I/Os are{below_words} in the mean, of {count(depth)} slots", _at_depth(slots / depth)
+            f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots", _at_depth(slots / depth)
         )
     else:
-        yield Evidence(f"{slots:.1f} I/Os are{below_words} in the mean", full_queue(slots))
+        yield Evidence(f"{slots:.1f} I/Os are{below_words} on average", full_queue(slots))
 
 
 def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
@@ -93,7 +93,7 @@ def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) 
     in_flight = sum(load.in_flight_measured for load in same_step)
     if depth and (weight := _at_depth(in_flight / depth)) < 0:
         each = " of each LUN" if len(luns) > 1 else ""
-        yield Evidence(f"{count(in_flight)} I/Os are in flight in all, of {count(depth)} slots{each}", weight)
+        yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:

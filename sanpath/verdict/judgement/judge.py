@@ -175,7 +175,7 @@ def _undecided_because(
         "; ".join([*words[:1], f"it may be {names}"]),
         *words[1:],
         *(e.words for group in groups[:2] for e in group[0].claim.evidence if e.words not in words),
-        *(f"{description} could not be seen" for description in unseen),
+        *(f"not measured: {description}" for description in unseen),
     )
 
 

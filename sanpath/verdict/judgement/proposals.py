@@ -191,7 +191,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         yield Proposal(
             "read_below",
             "read how busy each device, link and processor below was, and what its caches answered and wrote back",
-            "one that is full",
+            "a saturated one",
             0.0,
             lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
         )
@@ -199,7 +199,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         yield Proposal(
             "read_switches",
             "read the switch ports (sanpath init adds them)",
-            "a full, waiting or damaged port",
+            "a saturated, waiting or damaged port",
             0.0,
             lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
         )

@@ -90,8 +90,8 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
     if (calm := flat_over_load(loads, load)) is not None:
         times, gain = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
         yield (
-            f"throughput stands still from {count(calm.in_flight_measured)} in flight on, {times:.1f} times as many "
-            f"bring {percent(gain)}: something limits"
+            f"throughput does not grow from {count(calm.in_flight_measured)} outstanding I/Os on: "
+            f"{times:.1f} times as many bring {percent(gain)}: something limits"
         )
 
 

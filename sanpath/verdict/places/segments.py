@@ -292,7 +292,7 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
             )
         )
     service = _scaled(times["service"], lowest_factor, highest_factor)
-    source = _ARRAY if row["queue_seconds"] is not None else "array, its queue not told apart"
+    source = _ARRAY if row["queue_seconds"] is not None else "array, its queue included"
     segments.append(Segment("array_service", entity, "array_back", service, source))
     return segments
 

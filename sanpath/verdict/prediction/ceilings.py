@@ -97,7 +97,7 @@ def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
 def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list[Ceiling]:
     """Ceilings of the load, and of every queue above the storage that lets through less than it keeps in flight."""
     in_flight = in_flight_under(facts, load, change)
-    stages_found = [(load.entity, in_flight, "with what it keeps in flight")]
+    stages_found = [(load.entity, in_flight, "with its outstanding I/Os")]
     known_stages = stages(facts, load, change)
     stages_found += [
         (stage.entity, stage.slots, f"with the {count(stage.slots)} I/Os it lets through") for stage in known_stages
@@ -145,7 +145,7 @@ def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str 
         return "the paths of the test's LUN are not known, or it uses several LUNs"
     rates = _rates(facts, load, change, load.operation_bytes)
     missing = sorted({link for path in path_use.paths for link in path.links} - set(rates))
-    return f"nobody read the speed of {missing[0]}" if missing else None
+    return f"the speed of {missing[0]} is not measured" if missing else None
 
 
 def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[str, float]:

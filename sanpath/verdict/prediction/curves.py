@@ -76,12 +76,15 @@ def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     distinct = _distinct(loads)
     if len(distinct) < 2:
-        return "one_step", "one queue depth was tested: whether more outstanding I/Os bring more is not known"
+        return (
+            "one_step",
+            "one queue depth was tested: whether more outstanding I/Os bring more throughput is not known",
+        )
     peak, last = max(distinct, key=lambda load: load.ops_per_second), distinct[-1]
     change = last.ops_per_second / peak.ops_per_second - 1
     if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:
         return "retrograde", (
-            f"{iops(peak.ops_per_second)} at {count(peak.in_flight_measured)} in flight fall to "
+            f"{iops(peak.ops_per_second)} at {count(peak.in_flight_measured)} outstanding I/Os fall to "
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: a collapse, no plateau"
         )
@@ -94,7 +97,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         calm = next(load for load in distinct if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
-            f"{count(last.in_flight_measured)} in flight: more outstanding I/Os add only latency"
+            f"{count(last.in_flight_measured)} outstanding I/Os: more add only latency"
         )
     return "rising", f"{count(last.in_flight_measured)} outstanding I/Os still give {gain:.0%} more than half as many"
 
@@ -115,5 +118,5 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
     if shape == "rising" and low >= max(in_flight):
         return Knee(None, None, f"above the most tested, {count(max(in_flight))}", law)
     if high > _WIDE * low:
-        return Knee(None, None, f"somewhere between {count(low)} and {count(high)}: the steps do not tell", law)
-    return Knee((low, high), None, f"{count(low)} to {count(high)} in flight", law)
+        return Knee(None, None, f"somewhere between {count(low)} and {count(high)}: the steps do not show it", law)
+    return Knee((low, high), None, f"{count(low)} to {count(high)} outstanding I/Os", law)

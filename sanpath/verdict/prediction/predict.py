@@ -130,10 +130,10 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     r0 = unloaded_interval(facts, load, change, calm)
     after = sorted(ceilings(facts, load, change, r0, alike), key=_order)
     if not after:
-        return Prediction(*recorded, limit, unknown="nothing that would limit then is known")
+        return Prediction(*recorded, limit, unknown="what would limit then is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
     if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
-        reason = f"{first.entity} would hold one of several loads, and the others keep their own pace"
+        reason = f"{first.entity} would limit one of several loads, but not the others"
         return Prediction(*recorded, limit, unknown=reason)
     high = first.ops_per_second[1]
     highest = max(other_load.ops_per_second for other_load in facts.loads if other_load.comparable(load))
@@ -244,7 +244,7 @@ def _unexplained(
     if load.operation_bytes is None:
         return "the load counts no bytes, so that its share of the links is not known"
     if r0 is None and (change.slots or change.in_flight is not None):
-        return "the latency without a queue is not known: add a step with few I/Os in flight"
+        return "the latency without a queue is not known: add a step with few outstanding I/Os"
     if not before:
         return f"nothing that could limit it was seen: {_first_reason(judged)}"
     expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
@@ -253,7 +253,7 @@ def _unexplained(
         return None
     advice = judged.experiment.in_words if judged.experiment is not None else _first_reason(judged)
     return (
-        f"{iops(load.ops_per_second)} are less than anything known would hold it to "
+        f"{iops(load.ops_per_second)} are less than any known limit allows "
         f"({iops(least)}): what limits it was not found; {advice}"
     )
 
@@ -301,7 +301,7 @@ def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -
     """Elements that have never carried what is predicted, and what is unknown of them."""
     untested = []
     if len(load.roots) > 1:
-        untested.append("other shares of the loads: each is taken to give the part of the test that it gave")
+        untested.append("a different split between the loads: each is assumed to keep its share")
     row = array_side(facts.topology, load, facts.tables)
     if row is None:
         untested.append("the array: nothing was read of it")
@@ -311,7 +311,7 @@ def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -
         alike_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in alike_steps)
         if high > _BEYOND * carried:
-            untested.append(f"{entity}: seen to bear {iops(carried)} and no more")
+            untested.append(f"{entity}: has carried {iops(carried)} and no more")
     if r0 is None:
-        untested.append("the latency without a queue: what is in flight may not be enough for it")
+        untested.append("the latency without a queue: the outstanding I/Os may not be enough for it")
     return untested

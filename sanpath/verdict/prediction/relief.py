@@ -96,10 +96,10 @@ def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Cha
     for entity in with_parallel_links(facts, judged.load, (bottleneck.entity, *bottleneck.coincident)):
         row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
-            return Change(), f"{entity} was counted at no switch: what a faster one brings is not known"
+            return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"
         faster, reason = faster_link(row), "its ends can do it"
         if faster is None:
-            faster, reason = _next_speed(row), "the next speed: its ends were not seen to do more"
+            faster, reason = _next_speed(row), "the next speed: whether its ends can do more is not known"
         if faster is None:
             return Change(), f"{entity} has no faster speed"
         speeds[entity] = faster

@@ -24,14 +24,14 @@ from sanpath.verdict.units import count
 
 SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "speed": (("switch_port", "hba", "array_port"), "8GFC, 25GbE, 400Mb/s"),
-    "queue_depth": (("lun", "vdisk"), "I/Os it lets through: 128"),
+    "queue_depth": (("lun", "vdisk"), "outstanding I/Os that it allows: 128"),
     "controller_type": (("vdisk",), "pvscsi, lsi_logic, lsi_logic_sas"),
     "limit_ops_per_second": (("vdisk",), "operations a second, or none"),
     "path_policy": (("lun",), ", ".join((*IN_TURN, *ADAPTIVE, *ONE_PATH))),
     "path_switch_operations": (("lun",), "I/Os down one path before Round Robin takes the next: 1"),
     "qos_ops_per_second": (("volume",), "operations a second, or none"),
     "qos_bytes_per_second": (("volume",), "bytes a second: 400e6, 400MB/s, or none"),
-    "in_flight": (("load",), "I/Os the load keeps in flight: 64"),
+    "in_flight": (("load",), "outstanding I/Os of the load: 64"),
 }
 """Setting → the kinds of entities that have it, and how its values are written."""
 _ALIASES = {"iops": "path_switch_operations", "policy": "path_policy", "controller": "controller_type"}
@@ -112,7 +112,7 @@ def _parse(facts: Facts, text: str) -> tuple[str, str, str]:
             if matches
             else f"there are: {', '.join(entities[:5]) or f'no {kind}s at all'}"
         )
-        raise UsageError(f"--set {text}: the recording knows no {entity}; {hint}")
+        raise UsageError(f"--set {text}: the recording has no {entity}; {hint}")
     if setting not in settings:
         kinds = " or ".join(SETTINGS[setting][0])
         raise UsageError(f"--set {text}: {setting} is a setting of a {kinds}, not of a {kind}")
@@ -145,7 +145,7 @@ def _set(
             in_flight = _count(setting, value)
             if load.roots != (entity,):
                 advice = f"set it for {load.roots[0]}" if len(load.roots) == 1 else "the test has several loads"
-                return Wanted(entity, setting, now, value, False, f"{advice}: of a part nothing can be told")
+                return Wanted(entity, setting, now, value, False, f"{advice}: a part of them cannot be predicted")
             draft.in_flight = in_flight
             return Wanted(entity, setting, f"{count(total)} in step {load.step}", value)
         case _:
@@ -154,8 +154,8 @@ def _set(
             )
             limit = float("inf") if value.lower() in ("none", "0") else _rate(setting, value)
             if carriers != {entity}:
-                reason = "the test uses others as well" if entity in carriers else "it was not seen to carry the test"
-                return Wanted(entity, setting, now, value, False, f"{reason}: nothing can be told")
+                reason = "the test uses others as well" if entity in carriers else "it does not carry the test"
+                return Wanted(entity, setting, now, value, False, f"{reason}: nothing can be predicted")
             draft.caps[entity, setting.removeprefix("qos_").removeprefix("limit_")] = limit
     carries = {"queue_depth": ("device", "virtual_disk"), "controller_type": ("virtual_disk",)}.get(setting, ())
     if carries and not any(facts.tables[table].select(step=load.step, entity=entity) for table in carries):
@@ -194,7 +194,7 @@ def _policy(
     batch = policy.switch_operations or number(row, "switch_operations")
     name = policy.name or row["policy"]
     if name in IN_TURN and not batch:
-        note = "after how many I/Os it changes path is not known: taken as every one"
+        note = "after how many I/Os it changes path is not known: assumed to be after each one"
         if row["platform"] == "esxi":
             note += "; left at ESXi's 1000 it uses one path at a time, so set path_switch_operations too"
         return Wanted(entity, setting, now, value, True, note)
@@ -215,7 +215,7 @@ def _set_speed(
     cable = next(iter(cables_by_port(facts, load).get(port, ())), None)
     rows = facts.tables["link"].select(step=load.step, entity=cable.id) if cable is not None else []
     if cable is None or not rows:
-        return Wanted(port, "speed", now, value, False, "no link of it was seen: nothing can be told")
+        return Wanted(port, "speed", now, value, False, "no link of it was measured: nothing can be predicted")
     now = now or (str(rows[0]["speed"]) if rows[0]["speed"] else None)
     technology: Literal["fibre_channel", "ethernet"]
     technology = "fibre_channel" if rows[0]["technology"] == "fibre_channel" else "ethernet"
@@ -230,7 +230,7 @@ def _set_speed(
         return Wanted(port, "speed", now, value, True, "it carries nothing of the test")
     if capable is None:
         return Wanted(
-            port, "speed", now, value, True, f"whether {other_port} can do that is not known: taken as it can"
+            port, "speed", now, value, True, f"whether {other_port} can do that is not known: assumed that it can"
         )
     if capable < bits * 0.99:
         return Wanted(port, "speed", now, value, True, f"{other_port} at its other end does {capacity.name} at most")

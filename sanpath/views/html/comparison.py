@@ -79,7 +79,9 @@ def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quanti
         return None
     across = curve.across_scale(every)
     up = svg.value_scale([value(p) for p in every], (curve.HEIGHT - 26, 24), logarithmic=is_latency)
-    texts = [f"{name}, {p.direction}, {p.in_flight:.0f} in flight: {say(value(p))}" for name, ps in runs for p in ps]
+    texts = [
+        f"{name}, {p.in_flight:.0f} outstanding {p.direction}s: {say(value(p))}" for name, ps in runs for p in ps
+    ]
     return svg.picture(
         f"overlay-{quantity}",
         f"{'Mean latency' if is_latency else 'Throughput'} over outstanding I/Os, before and after",

@@ -62,7 +62,7 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         for direction, v in sorted(ceilings)
     ]
     texts = "; ".join(
-        f"{count(p.in_flight)} in flight, {p.direction}: {bandwidth(p.bytes_per_second)}" for p in measured
+        f"{count(p.in_flight)} outstanding {p.direction}s: {bandwidth(p.bytes_per_second)}" for p in measured
     )
     return svg.picture(
         "curve-throughput",
@@ -84,7 +84,7 @@ def latency(diagnosis: Diagnosis) -> Markup | None:
         return None
     across = across_scale(measured)
     up = svg.value_scale([p.latency_seconds for p in measured], (HEIGHT - 26, 24), logarithmic=True)
-    texts = [f"{count(p.in_flight)} in flight, {p.direction}: {duration(p.latency_seconds)}" for p in measured]
+    texts = [f"{count(p.in_flight)} outstanding {p.direction}s: {duration(p.latency_seconds)}" for p in measured]
     return svg.picture(
         "curve-latency",
         "Latency over outstanding I/Os",

@@ -144,7 +144,7 @@ METRICS = (
         "knee_operations",
         "gauge",
         (),
-        "I/Os in flight from which on more load buys only latency.",
+        "Outstanding I/Os from which on more load adds only latency.",
         _value(lambda d: d.verdict.knee_in_flight),
     ),
     Metric(
@@ -173,7 +173,7 @@ METRICS = (
         lambda d: [((step.name,), 1)] if (step := current(d)) is not None else [],
     ),
     Metric("step_verdict", "gauge", ("kind",), "1 for the kind of its verdict, 0 for the others.", _step_verdict),
-    Metric("step_windows", "gauge", (), "Whole windows of its slowest source.", _step(lambda s: s.windows_used)),
+    Metric("step_windows", "gauge", (), "Complete windows of its slowest source.", _step(lambda s: s.windows_used)),
     Metric(
         "load_operations_per_second",
         "gauge",
@@ -199,18 +199,18 @@ METRICS = (
         "load_latency_percentile_seconds",
         "gauge",
         ("direction", "percentile"),
-        "Percentiles of it, where the load tells them: 50, 95, 99; 100 is its maximum.",
+        "Percentiles of it, where the load reports them: 50, 95, 99; 100 is its maximum.",
         _percentiles,
     ),
     Metric(
         "load_configured_operations",
         "gauge",
         (),
-        "I/Os that the load was told to keep in flight.",
+        "Outstanding I/Os that the load is configured for.",
         _step(lambda s: s.in_flight.configured),
     ),
     Metric(
-        "load_in_flight_operations", "gauge", (), "I/Os that were in flight.", _step(lambda s: s.in_flight.measured)
+        "load_in_flight_operations", "gauge", (), "Measured outstanding I/Os.", _step(lambda s: s.in_flight.measured)
     ),
     Metric(
         "latency_part_seconds",
@@ -223,7 +223,7 @@ METRICS = (
         "latency_unexplained_seconds",
         "gauge",
         ("lun", "direction"),
-        "What no part explains; negative where the parts are more than the whole.",
+        "Latency that no part explains; negative if the parts are more than the total.",
         _unexplained,
     ),
     Metric(

@@ -142,7 +142,7 @@ def test_a_job_that_ends_before_the_others_of_its_group_counts_until_the_end() -
     assert said.moments == {"f/short": [0.0, 2.0, 10.0], "f/long": [0.0, 10.0]}
     assert said.warnings == ["uneven-jobs"]
     assert said.told("data-warning", "text") == [
-        "short ended 8 s before others of its group: fewer I/Os were in flight then"
+        "short ended 8 s before others of its group: fewer I/Os were outstanding then"
     ]
 
 

@@ -13,6 +13,7 @@ from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
+from tests.support.declared import undeclared
 
 
 class WallClock:
@@ -91,4 +92,5 @@ async def ask_all(
             asked.inventory = [item async for item in collector.inventory(context)]
     finally:
         await collector.close()
+    assert not undeclared([*asked.inventory, *(item for poll in asked.polls for item in poll)])
     return asked

@@ -131,7 +131,7 @@ def spinning() -> Iterator[None]:
 def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> None:
     said = pulse_line(PULSE, diagnosis())
     assert said == (
-        "sanpath: 1:03 step t100 0:03 of 0:13; read 6,288 IOPS, 412.1 MB/s, 127 ms p99 131 ms, 800 in flight; "
+        "sanpath: 1:03 step t100 0:03 of 0:13; read 6,288 IOPS, 412.1 MB/s, 127 ms p99 131 ms, 800 outstanding I/Os; "
         "esx7/vmhba2 - sw1/fc1/7 read 98.4 %; LATE: fa1; "
         "so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64; NO ANSWER from fa1"
     )

@@ -64,7 +64,7 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
             await shown.pilot.pause(0.1)
             text = shown.text()
             assert "RUNNING 1:03  step t100  0:03 of 0:13" in text
-            assert re.search(r"now +read 6,288 IOPS  412.1 MB/s  127 ms p99 131 ms  800 in flight", text)
+            assert re.search(r"now +read 6,288 IOPS  412.1 MB/s  127 ms p99 131 ms  800 outstanding I/Os", text)
             assert re.search(r"links +esx7/vmhba2 - sw1/fc1/7 read 98.4 %  sw1/fc1/1 - fa1/CT0.FC0 read 42.0 %", text)
             assert re.search(r"polled fa1 41 s LATE  sw1 0 s", text)
             assert "NOT JUDGED YET" in text

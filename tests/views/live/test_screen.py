@@ -29,7 +29,7 @@ def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources
         assert "step t64" in text
         assert "BOTTLENECK  step t64, grade A, 9 windows" in text
         assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
-        assert "81.9 ms = 512 in flight / 6,250 IOPS" in text
+        assert "81.9 ms = 512 outstanding / 6,250 IOPS" in text
         assert "415.2 MB/s counted of 425.0 MB/s = 97.7 %" in text
         assert re.search(r"guest +77\.0 ms █+ +caused by esx7/vmhba2 - sw1/fc1/7", text)
         assert re.search(r"throughput +409\.6 MB/s █+▁▁█+", text)
@@ -113,7 +113,7 @@ def test_keys_turn_pages_and_escape_comes_back() -> None:
             assert "a full link makes every I/O wait" in findings
             assert "BOTTLENECK" in findings
             assert "no answer within the deadline" in await shown.press("o")
-            assert "latency = I/Os in flight / IOPS" in await shown.press("question_mark")
+            assert "latency = outstanding I/Os / IOPS" in await shown.press("question_mark")
             assert await shown.press("question_mark") == overview
             assert await shown.press("f", "escape") == overview
 
@@ -125,7 +125,7 @@ def test_a_step_can_be_chosen_and_left_again() -> None:
         async with showing(snapshot()) as shown:
             chosen = await shown.press("s", "up", "s")
             assert "BOTTLENECK  step t16" in chosen
-            assert "20.5 ms = 128 in flight" in chosen
+            assert "20.5 ms = 128 outstanding" in chosen
             assert "BOTTLENECK  step t64" in await shown.press("escape")
 
     play(scene)
@@ -191,7 +191,7 @@ def test_a_verdict_changes_only_when_two_more_windows_agree_and_says_so() -> Non
             assert "BOTTLENECK" in await shown.next(), "one window more may be chance"
             changed = await shown.next()
             assert changed.splitlines()[2].startswith("CANNOT TELL")
-            assert "was     bottleneck in step t64; 2 more windows of it say otherwise" in changed
+            assert "was     bottleneck in step t64; 2 more windows of it show something else" in changed
 
     play(scene)
 
@@ -359,7 +359,7 @@ def test_both_directions_at_once_obey_one_law() -> None:
     async def scene() -> None:
         async with showing(snapshot(both)) as shown:
             text = shown.text()
-            assert "read 164 ms, write 164 ms; 512 in flight / 6,250 IOPS = 81.9 ms" in text
+            assert "read 164 ms, write 164 ms; 512 outstanding / 6,250 IOPS = 81.9 ms" in text
             assert HOST_LINK.partition(":")[2].replace("--", " - ") in text
 
     play(scene)

@@ -57,7 +57,7 @@ def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_noth
     text = screen.wait_for("BOTTLENECK", "ENDED")
     assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
     assert "caused by esx7/vmhba2" in text
-    assert "800 in flight / 6,250 IOPS" in text
+    assert "800 outstanding / 6,250 IOPS" in text
     screen.resize(160, 48)
     screen.wait_for("do next", "BOTTLENECK")
     screen.resize(10, 3)

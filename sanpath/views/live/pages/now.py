@@ -81,7 +81,7 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
         if seconds is not None:
             yield f" {name} ", "dim"
             yield duration(seconds)
-    yield f"  {count(load.in_flight_measured)} in flight"
+    yield f"  {count(load.in_flight_measured)} outstanding I/Os"
 
 
 def links_text(pulse: Pulse, width: int) -> Text:

@@ -49,7 +49,7 @@ def changed(debounced: DebouncedVerdict, verdict: ShownVerdict, width: int) -> l
     reason = (
         f"step {verdict.step.name} has {verdict.step.windows_used} windows of its own"
         if is_newer_step
-        else f"{CONFIRMED_WINDOWS} more windows of it say otherwise"
+        else f"{CONFIRMED_WINDOWS} more windows of it show something else"
     )
     return wrapped("was", f"{_difference(previous, verdict)} in step {previous.step.name}; {reason}", width)
 
@@ -117,5 +117,5 @@ def _law(verdict: ShownVerdict) -> str:
     configured = verdict.step.in_flight.configured
     differs = configured is not None and abs(configured - in_flight) > 0.05 * configured
     of_configured = f" of {count(configured)}" if configured and differs else ""
-    law = f"{count(in_flight)}{of_configured} in flight / {iops(rate)}"
+    law = f"{count(in_flight)}{of_configured} outstanding / {iops(rate)}"
     return f"{latencies} = {law}" if len(results) == 1 else f"{latencies}; {law} = {duration(in_flight / rate)}"
