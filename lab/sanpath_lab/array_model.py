@@ -134,7 +134,8 @@ class SimulatedArray:
             routes += [(route, neighbour.volume.name)] if uses_this_array else []
         self._limits = {name: QosLimit(volume) for name, volume in scenario.volumes.items() if volume.limited}
         self._entry_seconds, self._entry_free_at = definition.entry_seconds, 0.0
-        self.totals = {
+        # Written for each I/O: a plain tuple, which is equal to the nexus, is made five times as fast.
+        self.totals: dict[tuple[str, str, Direction, str], Totals] = {
             Nexus(route.initiator, route.target, direction, volume): Totals()
             for route, volume in routes
             for direction in self._service
@@ -155,7 +156,11 @@ class SimulatedArray:
         if self._entry_seconds:
             arrival = self._entry_free_at = max(arrival, self._entry_free_at) + self._entry_seconds
         limit = self._limits.get(exchange.volume)
-        admitted = arrival if limit is None else limit.admit(arrival, exchange.payload_bytes)
+        if limit is None:
+            exchange.qos_limit_seconds = 0.0
+            self._accept(exchange, arrival)
+            return
+        admitted = limit.admit(arrival, exchange.payload_bytes)
         exchange.qos_limit_seconds = admitted - arrival
         if admitted > arrival:
             self._events.schedule(admitted, self._accept, exchange, admitted)
@@ -164,7 +169,8 @@ class SimulatedArray:
 
     def _accept(self, exchange: Exchange, arrival: float) -> None:
         port = exchange.route.target
-        start = max(arrival, self._processor_free_at[port])
+        free_at = self._processor_free_at[port]
+        start = arrival if arrival >= free_at else free_at
         accepted = self._processor_free_at[port] = start + self._command_seconds
         exchange.queue_seconds = start - arrival
         exchange.service_seconds = self._command_seconds
@@ -181,7 +187,7 @@ class SimulatedArray:
         `ready` and the returned end are simulated seconds.
         """
         servers, media = self._server_free_at, self._media_free_at
-        start = max(ready, servers[0])
+        start = ready if ready >= servers[0] else servers[0]
         if exchange.direction == "read" and self._hit_ratio and self._random.random() < self._hit_ratio:
             finish = start + self._cached_seconds
             heapreplace(servers, finish)
@@ -190,7 +196,7 @@ class SimulatedArray:
             return finish
         service_time = self._service[exchange.direction]
         seconds = service_time.minimum_seconds - service_time.tail_seconds * log(1.0 - self._random.random())
-        finish = max(start, media[0]) + seconds
+        finish = (start if start >= media[0] else media[0]) + seconds
         heapreplace(servers, finish)
         heapreplace(media, finish)
         exchange.queue_seconds += start - ready
@@ -222,7 +228,7 @@ class SimulatedArray:
 
     def _book(self, exchange: Exchange, san_seconds: float) -> None:
         route = exchange.route
-        totals = self.totals[Nexus(route.initiator, route.target, exchange.direction, exchange.volume)]
+        totals = self.totals[route.initiator, route.target, exchange.direction, exchange.volume]
         totals.ops += 1
         totals.bytes += exchange.payload_bytes
         totals.service_seconds += exchange.service_seconds
@@ -240,6 +246,6 @@ class SimulatedArray:
             )
             for name, cable in self._cables.items()
         }
-        nexuses = {nexus: replace(totals) for nexus, totals in self.totals.items()}
+        nexuses = {Nexus(*nexus): replace(totals) for nexus, totals in self.totals.items()}
         self.snapshots.append(Snapshot(second, nexuses, ports))
         self._events.schedule(second + 1 - self._epoch_seconds, self._take_snapshot, second + 1)

@@ -93,7 +93,7 @@ class Fabric:
         for link in frame_path:
             link.interleave(sequence)
             forwarding += link.forwarding_seconds
-        return self._events.now + forwarding + sequence.wire_bytes / frame_path[-1].bytes_per_second
+        return self._events.now + forwarding + sequence.wire_bytes / link.bytes_per_second
 
     def send_data(
         self, exchange: Exchange, frame_path: FramePath, arrived: Arrived, trailer: Sequence | None = None
@@ -105,10 +105,11 @@ class Fabric:
         """
         if self._damage and self._damages(exchange, frame_path[0]):
             arrived = partial(self._after_timeout, arrived)
-        bursts = bursts_of(exchange.payload_bytes, self._burst_frames, trailer)
-        for burst in bursts[:-1]:
-            frame_path[0].send(Burst(exchange, burst, frame_path, None))
-        frame_path[0].send(Burst(exchange, bursts[-1], frame_path, arrived))
+        *bursts, last = bursts_of(exchange.payload_bytes, self._burst_frames, trailer)
+        send = frame_path[0].send
+        for burst in bursts:
+            send(Burst(exchange, burst, frame_path, None))
+        send(Burst(exchange, last, frame_path, arrived))
 
     def _damages(self, exchange: Exchange, cable: LinkDirection) -> bool:
         """Return whether the first cable damages a frame of the exchange. At most one per exchange is damaged."""

@@ -44,7 +44,8 @@ class LatencyHistogram:
         self.count += 1
         self.sum_seconds += seconds
         self.sum_of_squares += seconds * seconds
-        self._buckets[bucket_of(int(seconds * 1e9))] += 1
+        bucket = bucket_of(int(seconds * 1e9))
+        self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
 
     def by_latency(self) -> list[tuple[int, int]]:
         """(nanoseconds in the middle of a bucket, I/Os in it), fastest first."""

@@ -47,6 +47,7 @@ class DepthQueue:
 
     def _account(self, now: float) -> None:
         if self.in_flight:
-            self._in_flight_seconds += self.in_flight * (now - self._accounted_until)
-            self._busy_seconds += now - self._accounted_until
+            passed_seconds = now - self._accounted_until
+            self._in_flight_seconds += self.in_flight * passed_seconds
+            self._busy_seconds += passed_seconds
         self._accounted_until = now

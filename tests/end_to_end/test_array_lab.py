@@ -5,25 +5,18 @@ test_array_over_rest.py reads such an array over sockets.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from sanpath.diagnose import diagnose
-from sanpath.recording.reading.recording import Recording
-from sanpath.views.json import render
 from sanpath_lab.scenario import Truth, load_scenario
-from sanpath_testbed.record import record
+from tests.support.simulated import diagnosed
 
 pytestmark = pytest.mark.slow
 
 
 def of_scenario(name: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Truth]:
-    place, scenario = tmp_path_factory.mktemp(name) / "r.sanpath", load_scenario(name)
-    record(scenario, place)
-    found: dict[str, Any] = json.loads(render(diagnose(Recording(place))))
-    return found, scenario.truth
+    return diagnosed(name, tmp_path_factory.mktemp(name) / "r.sanpath"), load_scenario(name).truth
 
 
 def test_a_qos_limit_on_the_volume_is_named_with_its_height(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,16 +1,12 @@
-"""Two simulated switches and the link between them, read over SNMP: the guilty is named, those who suffer are not."""
+"""Two simulated switches and the link between them: the guilty is named, those who suffer are not."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sanpath.cli.sessions.child_process import environment
+from tests.support.simulated import diagnosed
 
 pytestmark = pytest.mark.slow
 
@@ -18,22 +14,14 @@ CULPRIT = "hba:21000024ff000009"
 LINKS_OF_CULPRIT = {"link:21000024ff000009--sw1/0/3"}
 
 
-def diagnosed(scenario: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "sanpath", "demo", "--scenario", scenario, "--format", "json"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 @pytest.fixture(scope="module")
 def slow_drain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return diagnosed("slow-drain-host", tmp_path_factory.mktemp("slow-drain"))
+    return diagnosed("slow-drain-host", tmp_path_factory.mktemp("slow-drain") / "r.sanpath")
 
 
 @pytest.fixture(scope="module")
 def oversubscribed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return diagnosed("oversubscribed-isl", tmp_path_factory.mktemp("oversubscribed"))
+    return diagnosed("oversubscribed-isl", tmp_path_factory.mktemp("oversubscribed") / "r.sanpath")
 
 
 def named(diagnosis: dict[str, Any]) -> set[str]:

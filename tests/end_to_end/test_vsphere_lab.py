@@ -1,4 +1,7 @@
-"""A simulated vCenter beside switches and array: a path policy and what its remedy gains, and waits in the kernel."""
+"""A simulated vCenter beside switches and array: a path policy and what its remedy gains, and waits in the kernel.
+
+In simulated time; test_direct_recording.py reads a vCenter over sockets, too, and is told the same.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,7 @@ from typing import Any
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.diagnose import diagnose
-from sanpath.recording.reading.recording import Recording
-from sanpath.views.json import render
-from sanpath_lab.scenario import load_scenario
-from sanpath_testbed.record import record
+from tests.support.simulated import diagnosed
 
 pytestmark = pytest.mark.slow
 
@@ -40,13 +39,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def mru(folder: Path) -> dict[str, Any]:
-    return sanpath(folder, "demo", "--scenario", "mru-active-active")
+    return diagnosed("mru-active-active", folder / "mru.sanpath")
 
 
 @pytest.fixture(scope="module")
-def comparison(folder: Path, mru: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - it comes before the change
-    sanpath(folder, "demo", "--scenario", "round-robin-active-active")
-    return sanpath(folder, "compare", "demo.sanpath", "demo-2.sanpath")
+def round_robin(folder: Path) -> dict[str, Any]:
+    return diagnosed("round-robin-active-active", folder / "round-robin.sanpath")
+
+
+@pytest.fixture(scope="module")
+def comparison(folder: Path, mru: dict[str, Any], round_robin: dict[str, Any]) -> dict[str, Any]:
+    assert mru["verdict"] != round_robin["verdict"]
+    return sanpath(folder, "compare", "mru.sanpath", "round-robin.sanpath")
 
 
 def finding(diagnosis: dict[str, Any], rule: str) -> dict[str, Any]:
@@ -96,27 +100,20 @@ def test_after_the_change_the_gain_is_measured(comparison: dict[str, Any]) -> No
     assert most["latency_change"] == pytest.approx(-0.5, abs=0.05)
 
 
-def test_after_the_change_both_links_are_full_and_no_path_is_alone(folder: Path, comparison: dict[str, Any]) -> None:
-    assert comparison["pairs"]
-    after = sanpath(folder, "diagnose", "demo-2.sanpath")
-    (bottleneck,) = after["verdict"]["bottlenecks"]
+def test_after_the_change_both_links_are_full_and_no_path_is_alone(round_robin: dict[str, Any]) -> None:
+    (bottleneck,) = round_robin["verdict"]["bottlenecks"]
     assert {bottleneck["entity"], *bottleneck["coincident"]} == {FULL_LINK, OTHER_LINK}
-    hits = {one["rule"] for one in after["findings"] if one["outcome"] == "hit"}
+    hits = {finding["rule"] for finding in round_robin["findings"] if finding["outcome"] == "hit"}
     assert not hits & {"single-path-in-use", "policy-uses-one-path"}
 
 
 @pytest.fixture(scope="module")
 def queued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Steps longer than two of an ESXi host's sampling intervals, in simulated time: test_direct_recording.py reads a
-    vCenter over sockets too, and is told the same."""
-
-    def diagnosed(scenario: str) -> dict[str, Any]:
-        place = tmp_path_factory.mktemp(scenario) / "r.sanpath"
-        record(load_scenario(scenario), place)
-        found: dict[str, Any] = json.loads(render(diagnose(Recording(place))))
-        return found
-
-    return {scenario: diagnosed(scenario) for scenario in ("lun-queue-full", "lun-queue-above-full-link")}
+    """Steps longer than two of an ESXi host's sampling intervals."""
+    return {
+        scenario: diagnosed(scenario, tmp_path_factory.mktemp(scenario) / "r.sanpath")
+        for scenario in ("lun-queue-full", "lun-queue-above-full-link")
+    }
 
 
 @pytest.mark.parametrize(("scenario", "seconds"), [("lun-queue-full", 0.019), ("lun-queue-above-full-link", 0.015)])
