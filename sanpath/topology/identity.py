@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     names = _names(entities, links)
     topology = Topology()
     _make_entities(topology, entities, names, _duplicate_ports(entities, links))
+    _join_guests(topology)
     _make_links(topology, links)
     _attach_initiators(topology)
     _back_luns(topology)
@@ -228,6 +229,18 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
                 attributes[attribute] = value
     source_ids = tuple((source, local_id) for (source, _, local_id), _ in members)
     return Entity(f"{kind}:{name}", kind, name, {k: tuple(value) for k, value in ids.items()}, attributes, source_ids)
+
+
+def _join_guests(topology: Topology) -> None:
+    """Join each guest that is read as a host to the virtual machine of its name that a hypervisor reports."""
+    for host in topology.of_kind("host"):
+        vm = topology.entities.get(f"vm:{host.label}")
+        if vm is None or all(source == CONFIG for source, _ in vm.known_as):
+            continue
+        topology.known_as.update((local, vm.id) for local, id_ in list(topology.known_as.items()) if id_ == host.id)
+        attributes = {**host.attributes, **{name: v for name, v in vm.attributes.items() if v is not None}}
+        topology.entities[vm.id] = replace(vm, attributes=attributes, known_as=(*vm.known_as, *host.known_as))
+        del topology.entities[host.id]
 
 
 def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink]]) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.model import Scalar
+from sanpath.topology.identity import resolve
+from sanpath.topology.paths import hosts_of
 from sanpath.verdict.model import Diagnosis, Finding
 from sanpath_collectors.linux_host.tables import LUN
 from sanpath_collectors.qemu.tables import VDISK
@@ -66,6 +68,8 @@ class Qemu(San):
             out.thing("fio", "load", "fio", ids={"name": ("fio",)})
             out.thing("fio", *device, ids={"device": ("vda",)})
             out.tie("fio", "targets", (("load", "fio"), device), "fio disk_util")
+            out.thing("guest", "host", "db1", attributes={"os": "Linux 6.12"})
+            out.tie("guest", "attached_to", (device, ("host", "db1")))
         if self.below:
             out.thing("host", "lun", "dm-1", HOST_DEVICE, {"device": ("dm-1",)})
             out.tie("host", "attached_to", (("lun", "dm-1"), ("host", "kvm1")))
@@ -181,6 +185,17 @@ def test_a_group_that_another_disk_uses_up_is_named_with_the_other_disks_share(t
     assert "50.0 %" in bottleneck.because[1]
     (finding,) = findings(found, "throttle-group-shared")
     assert finding.entity == f"vdisk:{GROUP}"
+
+
+def test_a_guest_that_is_read_as_a_host_is_its_machine(tmp_path: Path) -> None:
+    san = qemu(tmp_path, disk={"serial": "DATA1"}, guest_serial="DATA1")
+    san.step("t1", 1, read=Flow(500, 0.002), block=4 * KIB)
+    topology = resolve(san.write().inventory())
+    assert topology.known_as["guest", "host", "db1"] == "vm:db1"
+    assert "host:db1" not in topology.entities
+    assert topology.related("lun:db1/vda", "attached_to") == ["vm:db1"]
+    assert topology.related("lun:db1/vda", "backed_by") == [f"vdisk:{DISK}"]
+    assert hosts_of(topology, "load:fio") == ["host:kvm1"]
 
 
 def test_a_thread_without_polling_that_fills_its_core_limits(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.places.scaling import alike
@@ -41,6 +41,9 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
+    elif queue.admitted < 1 and not table.opposite_direction:
+        words = "fewer than one I/O is below it: no queue lets so few through"
+        yield Evidence(words, _DEPTH_UNKNOWN + full_queue(queue.admitted))
     else:
         yield Evidence("its queue depth is not measured", _DEPTH_UNKNOWN)
     admitted_elsewhere = [
