@@ -226,7 +226,7 @@ def _source(
 
 def _hosts(document: Document, raw: Any) -> dict[str, SshTarget]:
     if not isinstance(raw, dict):
-        raise document.error(("hosts",), "expected a mapping, a host's name to how to log in")
+        raise document.error(("hosts",), "expected a mapping of host names to their logins")
     hosts = {}
     for name, body in raw.items():
         place = ("hosts", str(name))
@@ -347,7 +347,7 @@ def _from_keyring(document: Document, place: tuple[str | int, ...], service: str
 
 def _entities(document: Document, raw: Any) -> tuple[SourceEntity, ...]:
     if not isinstance(raw, dict):
-        raise document.error(("topology", "things"), 'expected a mapping, "kind:name" to what is known of it')
+        raise document.error(("topology", "things"), 'expected a mapping of "kind:name" to join keys and attributes')
     entities = []
     for name, body in raw.items():
         place = ("topology", "things", name)

@@ -53,7 +53,7 @@ def read_document(path: Path) -> tuple[Document, Any]:
         _note_lines(document, tree, ())
         raw = None if tree is None else loader.construct_document(tree)
     except TooMuchError as error:
-        raise ConfigError(path, error.line, "", f"{error.problem}: that is more than anybody writes") from error
+        raise ConfigError(path, error.line, "", f"{error.problem}: that is more than a person would write") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise ConfigError(path, line, "", f"not valid YAML: {_without_values(error.problem)}") from error

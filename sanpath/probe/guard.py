@@ -31,7 +31,7 @@ class Trip:
     def in_words(self) -> str:
         """What has grown, for people."""
         return (
-            f"{self.entity} is used by others, and their latency grew from {1000 * self.before_seconds:.2f} to "
+            f"{self.entity} is used by other hosts, and their latency grew from {1000 * self.before_seconds:.2f} to "
             f"{1000 * self.now_seconds:.2f} ms"
         )
 

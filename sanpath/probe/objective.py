@@ -52,7 +52,7 @@ def parse_objective(text: str) -> Objective:
         raise UsageError(f"--objective: {text!r} is none: write p99<=2ms, or another of {', '.join(_STATISTICS)}")
     seconds = float(match[2]) * _UNITS[match[3]]
     if not seconds:
-        raise UsageError("--objective: no I/O takes no time at all")
+        raise UsageError("--objective: give a latency above zero")
     return Objective(match[1], seconds, f"{match[1]} <= {match[2]} {match[3]}")
 
 

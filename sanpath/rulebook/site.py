@@ -128,10 +128,10 @@ def _policy_name(document: Document, value: Any) -> PolicyName | None:
 def _limits(document: Document, raw: Any, rules: Sequence[Rule]) -> Policy:
     place: tuple[str | int, ...] = ("rules", "limits")
     if not isinstance(raw, dict | None):
-        raise document.error(place, "expected a mapping, rule to limits")
+        raise document.error(place, "expected a mapping of rules to limits")
     for rule_id, values in (raw or {}).items():
         if not isinstance(values, dict):
-            raise document.error((*place, str(rule_id)), "expected a mapping, limit to number")
+            raise document.error((*place, str(rule_id)), "expected a mapping of limits to numbers")
         try:
             apply_policy(rules, {str(rule_id): values})
         except UsageError as error:

@@ -34,8 +34,8 @@ QUANTITIES = {
     "latency_max_seconds": "maximum",
 }
 SPREAD_NOTE = (
-    "Spread: between repetitions of the step, where a run repeated it; for IOPS at least what is chance. "
-    "A change within it is no change."
+    "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what may be chance. "
+    "A change within the spread counts as none."
 )
 
 
@@ -170,7 +170,7 @@ def finding_lines(comparison: Comparison) -> Iterator[str]:
         limit = f"{short(comparison.next.entity)} {comparison.next.change}"
         errors = [check.error for check in comparison.checks if check.error is not None]
         off = f"; the model was off by {max(errors, key=abs):+.1%} at most this time" if errors else ""
-        yield f"next, with what limits relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
+        yield f"next, with the limit relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
 
 
 def _value(setting: str, value: Value | None) -> str:

@@ -41,7 +41,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
     for line in dict.fromkeys(line for step in predicted for line in step.untested):
         console.print(Text(f"not tested: {printable(line)}"))
     if weak := [f"{step.step} {step.direction}" for step in predicted if step.grade == "C"]:
-        console.print(Text(printable(f"thin evidence of what held: {', '.join(weak)}")))
+        console.print(Text(printable(f"weak evidence of what limited: {', '.join(weak)}")))
     for step in prediction.steps:
         if step.unknown is not None:
             console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
@@ -54,7 +54,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
 def check_text(check: Check) -> str:
     """A prediction next to the result."""
     outcome = "as predicted" if check.held else "NOT as predicted"
-    off = "" if check.error is None else f", {check.error:+.1%} off the middle of what was likely"
+    off = "" if check.error is None else f", {check.error:+.1%} off the middle of the prediction"
     return (
         f"{check.step} {check.direction}: predicted {between(check.predicted_ops_per_second)} IOPS, "
         f"reached {iops(check.measured_ops_per_second)}: {outcome}{off}"

@@ -81,7 +81,7 @@ def test_the_sources_of_the_configuration_are_not_read_so_that_no_secret_is_aske
         ("rules: [a]", ":1: rules: expected a mapping with the keys policy, limits, suppress"),
         ("rules:\n  polcy: moderate", ":2: rules.polcy: unknown key; did you mean policy?"),
         ("rules:\n  policy: mild", ":2: rules.policy: no policy is called 'mild'; there are aggressive, moderate"),
-        ("rules:\n  limits: 3", ":2: rules.limits: expected a mapping, rule to limits"),
+        ("rules:\n  limits: 3", ":2: rules.limits: expected a mapping of rules to limits"),
         ("rules:\n  limits:\n    link-ful: {crc: 3}", ":3: rules.limits.link-ful: no rule is called 'link-ful'; did"),
         ("rules:\n  limits:\n    link-errors: {crcs: 3}", "has no limit 'crcs'; did you mean 'crc'?"),
         ("rules:\n  limits:\n    link-errors: {crc: many}", "must be a number, not 'many'"),

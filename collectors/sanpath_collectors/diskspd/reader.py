@@ -26,7 +26,9 @@ from sanpath_collectors.diskspd.plausibility import reason_without_results, rema
 from sanpath_collectors.diskspd.samples import buckets, rows
 from sanpath_collectors.diskspd.series import Timeline, timeline
 
-_PROCESS_START = "the start told is that of the process: all times are too early by what it took to create the files"
+_PROCESS_START = (
+    "the reported start is that of the process: all times are too early by the time it took to create the files"
+)
 
 
 class DiskSpdResult(ResultReader):

@@ -192,7 +192,7 @@ def parse_job(
     if mixed:
         load_profile = LoadProfile(engine="fio", engine_version=version, rate_limited=rate_limited(options))
         processes_text = (
-            f"{round(summed_ms / runtime_ms)} processes, and fio tells the options of {processes} of them"
+            f"{round(summed_ms / runtime_ms)} processes, and fio reports the options of {processes} of them"
         )
         remarks.append(
             ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")

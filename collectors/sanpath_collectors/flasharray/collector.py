@@ -110,7 +110,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         samples = answers.get("arrays/performance", [])
         if not samples or any(parse.reports_service_time(item) for item in samples):
             return ()
-        return ("arrays/performance: the service time is not told apart: it is taken from the array's total",)
+        return ("arrays/performance: the service time is not reported: it is taken from the array's total",)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """Yields array, controllers and ports, hosts with their initiators, volumes, and connections."""

@@ -71,11 +71,11 @@ def unreported(version: Version) -> tuple[str, ...]:
             f"service, queue and transfer time: REST {number} gives their sum only: the array's own part is unknown"
         )
     elif version < QUEUE_TIME_SINCE:
-        reasons.append(f"queue time: REST {number} does not tell it apart: the service time holds it")
+        reasons.append(f"queue time: REST {number} does not separate it: the service time includes it")
     if version < QUEUE_TIME_SINCE:
-        reasons.append(f"QoS time: REST {number} does not tell it: whether a limit was reached is unknown")
+        reasons.append(f"QoS time: REST {number} does not report it: whether a limit was reached is not known")
     if version < QOS_LIMIT_SINCE:
-        reasons.append(f"QoS limits: REST {number} does not tell them: which volume is capped is unknown")
+        reasons.append(f"QoS limits: REST {number} does not report them: which volume is capped is not known")
     if version >= PORTS_SINCE:
         reasons.append("Fibre Channel ports: REST 1 does not count their bytes: whether one is full is unknown")
     return tuple(reasons)

@@ -53,7 +53,7 @@ class Rest1:
         """See flasharray.rest.Session. `params` of REST 2 are ignored: REST 1 has only the most recent sample."""
         request = self._endpoints.get(endpoint)
         if request is None:
-            raise EndpointClosedError(Failure.REFUSED, f"{endpoint}: REST 1 does not tell it")
+            raise EndpointClosedError(Failure.REFUSED, f"{endpoint}: REST 1 does not report it")
         return await request()
 
     async def logout(self) -> None:

@@ -208,5 +208,5 @@ class ResultText:
         if self._updating and self._rows is not None:
             yield UpdatesEnded()
         if self._rows is not None:
-            yield Remark("not-finished", f"a test is not whole: {reason}")
+            yield Remark("not-finished", f"a test is incomplete: {reason}")
         self._rows, self._updating = None, False

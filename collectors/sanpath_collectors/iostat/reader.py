@@ -125,7 +125,7 @@ class IostatResult(ResultReader):
             return
         yield from self._samples(report, devices, begin_us, end_us)
         if unknown_interval:
-            text = "how long an interval was is not told and taken for a second: run iostat with -t"
+            text = "the length of an interval is not reported and taken for a second: run iostat with -t"
             yield from self._warn("interval-unknown", text)
         if report.stamp is not None and report.stamp.ambiguous:
             text = "whether the month or the day comes first in a time is not sure: run it with S_TIME_FORMAT=ISO"
@@ -150,10 +150,10 @@ class IostatResult(ResultReader):
             yield zeros
         yield self._counters.add(devices, end_us, (end_us - begin_us) / 1e6)
         if "ops_read_total" not in rates:
-            text = f"reads and writes are not told apart: {_ADVICE}"
+            text = f"reads and writes are not separated: {_ADVICE}"
             yield from self._warn("no-directions", text)
         elif "r_await" not in columns and "await" in columns:
-            text = "this version tells one latency for reads and writes together: it is taken for both"
+            text = "this version reports one latency for reads and writes together: it is taken for both"
             yield from self._warn("await-of-both", text)
 
     def _warn(self, code: str, text: str) -> Iterator[Item]:

@@ -134,7 +134,9 @@ class Outcome:
     def _warnings(self) -> Iterator[Item]:
         begin_us = self.times.begin_us
         if self._passed is False:
-            yield warning(begin_us, "test-failed", "Jetstress says that the test has failed; its log says why")
+            yield warning(
+                begin_us, "test-failed", "Jetstress reports that the test has failed; its log has the reason"
+            )
         for database, pages in self._checksums():
             yield warning(begin_us, "bad-pages", f"{database}: {pages}: the storage returned what was not written")
         for date, text in self._document.phases.errors:

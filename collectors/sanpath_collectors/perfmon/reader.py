@@ -84,7 +84,7 @@ class CounterLog(ResultReader):
         self._shift_us = (header.zone_minutes or 0) * 60_000_000
         self.clock = "local" if header.zone_minutes is None else "utc"
         if header.zone_minutes is None:
-            self._warn("unknown-zone", "the zone is not told: times are local ones of the machine")
+            self._warn("unknown-zone", "the file has no time zone: times are local times of the machine")
         for code, text in self._plan.warnings:
             self._warn(code, text)
         for item in self._plan.items:

@@ -51,7 +51,7 @@ class Api:
         """Read the server's clock, in microseconds since the epoch."""
         answer = await self.query("time()")
         if not answer.series or not answer.series[0].points:
-            raise CollectorError(Failure.UNREADABLE, f"{self._server} does not tell its time")
+            raise CollectorError(Failure.UNREADABLE, f"{self._server} does not send its time")
         return answer.series[0].points[0][0]
 
     async def version(self) -> str:

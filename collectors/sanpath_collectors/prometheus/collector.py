@@ -95,7 +95,7 @@ class Prometheus(Collector[PrometheusConfig]):
             pass
         titles = {exporter.key: exporter.title for exporter in self._exporters}
         missing = [key for key in self.config.profiles or () if key not in titles]
-        unreadable = [f"{key}: the server has no such series; nothing is known of what it tells" for key in missing]
+        unreadable = [f"{key}: the server has no such series; its values are not known" for key in missing]
         if not titles and not missing:
             unreadable.append(f"no exporter that sanpath knows ({', '.join(profiles())}): nothing is known")
         if self.config.sends_secrets_unencrypted:

@@ -49,7 +49,9 @@ class PrometheusConfig(SourceConfig):
         description="false: accept any certificate, so that anybody in between can read the credentials",
     )
     step_seconds: float = Field(
-        default=60.0, gt=0, description="length of the shortest load step: what is scraped too seldom for it is told"
+        default=60.0,
+        gt=0,
+        description="length of the shortest load step; what is scraped too rarely for it is reported",
     )
     every_seconds: float = Field(default=15.0, gt=0, description="seconds between polls")
 

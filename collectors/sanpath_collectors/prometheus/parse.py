@@ -133,7 +133,7 @@ def _warnings(document: Mapping[str, Any]) -> tuple[str, ...]:
     warnings = document.get("warnings")
     parsed = [str(text) for text in warnings] if isinstance(warnings, list) else []
     if document.get("isPartial") is True or document.get("status") == "partial":
-        parsed.append("the server says that a part of it is missing")
+        parsed.append("the server reports that a part of it is missing")
     return tuple(text[:_EXCERPT_CHARACTERS] for text in parsed)
 
 

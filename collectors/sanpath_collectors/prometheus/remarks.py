@@ -68,7 +68,7 @@ class Remarks:
         omitted = f" and {len(series) - _MAX_NAMED} more" if len(series) > _MAX_NAMED else ""
         self.add(
             "duplicate-series",
-            f"{len(series)} series tell {metric} of {entity}, the first of them is read: "
+            f"{len(series)} series report {metric} of {entity}, the first of them is read: "
             f"{'; '.join(series[:_MAX_NAMED])}{omitted}; match can leave out the others",
             subject=metric,
         )

@@ -31,7 +31,7 @@ COLLECTOR = Spec(
         Right(
             "the same to 1.0.8802.1.1.2 and 1.3.6.1.2.1.17 (Ethernet)",
             "LLDP neighbours and forwarding tables",
-            "which Ethernet port leads to which host or array has to be told by hand",
+            "which Ethernet port leads to which host or array has to be configured by hand",
         ),
     ),
 )

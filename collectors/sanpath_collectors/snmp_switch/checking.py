@@ -10,8 +10,8 @@ from sanpath_collectors.snmp_switch.ports import Port
 _NO_PORTS = "ifTable: no port of this switch can be judged; a virtual fabric may want its own SNMPv3 context"
 _NO_FAMILY = "sysObjectID: whose switch this is; tables of its vendor are not read"
 _NARROW = "64-bit octet counters: the 32-bit ones wrap in 5 s on a full 8 Gb/s link; poll every second"
-_NO_STALL = "credit stall of Fibre Channel ports: a slow drain stays unknown"
-_NO_LOGINS = "logins of Fibre Channel ports: who hangs on which port has to be told by port descriptions or by hand"
+_NO_STALL = "credit stall of Fibre Channel ports: slow-drain devices are not found"
+_NO_LOGINS = "logins of Fibre Channel ports: what is connected where has to be configured"
 
 
 def check(device: Device, plan: Plan) -> Check:

@@ -114,5 +114,7 @@ class HistogramReader(ResultReader):
         combined = counts.get("Reads and writes")
         separate = counts.get("Reads", 0.0) + counts.get("Writes", 0.0)
         if combined and separate and combined != separate:
-            text = f"{self._run}: {combined:,.0f} reads and writes, but {separate:,.0f} when they are told apart"
+            text = (
+                f"{self._run}: {combined:,.0f} reads and writes, but {separate:,.0f} when they are counted separately"
+            )
             yield warning(self._run_end_us, "counts-disagree", text)

@@ -38,7 +38,7 @@ class ParmfileReader(ResultReader):
             raise CollectorError(Failure.UNREADABLE, "parmfile.html has no run definition (rd=): it was cut")
         yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, ENGINE)
         if self._parameters.included:
-            text = "it includes other files (include=): what they say is not known here"
+            text = "it includes other files (include=): their contents are not known"
             yield warning(0, "included-files", text)
         for run, plan in plans.items():
             load_id = local_id(self.load, run, 1)

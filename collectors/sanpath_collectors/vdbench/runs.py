@@ -191,7 +191,7 @@ class Runs:
         yield run.step.event("step-begin", run.has_runs)
         yield run.step.event("ramp-end", run.seen_us)
         if figures.reads.ops and figures.writes.ops and figures.reads.latency_seconds is None:
-            text = "this version tells one response time for reads and writes together: that of each is not known"
+            text = "this version reports one response time for reads and writes together: that of each is not known"
             yield from self.warn(run.seen_us, "latency-not-told-apart", text)
 
     def _check_average(self, run: _Run, seen_us: int, average: Figures) -> Iterator[Item]:

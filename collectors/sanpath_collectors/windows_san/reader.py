@@ -70,7 +70,7 @@ def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
     if export.computer is None:
         yield (
             "host-unknown",
-            f"it does not say of which machine it is: that is called {host} (--name gives another name)",
+            f"it does not name its machine, which is called {host} (--name gives another name)",
         )
     if export.version > VERSION:
         yield "newer-script", f"the script is version {export.version}: parts that are new in it are left out"

@@ -24,7 +24,7 @@ def drawing(drawn: Drawn) -> Markup | None:
     if not drawn.nodes:
         return None
     places, size = _places(drawn)
-    description = "; ".join(drawn.chains) or "No path between the load and its volumes was seen."
+    description = "; ".join(drawn.chains) or "No path between the load and its volumes is known."
     edges = sorted(drawn.edges.values(), key=lambda e: e.limits)
     return svg.picture(
         "topology",

@@ -138,7 +138,7 @@ def over_time(chart: Chart, width: int) -> Section:
     for x in latency:
         lines += _row(chart, x, latency_scale, duration, columns)
     if not arrays:
-        lines.append(line(f"{'array':<{_LABEL}}", ("not seen: no array reports its latency", "yellow")))
+        lines.append(line(f"{'array':<{_LABEL}}", ("not measured: no array reports its latency", "yellow")))
     return Section(4, len(lines), [cut(text, width) for text in lines])
 
 

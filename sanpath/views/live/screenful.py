@@ -88,7 +88,7 @@ def _body(
         if now.pulse is not None and (now.pulse.loads or now.pulse.last_step):
             return _waiting("NOT JUDGED YET", "I/O has begun; the first verdict is on its way", width)
         unseen = fit([overview.unseen(snapshot.diagnosis, width)], height - 2)
-        return [*_waiting("WAITING FOR I/O", "no source has seen any yet", width), *unseen]
+        return [*_waiting("WAITING FOR I/O", "no source has measured any yet", width), *unseen]
     shown = OverviewInput(snapshot, snapshot.diagnosis, verdict, debounced, cursor, now)
     if width < WIDE:
         return fit(_one_column(shown, width, height), height)

@@ -116,7 +116,7 @@ METRICS = (
         lambda d: [((d.run.id, d.run.tool_version, d.run.rulebook_version), 1)],
     ),
     Metric("run_start_timestamp_seconds", "gauge", (), "When the run began.", _value(lambda d: _moment(d.run.start))),
-    Metric("run_complete", "gauge", (), "1: every writer ended as it should.", _value(lambda d: d.run.complete)),
+    Metric("run_complete", "gauge", (), "1: every writer ended normally.", _value(lambda d: d.run.complete)),
     Metric("verdict", "gauge", ("kind",), "1 for the kind of the run's verdict so far, 0 for the others.", _verdict),
     Metric("verdict_grade", "gauge", ("grade",), "1 for the grade of that verdict, 0 for the others.", _grade),
     Metric(
@@ -137,7 +137,7 @@ METRICS = (
         "bottleneck_explained_ratio",
         "gauge",
         _BOTTLENECK,
-        "Share of the latency that would go with it.",
+        "Share of the latency that would disappear with it.",
         lambda d: [((b.entity, b.kind, b.layer, b.direction), b.explains) for b in d.verdict.bottlenecks],
     ),
     Metric(
@@ -161,10 +161,10 @@ METRICS = (
         "findings_not_judged",
         "gauge",
         (),
-        "Rules and entities that could not be judged for want of facts.",
+        "Rules and entities that were not judged, as their inputs were not measured.",
         _value(lambda d: len(words.not_judged(d))),
     ),
-    Metric("unobserved", "gauge", (), "What no source could see.", _value(lambda d: len(d.unobserved))),
+    Metric("unobserved", "gauge", (), "What no source measured.", _value(lambda d: len(d.unobserved))),
     Metric(
         "step",
         "info",
@@ -252,7 +252,7 @@ METRICS = (
     ),
     Metric("source_polls_total", "counter", _SOURCE, "Polls that were made.", _source(lambda s: s.polls)),
     Metric("source_failures_total", "counter", _SOURCE, "Polls that failed.", _source(lambda s: s.failures)),
-    Metric("source_gaps_total", "counter", _SOURCE, "Polls that were left out.", _source(lambda s: s.gaps)),
+    Metric("source_gaps_total", "counter", _SOURCE, "Polls that were skipped.", _source(lambda s: s.gaps)),
     Metric("source_requests_total", "counter", _SOURCE, "Requests sent to it.", _source(lambda s: s.requests)),
     Metric("source_poll_seconds_total", "counter", _SOURCE, "Time spent on them.", _source(lambda s: s.cost_seconds)),
     Metric("source_interval_seconds", "gauge", _SOURCE, "Time between polls.", _source(lambda s: s.every_seconds)),
@@ -267,7 +267,7 @@ METRICS = (
         "source_last_answer_timestamp_seconds",
         "gauge",
         _SOURCE,
-        "When it last gave something; no series: never.",
+        "When it last answered; no series: never.",
         _source(lambda s: _moment(s.last_answer)),
     ),
 )

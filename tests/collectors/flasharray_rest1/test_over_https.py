@@ -139,7 +139,7 @@ def test_what_the_account_or_the_version_does_not_tell_is_said(tmp_path: Path) -
     said = served(recorded, tmp_path, use)
     assert any(line.startswith("1.15/host: HTTP 403 Not recorded.: a host's share") for line in said)
     assert any("whether all paths are used is unknown" in line for line in said)
-    assert any("REST 1.15 does not tell it apart: the service time holds it" in line for line in said)
+    assert any("REST 1.15 does not separate it: the service time includes it" in line for line in said)
 
 
 @with_recordings

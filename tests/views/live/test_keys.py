@@ -44,7 +44,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             assert "cause   link-full" in link
             end = await shown.press(*["down"] * 9)
             assert "► media       -" in end
-            assert "not seen: no source names one" in end
+            assert "not measured: no source reports one" in end
 
     play(scene)
 
@@ -139,7 +139,7 @@ def test_an_array_that_tells_no_latency_is_said_to_be_unseen() -> None:
 
     async def scene() -> None:
         async with showing(replace(given, series=blind)) as shown:
-            assert "not seen: no array reports its latency" in shown.text()
+            assert "not measured: no array reports its latency" in shown.text()
 
     play(scene)
 

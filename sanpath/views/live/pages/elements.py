@@ -67,7 +67,7 @@ def _limiting(verdict: ShownVerdict) -> Iterator[Row]:
         carries = f", carries at most {bandwidth(b.ceiling_bytes_per_second)}" if b.ceiling_bytes_per_second else ""
         yield Row(b.entity, b.direction, b.utilisation, f"LIMITS{carries}", limits=True)
         for entity in b.coincident:
-            yield Row(entity, b.direction, None, "LIMITS too: relieve both or nothing moves", limits=True)
+            yield Row(entity, b.direction, None, "LIMITS too: relieve both, or nothing improves", limits=True)
 
 
 def _remarks(use: ElementUse, limits: bool, culprit: bool) -> str:

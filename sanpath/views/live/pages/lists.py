@@ -37,7 +37,7 @@ HELP = (
     ("R", "the law that holds in any test: latency = outstanding I/Os / IOPS"),
     ("colours", "red limits or is saturated, yellow is busy or in doubt, green free or cleared"),
     ("now", "by the newest samples; percentiles since the step began"),
-    ("judged", "of when the verdict is; CHANGED, and a bell: it is another one"),
+    ("judged", "when the verdict was judged; CHANGED and a bell: it is new"),
     ("caused by", "a queue that is full because of an element below it"),
     ("cleared", "what did not limit, as far as it was tried"),
     ("LATE", "a source whose answer is overdue: what it shows may be old"),

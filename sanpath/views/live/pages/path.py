@@ -60,7 +60,9 @@ def _row(
     text.append_text(cut(line((words.short(stop.entity) or "-", "bold" if chosen else "")), name))
     text.append(" " * max(1, 2 + _KIND + name + 1 - text.cell_len))
     if verdict is None or not stop.entity:
-        return cut(text.append_text(line(("" if stop.entity else "not seen: no source names one", "yellow"))), width)
+        return cut(
+            text.append_text(line(("" if stop.entity else "not measured: no source reports one", "yellow"))), width
+        )
     states = _states(diagnosis, verdict, stop.entity)
     used = [u for u in diagnosis.elements if (u.step, u.entity) == (verdict.step.name, stop.entity)]
     busy = [u for u in used if (u.utilisation or 0.0) >= words.WORTH_A_ROW]
