@@ -7,7 +7,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test quick check docs man site stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test realtime quick check docs man site stories wheel real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -15,10 +15,13 @@ help: ## List the targets
 demo: .venv-demo/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
 	.venv-demo/bin/sanpath demo
 
-test: check ## Every check and test; prints what was skipped and why
+test: check ## Every check, and every test that needs no real time; prints what was skipped and why
+	$(RUN) -m pytest -m computing -n logical $(BY_FILE)
+
+realtime: .venv/ready ## Tests of real processes, clocks and I/O, which mostly wait: with `make test` all there are
 	@failed=0; \
-	$(RUN) -m pytest -m "not (alone or waiting)" -n logical $(BY_FILE) || failed=1; \
 	$(RUN) -m pytest -m waiting -n 3 $(BY_FILE) || failed=1; \
+	$(RUN) -m pytest -m measuring -n 2 $(BY_FILE) || failed=1; \
 	$(RUN) -m pytest -m alone || failed=1; \
 	exit $$failed
 
@@ -26,7 +29,7 @@ quick: .venv/ready ## In a minute: style, types, and the unit tests of the packa
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(RUN) -m pytest -q -m "not (slow or alone or waiting)" -n logical $(BY_FILE) $$($(RUN) -m tests.touched)
+	$(RUN) -m pytest -q -m "computing and not slow" -n logical $(BY_FILE) $$($(RUN) -m tests.touched)
 
 check: .venv/ready ## Style, types, and stale generated documents
 	$(RUN) -m ruff check .

@@ -1,72 +1,91 @@
-"""Which tests run beside which others: `make test` runs those that compute, then those that wait, then the rest."""
+"""Which tests run beside which others: `make test` and `make realtime` run the groups one after the other, each with
+its own number of workers."""
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
+COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
 GROUPS = {
-    "cli/test_lab_runs.py": "alone",
-    "end_to_end": "waiting",
-    "end_to_end/test_array_lab.py": None,
-    "end_to_end/test_array_over_rest.py": "alone",
-    "end_to_end/test_cluster.py": None,
-    "end_to_end/test_exporter.py": "alone",
-    "end_to_end/test_fabric_lab.py": "alone",
-    "end_to_end/test_html_report.py": None,
-    "end_to_end/test_three_sites.py": "alone",
-    "end_to_end/test_vsphere_lab.py": "alone",
-    "end_to_end/test_whatif_lab.py": None,
-    "faults": "waiting",
-    "faults/test_absurd_counters.py": None,
-    "faults/test_agents_in_a_run.py": "alone",
-    "faults/test_certificates.py": None,
-    "faults/test_every_fault.py": None,
-    "faults/test_every_source_fails.py": "alone",
-    "faults/test_late_answers.py": "alone",
-    "faults/test_names.py": None,
-    "faults/test_one_device_twice.py": "alone",
-    "faults/test_restart.py": "alone",
-    "faults/test_schedule.py": None,
-    "faults/test_snmp_clients.py": "alone",
-    "kernel_lab/test_run.py": "alone",
-    "probe/test_session.py": "waiting",
-    "real_lab": "alone",
-    "real_lab/test_files.py": None,
-    "real_lab/test_measured_array.py": None,
-    "real_lab/test_nbdkit_log.py": None,
-    "real_lab/test_state.py": None,
-    "real_lab/test_teardown.py": "waiting",
-    "recorder": "waiting",
-    "recorder/importing": None,
-    "recorder/test_schedule.py": None,
-    "recorder/test_sink.py": None,
-    "recorder/test_slow_parser.py": "alone",
-    "recorder/test_steady.py": None,
-    "views/live/test_terminal.py": "alone",
+    "cli/test_lab_runs.py": WAITING,
+    "cli/test_metrics.py": WAITING,
+    "collectors/prometheus/test_real_server.py": WAITING,
+    "collectors/snmp_switch/test_recorded_fabric.py": WAITING,
+    "end_to_end": WAITING,
+    "end_to_end/test_array_lab.py": COMPUTING,
+    "end_to_end/test_cluster.py": COMPUTING,
+    "end_to_end/test_fabric_lab.py": COMPUTING,
+    "end_to_end/test_html_report.py": COMPUTING,
+    "end_to_end/test_vsphere_lab.py": COMPUTING,
+    "end_to_end/test_whatif_lab.py": COMPUTING,
+    "faults": WAITING,
+    "faults/test_absurd_counters.py": COMPUTING,
+    "faults/test_agents_in_a_run.py": MEASURING,
+    "faults/test_certificates.py": COMPUTING,
+    "faults/test_every_fault.py": COMPUTING,
+    "faults/test_names.py": COMPUTING,
+    "faults/test_schedule.py": COMPUTING,
+    "kernel_lab/test_run.py": ALONE,
+    "lab/test_serve.py": WAITING,
+    "probe/test_session.py": WAITING,
+    "real_lab": MEASURING,
+    "real_lab/test_files.py": COMPUTING,
+    "real_lab/test_measured_array.py": COMPUTING,
+    "real_lab/test_nbdkit_log.py": COMPUTING,
+    "real_lab/test_state.py": COMPUTING,
+    "real_lab/test_teardown.py": WAITING,
+    "recorder": WAITING,
+    "recorder/importing": COMPUTING,
+    "recorder/test_schedule.py": COMPUTING,
+    "recorder/test_sink.py": COMPUTING,
+    "recorder/test_steady.py": COMPUTING,
+    "views/live/test_slow_terminal.py": WAITING,
+    "views/live/test_terminal.py": WAITING,
 }
-"""Path below tests → marker; the longest that fits counts. A folder of real processes names what only computes."""
+"""Path below tests → marker; the longest that fits counts, and what is in none only computes."""
 
 
-def group(path: Path) -> str | None:
-    """The marker of a file of tests; None: it only computes, and runs beside anything."""
+def group(path: Path) -> str:
+    """The marker of a file of tests."""
     name = path.relative_to(TESTS)
-    return next((GROUPS[p.as_posix()] for p in (name, *name.parents) if p.as_posix() in GROUPS), None)
+    return next((GROUPS[p.as_posix()] for p in (name, *name.parents) if p.as_posix() in GROUPS), COMPUTING)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Where one group is asked for, files of others are not even imported: to collect all takes a quarter minute."""
     asked = config.getoption("markexpr")
-    other = asked in GROUPS.values() and collection_path.suffix == ".py" and group(collection_path) != asked
-    return other or None
+    if asked not in {COMPUTING, *GROUPS.values()} or collection_path.suffix != ".py":
+        return None
+    return group(collection_path) != asked or None
+
+
+def pytest_configure() -> None:
+    """To collect thousands of tests makes no garbage: looking for it would take a quarter of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What is collected lives to the end: nobody need look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """At the end of the process everything goes in order."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark them, and begin with slow files: one that begins last would keep a single worker busy at the end."""
+    files = {item.path for item in items}
+    markers = {path: group(path) for path in files if path.is_relative_to(TESTS)}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     for item in items:
-        if item.path.is_relative_to(TESTS) and (marker := group(item.path)):
-            item.add_marker(marker)
+        if item.path in markers:
+            item.add_marker(markers[item.path])
     items.sort(key=lambda item: item.path not in slow)

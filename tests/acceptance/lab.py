@@ -23,7 +23,7 @@ from sanpath_testbed.defects import Defect, Defects
 from sanpath_testbed.record import record
 
 STORY = "four-gigabit-switch"
-SHORT: Mapping[str, Any] = {"ramp_seconds": 1.5, "measured_seconds": 8, "gap_seconds": 1}
+SHORT: Mapping[str, Any] = {"ramp_seconds": 1.5, "measured_seconds": 6, "gap_seconds": 1}
 HOST, ARRAY = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
 SECOND_HOST = "link:esx7/vmhba3--sw1/fc1/8"
 TWO_PATHS = ({"hba": "vmhba2", "target": "CT0.FC0"}, {"hba": "vmhba3", "target": "CT1.FC0"})

@@ -29,7 +29,7 @@ def with_queue(depth: int, threads: list[int], seconds: float) -> Scenario:
 
 @pytest.fixture(scope="module")
 def shallow(record: Record) -> Ran:
-    return record(with_queue(32, [2, 64], 7))
+    return record(with_queue(32, [2, 64], 5))
 
 
 @pytest.fixture(scope="module")

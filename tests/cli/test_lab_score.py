@@ -19,7 +19,7 @@ def sanpath(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_corpus_is_scored_and_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
-    words = ("score", "--families", "healthy,zeros", "--keep", "kept.jsonl", "--into", "accuracy.md")
+    words = ("score", "--families", "concurrency,demand-limited", "--keep", "kept.jsonl", "--into", "accuracy.md")
     first = sanpath(tmp_path, *words, "--seeds", "1")
     assert first.returncode == 0, first.stderr
     assert "1 of 2" in first.stderr
@@ -28,7 +28,7 @@ def test_a_corpus_is_scored_and_goes_on_where_it_was_broken_off(tmp_path: Path) 
     assert again.returncode == 0, again.stderr
     assert len(again.stderr.splitlines()) == 2, "what has been judged is not judged again"
     paper = (tmp_path / "accuracy.md").read_text()
-    assert "| healthy | 1 |" in paper
+    assert "| concurrency | 1 |" in paper
     assert "| no-array: the array is not read | 2 |" in paper
     assert paper.strip() in again.stdout
 

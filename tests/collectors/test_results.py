@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from sanpath import registry
 from sanpath.plugin import CollectorError, Item, ResultReader
@@ -85,26 +83,3 @@ def test_where_a_part_ends_does_not_matter(case: Path) -> None:
     whole = fed(reader, in_parts(content, len(content) or 1))
     for size in (7, 1013):
         assert fed(type(reader)(reader.load), in_parts(content, size)) == whole
-
-
-@each_case
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(data=st.data())
-def test_no_input_is_too_bad(case: Path, data: st.DataObject) -> None:
-    """Cut, overwritten and inserted bytes: whatever comes, a reader ends, with items or with its one error."""
-    reader, file = reader_of(case)
-    content = bytearray(file.read_bytes()[:40_000])
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, max(0, len(content) - 1)))
-        match data.draw(st.sampled_from(("cut", "overwrite", "insert", "delete", "digit"))):
-            case "cut":
-                del content[at:]
-            case "overwrite":
-                content[at : at + 8] = data.draw(st.binary(min_size=1, max_size=8))
-            case "insert":
-                content[at:at] = data.draw(st.sampled_from((b"\n", b",", b'"', b"<", b"\xff\xfe", b"\0", b"-1e999")))
-            case "delete":
-                del content[at : at + data.draw(st.integers(1, 200))]
-            case "digit":
-                content[at : at + 1] = data.draw(st.sampled_from((b"9" * 30, b"-", b"nan", b"N/A")))
-    fed(reader, in_parts(bytes(content), 4096))

@@ -95,7 +95,7 @@ def test_a_cluster_without_workers_is_told_in_one_line(large: Path) -> None:
 
 
 def test_the_lab_is_scored_on_it_as_well(cluster: LocalCluster, tmp_path: Path) -> None:
-    asked = ("lab", "score", "--families", "healthy", "--seeds", "1", "--keep")
+    asked = ("lab", "score", "--families", "concurrency", "--seeds", "1", "--keep")
     here = sanpath(*asked, str(tmp_path / "here"), "--workers", "1")
     there = sanpath(*asked, str(tmp_path / "there"), "--cluster", cluster.scheduler_address)
     assert (there.returncode, there.stdout) == (0, here.stdout)

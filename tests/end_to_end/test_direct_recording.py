@@ -26,38 +26,71 @@ OF_A_VCENTER = ("multipath", "device", "virtual_disk", "initiator", "host", "pla
 """Tables of which a vCenter tells most."""
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Diagnosis, Diagnosis]:
-    """Over sockets, and directly: an oversubscribed link between switches, two steps of it."""
-    folder = tmp_path_factory.mktemp("both")
-    scenario = load_scenario("oversubscribed-isl").model_dump(mode="json")
-    scenario["load"] |= {"threads": [1, 8], "ramp_seconds": 1.5, "measured_seconds": 8}
-    short = folder / "short.yaml"
-    short.write_text(yaml.safe_dump(scenario), encoding="utf-8")
-    with served(str(short), folder / "lab") as lab:
-        words = ("run", "--config", str(lab.config), "--into", "sockets.sanpath", "--format", "json", "--load", "fio")
-        over_sockets = _said(folder, *words, "--", *lab.load)
-    _sanpath(folder, "lab", "record", str(short), "--into", "direct.sanpath")
-    return over_sockets, _said(folder, "diagnose", "direct.sanpath", "--format", "json")
+FABRICS = {"slow-drain-host": "demo.sanpath", "oversubscribed-isl": "demo-2.sanpath"}
+"""Switches of two makers → the name that `demo` gives the recording, in this order."""
+VCENTER = "mru-active-active"
 
 
 @pytest.fixture(scope="module")
-def with_vcenter(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, FactTable], Mapping[str, FactTable]]:
-    """Over sockets, and directly: one of four paths is dead and one on standby; one step, long enough for a host that
-    samples itself every 20 s."""
-    folder = tmp_path_factory.mktemp("vcenter")
-    scenario = load_scenario("mru-active-active").model_dump(mode="json")
-    scenario["load"] |= {"threads": [4], "ios_per_second": 500.0, "measured_seconds": 44}
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sockets")
+
+
+@pytest.fixture(scope="module")
+def over_sockets(folder: Path) -> Mapping[str, Diagnosis]:
+    """Scenario → what is said of it when it is read over sockets: both fabrics while a vCenter is read, most of which
+    is waiting.
+
+    Two steps of either fabric. With the vCenter, one of four paths is dead and one on standby; one step, long enough
+    for a host that samples itself every 20 s.
+    """
+    short = {"threads": [1, 8], "ramp_seconds": 1.5, "measured_seconds": 8}
+    for name in FABRICS:
+        _written(folder, name, load_scenario(name).model_dump(mode="json"), short)
+    scenario = load_scenario(VCENTER).model_dump(mode="json")
     for path, state in zip(scenario["paths"], ("active", "dead", "standby", "active"), strict=True):
         path["state"] = state
-    short = folder / "short.yaml"
-    short.write_text(yaml.safe_dump(scenario), encoding="utf-8")
-    with served(str(short), folder / "lab") as lab:
-        words = ("run", "--config", str(lab.config), "--into", "sockets.sanpath", "--format", "json", "--load", "fio")
-        _said(folder, *words, "--", *lab.load)
-    _sanpath(folder, "lab", "record", str(short), "--into", "direct.sanpath")
-    over_sockets, direct = (compute(Recording(folder / f"{way}.sanpath")).tables for way in ("sockets", "direct"))
-    return over_sockets, direct
+    _written(folder, VCENTER, scenario, {"threads": [4], "ios_per_second": 500.0, "measured_seconds": 44})
+    with served(str(folder / f"{VCENTER}.yaml"), folder / "lab") as lab:
+        words = ("run", "--config", str(lab.config), "--into", "vcenter.sanpath", "--format", "json", "--load", "fio")
+        command = [sys.executable, "-m", "sanpath", *words, "--", *lab.load]
+        reading = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True)
+        try:
+            demos = {
+                name: _sanpath(folder, "demo", "--scenario", f"{name}.yaml", "--format", "json") for name in FABRICS
+            }
+            printed = demos | {VCENTER: reading.communicate()[0]}
+        finally:
+            reading.kill()
+    assert reading.returncode == 0
+    assert all((folder / recording).is_dir() for recording in FABRICS.values())
+    return {name: json.loads(out) for name, out in printed.items()}
+
+
+@pytest.fixture(scope="module", params=FABRICS)
+def both(
+    request: pytest.FixtureRequest, folder: Path, over_sockets: Mapping[str, Diagnosis]
+) -> tuple[Diagnosis, Diagnosis]:
+    """Over sockets, and directly."""
+    _sanpath(folder, "lab", "record", f"{request.param}.yaml", "--into", f"{request.param}.sanpath")
+    direct = json.loads(_sanpath(folder, "diagnose", f"{request.param}.sanpath", "--format", "json"))
+    return over_sockets[request.param], direct
+
+
+@pytest.fixture(scope="module")
+def with_vcenter(
+    folder: Path, over_sockets: Mapping[str, Diagnosis]
+) -> tuple[Mapping[str, FactTable], Mapping[str, FactTable]]:
+    """Over sockets, and directly."""
+    assert over_sockets[VCENTER]["run"]["complete"]
+    _sanpath(folder, "lab", "record", f"{VCENTER}.yaml", "--into", "direct.sanpath")
+    sockets, direct = (compute(Recording(folder / f"{name}.sanpath")).tables for name in ("vcenter", "direct"))
+    return sockets, direct
+
+
+def _written(folder: Path, name: str, scenario: dict[str, Any], load: Mapping[str, object]) -> None:
+    scenario["load"] |= load
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(scenario), encoding="utf-8")
 
 
 def _sanpath(folder: Path, *words: str) -> str:
@@ -65,11 +98,6 @@ def _sanpath(folder: Path, *words: str) -> str:
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def _said(folder: Path, *words: str) -> Diagnosis:
-    found: Diagnosis = json.loads(_sanpath(folder, *words))
-    return found
 
 
 def test_the_verdict_is_the_same(both: tuple[Diagnosis, Diagnosis]) -> None:
@@ -146,7 +174,9 @@ def test_the_same_seed_gives_the_same_recording_and_another_one_does_not(tmp_pat
     seeds = {"a": "7", "b": "7", "c": "8"}
     for name, seed in seeds.items():
         _sanpath(tmp_path, "lab", "record", "controller-queue", "--seed", seed, "--into", f"{name}.sanpath")
-    a, b, c = (_said(tmp_path, "diagnose", f"{name}.sanpath", "--format", "json")["steps"] for name in seeds)
+    a, b, c = (
+        json.loads(_sanpath(tmp_path, "diagnose", f"{name}.sanpath", "--format", "json"))["steps"] for name in seeds
+    )
     assert a == b
     assert a != c
     assert [step["verdict"]["kind"] for step in a] == [step["verdict"]["kind"] for step in c]

@@ -21,6 +21,8 @@ FLOOR_SECONDS = 0.004
 """What takes less over the largest takes no second over a megabyte, even if it grows with the square."""
 MOST = 8.0
 """Growth from the smallest to the largest: 4 is linear, 16 quadratic."""
+_NEARLY_LINEAR = 2 * 1.3
+"""Growth from the middle to the largest: 2 is linear, 4 quadratic."""
 _RUNS, _AGAIN = 3, 3
 """Runs of one measurement, and measurements of what seems to grow too fast."""
 MEMORY_SIZE = 128 << 10
@@ -36,11 +38,15 @@ def growth(target: Target, of_size: Callable[[int], bytes]) -> float:
 
 def _grown(target: Target, of_size: Callable[[int], bytes]) -> float:
     largest = of_size(SIZES[-1])
-    if target.tried(largest)[1] < FLOOR_SECONDS:
+    once = target.tried(largest)[1]
+    if once < FLOOR_SECONDS:
+        return 1.0
+    middle = min(target.processor_seconds(of_size(SIZES[1])) for _ in range(_RUNS - 1))
+    if once < _NEARLY_LINEAR * middle:  # A single run is rather too long than too short.
         return 1.0
     last = min(target.processor_seconds(largest) for _ in range(_RUNS))
-    middle = min(target.processor_seconds(of_size(SIZES[1])) for _ in range(_RUNS))
-    if last < FLOOR_SECONDS or last < 2 * 1.3 * middle:
+    middle = min(middle, target.processor_seconds(of_size(SIZES[1])))
+    if last < FLOOR_SECONDS or last < _NEARLY_LINEAR * middle:
         return 1.0
     first = min(target.processor_seconds(of_size(SIZES[0])) for _ in range(_RUNS))
     return last / max(first, FLOOR_SECONDS / 16)

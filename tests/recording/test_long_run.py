@@ -18,6 +18,7 @@ from sanpath.views.live.reading.snapshot import LIVE_SECONDS, read_snapshot
 from tests.recording.long_run import ENTITIES, HOURS, START_US
 from tests.recording.support import ROOT, files
 
+FLUSH_SECONDS = 40
 LEVELS = 3
 """5 minutes, an hour, half a day."""
 
@@ -38,7 +39,7 @@ def middle(hours: list[dict[str, int]], what: str) -> float:
 
 def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> None:
     folder = tmp_path / "r.sanpath"
-    hours = written(folder, 20)
+    hours = written(folder, FLUSH_SECONDS)
     assert len(hours) == HOURS
     assert max(hour["files"] for hour in hours) < COMPACTED_SEGMENTS + LEVELS * MERGED_SEGMENTS
     assert len({hour["descriptors"] for hour in hours[1:]}) == 1
@@ -46,7 +47,7 @@ def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> No
     assert max(hour["resident_kilobytes"] for hour in hours) < 600_000
     assert hours[-1]["bytes"] - hours[11]["bytes"] < 1.2 * hours[11]["bytes"]
 
-    flushes = HOURS * 3600 // 20
+    flushes = HOURS * 3600 // FLUSH_SECONDS
     recording = Recording(folder)
     assert len(recording.polls()) == flushes
     assert [event.detail["text"] for _, event in recording.events()] == [str(hour) for hour in range(HOURS)]
@@ -54,7 +55,7 @@ def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> No
     with duckdb.connect() as connection:
         recording.view(connection, "switch_port")
         query = "SELECT count(*), count(DISTINCT (entity, seen)), min(seen), max(seen) FROM samples_switch_port"
-        last_us = START_US + (flushes - 1) * 20_000_000
+        last_us = START_US + (flushes - 1) * FLUSH_SECONDS * 1_000_000
         assert connection.execute(query).fetchall() == [(flushes * ENTITIES,) * 2 + (START_US, last_us)]
         widest = folder / "samples/switch_port" / files(folder)[0]
         unsorted = """
@@ -65,13 +66,13 @@ def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> No
     seen = read_snapshot(folder)
     assert seen.diagnosis is not None, seen.failure
     (source,) = seen.diagnosis.sources
-    assert source.polls == LIVE_SECONDS // 20 + 1
+    assert source.polls == LIVE_SECONDS // FLUSH_SECONDS + 1
     assert any("not read again in this view" in gap.why for gap in seen.diagnosis.unobserved)
 
 
 def test_what_is_kept_for_four_hours_takes_the_room_of_four_hours(tmp_path: Path) -> None:
     folder, kept_seconds = tmp_path / "r.sanpath", 4 * 3600
-    hours = written(folder, 40, kept_seconds)
+    hours = written(folder, FLUSH_SECONDS, kept_seconds)
     assert max(hour["bytes"] for hour in hours[-6:]) < 1.5 * max(hour["bytes"] for hour in hours[3:6])
     assert middle(hours[-6:], "files") < 1.2 * middle(hours[5:11], "files")
     recording = Recording(folder)
@@ -85,6 +86,6 @@ def test_what_is_kept_for_four_hours_takes_the_room_of_four_hours(tmp_path: Path
         ).fetchall()
     assert last_us - first_us >= kept_seconds * 1e6
     assert last_us - first_us < 1.5 * kept_seconds * 1e6
-    assert rows == ENTITIES * ((last_us - first_us) // 40_000_000 + 1)
+    assert rows == ENTITIES * ((last_us - first_us) // (FLUSH_SECONDS * 1_000_000) + 1)
     assert first_us >= before_us - 40 * 60 * 1_000_000
     assert any("no longer recorded" in gap.why for gap in diagnose(recording).unobserved)

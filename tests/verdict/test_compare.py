@@ -110,10 +110,10 @@ def test_more_through_the_same_bottleneck_is_better_and_not_fixed() -> None:
 
 
 def test_without_a_bottleneck_before_more_is_better(tmp_path: Path) -> None:
-    runs = [swept(tmp_path / str(ops), speed=16, ops=ops, in_flight=(1,)) for ops in (2000.0, 3000.0)]
-    assert runs[0].verdict.bottlenecks == ()
-    assert compare(*runs).outcome == "BETTER"
-    assert compare(*runs).predicted_ops_per_second is None
+    before, after = (swept(tmp_path / str(ops), speed=16, ops=ops, in_flight=(1,)) for ops in (2000.0, 3000.0))
+    assert before.verdict.bottlenecks == ()
+    assert compare(before, after).outcome == "BETTER"
+    assert compare(before, after).predicted_ops_per_second is None
 
 
 def test_steps_without_a_peer_are_named_and_the_others_compared(before: Diagnosis, tmp_path: Path) -> None:

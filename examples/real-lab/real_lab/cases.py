@@ -104,7 +104,7 @@ CASES = {
             name="slower-port",
             fabrics=(Fabric(_slow_host_port("p-host", _SLOW_MEGABITS // 2), SwitchPort("p-array")),),
             array=Array(filters=("delay",), parameters=("rdelay=4ms",)),
-            load=Load(),
+            load=_SHORT,
             counter_cache_seconds=1,
         ),
         Case(
