@@ -9,7 +9,7 @@ from sanpath.catalogue.load import Field
 from sanpath.model import Event, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item
 
-_TYPES = {"text": str, "number": (int, float), "boolean": bool}
+_TYPES: Mapping[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "boolean": (bool,)}
 
 
 def undeclared(items: Iterable[Item]) -> list[str]:
