@@ -74,7 +74,7 @@ def texts(*folders: str) -> frozenset[str]:
 
 def is_in(name: str, found: frozenset[str]) -> bool:
     """Whether a name is a text of the code, or begins with one that the code puts together with others."""
-    return name in found or any(part in name and part in found for part in ("qos_", "threads_per_"))
+    return name in found or any(part in name and part in found for part in ("qos_", "limit_", "threads_per_"))
 
 
 def test_what_is_declared_is_written_or_read_somewhere() -> None:
