@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import log2
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.explanation.headline import headline
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.model import R0, Cleared, Verdict
@@ -33,23 +34,30 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput, reads and writes together; of those within 6 % the one with most
-    I/Os in flight. The direction is the one in which the I/Os of that step spend their time.
+    The step is the one with the highest throughput in one direction; of those within 6 % the one with most I/Os in
+    flight. If that step shows no limit, the one with the highest throughput of both directions decides if it does.
+    The direction is the one in which the I/Os of that step spend their time.
     """
-    in_flight, throughput = (_step_totals(judgements, name) for name in ("in_flight_measured", "bytes_per_second"))
-    operations = _step_totals(judgements, "ops_per_second")
-    best = max(judgements, key=lambda j: (throughput[j.load.step], j.load.bytes_per_second)).load
-    least = 1 - SAME_THROUGHPUT
-    # A mix of block sizes makes bytes scatter, and not operations.
-    fastest = [
-        j.load
-        for j in judgements
-        if throughput[j.load.step] >= least * throughput[best.step]
-        or (j.load.comparable(best) and operations[j.load.step] >= least * operations[best.step])
-    ]
+    found = _deciding_direction(judgements, _fastest_step(judgements))
+    if found.kind != "cannot_tell":
+        return found
+    throughput = _step_totals(judgements, "bytes_per_second")
+    of_both = _deciding_direction(judgements, max(throughput, key=lambda step: throughput[step]))
+    return of_both if of_both.kind != "cannot_tell" else found
+
+
+def _fastest_step(judgements: Sequence[Judgement]) -> str:
+    """The step with the highest throughput in one direction."""
+    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
+    fastest = [j.load for j in judgements if _as_fast(j.load, best)]
+    in_flight = _step_totals(judgements, "in_flight_measured")
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
-    step = max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
+    return max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
+
+
+def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement:
+    """The judgement of the direction in which the I/Os of a step spend their time."""
     step_judgements = [j for j in judgements if j.load.step == step]
     most_in_flight = max(j.load.in_flight_measured for j in step_judgements)
     # The limited direction limits a mixed loop: the other one then has too few I/Os in flight.
@@ -64,6 +72,15 @@ def _limited_in_flight(judged: Judgement) -> float:
     It is a rounded logarithm, so that of nearly equal directions the first wins.
     """
     return round(log2(max(_LEAST_LIMITED, judged.probability * judged.load.in_flight_measured)) * 5)
+
+
+def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
+    """Whether a load is within 6 % of the best, in bytes, or in operations where a mix of sizes makes bytes
+    scatter."""
+    least = 1 - SAME_THROUGHPUT
+    if load.bytes_per_second >= least * best.bytes_per_second:
+        return True
+    return load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
 
 
 def _step_totals(judgements: Sequence[Judgement], name: str) -> dict[str, float]:

@@ -63,21 +63,3 @@ def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> No
     job = StepSamples("fio", "ramp", "s1")
     job.means["in_flight_configured"], job.last_values["in_flight_configured"] = 23.5, 37.0
     assert _offered([job]) == 23.5
-
-
-def test_the_step_that_moves_most_in_both_directions_decides(tmp_path: Path) -> None:
-    """Reads alone move less than reads and writes together, although they are more reads."""
-    san = San(tmp_path / "a.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
-    for name, reads, writes in (("reads", 8000.0, None), ("both", 6600.0, 6600.0)):
-        flows = {"read": reads, "write": writes}
-        total = sum(ops for ops in flows.values() if ops)
-        counted = tuple((ops or 0.0) * 4 * 2076.0 for ops in flows.values())
-        san.step(
-            name,
-            IN_FLIGHT,
-            block=8 << 10,
-            **{direction: Flow(ops, IN_FLIGHT / total) for direction, ops in flows.items() if ops},
-            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
-            array={direction: AtArray(0.0003) for direction, ops in flows.items() if ops},
-        )
-    assert judged(san.write()).verdict.from_step == "both"
