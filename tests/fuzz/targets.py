@@ -26,7 +26,16 @@ from tests.fuzz.answers import bodies, drawn, seeds, taken
 from tests.fuzz.target import FLOOR_BYTES, Target
 
 _TEXT = 64 << 10
-POLLED = ("flasharray", "flasharray_rest1", "prometheus", "linux_host", "linux_target", "snmp_switch", "iostat")
+POLLED = (
+    "flasharray",
+    "flasharray_rest1",
+    "prometheus",
+    "linux_host",
+    "linux_target",
+    "qemu",
+    "snmp_switch",
+    "iostat",
+)
 """Collectors whose recorded answers are changed: REST, Prometheus, output over SSH, values of SNMP."""
 DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
 _YAML_BYTES = 80 << 20

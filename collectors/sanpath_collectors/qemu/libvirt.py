@@ -75,15 +75,9 @@ def statistics(output: str) -> dict[str, dict[str, Mapping[str, Any]]]:
 
 def _by_disk(fields: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for values in fields.values():
+        counters = {name: _integer(values.get(key)) for key, name in _STATISTICS.items()}
         if "name" in values:
-            yield (
-                values["name"],
-                {
-                    name: int(values[key])
-                    for key, name in _STATISTICS.items()
-                    if values.get(key, "").isdecimal() and values[key].isascii()
-                },
-            )
+            yield values["name"], {name: value for name, value in counters.items() if value is not None}
 
 
 def virtual_machine(xml: str) -> VirtualMachine:

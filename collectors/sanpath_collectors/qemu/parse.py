@@ -19,10 +19,10 @@ from sanpath_collectors.qemu.model import (
     limits,
     without_account,
 )
-from sanpath_collectors.qemu.qmp import Answers, command, integer, mapping, mappings
+from sanpath_collectors.qemu.qmp import Answers, command, integer, mapping, mappings, property_of
 
-_LIST_OBJECTS = command("qom-list", path="/objects")
-_NODES = command("query-blockstats", **{"query-nodes": True})
+_LIST_OBJECTS = command("qom-list", {"path": "/objects"})
+_NODES = command("query-blockstats", {"query-nodes": True})
 FIRST = (
     *(command(name) for name in ("query-name", "query-block", "query-blockstats", "query-block-exports")),
     *(command(name) for name in ("query-named-block-nodes", "query-iothreads", "query-cpus-fast")),
@@ -58,12 +58,12 @@ _FILTERS = ("throttle", "copy-on-read", "copy-before-write", "mirror_top", "comm
 
 def second(first: Answers) -> list[dict[str, object]]:
     """Return the commands that depend on the first answers: settings of devices, buses and throttle groups."""
-    commands = [command("qom-list", path="/machine/peripheral")] if "query-block" in first else []
+    commands = [command("qom-list", {"path": "/machine/peripheral"})] if "query-block" in first else []
     for device in mappings(first.get("query-block")):
         if path := _device_path(device):
-            commands += [command("qom-get", path=path, property=name) for name in (*_DISK_PROPERTIES, "type")]
+            commands += [property_of(path, name) for name in (*_DISK_PROPERTIES, "type")]
     for group in _objects(first, "throttle-group"):
-        commands.append(command("qom-get", path=f"/objects/{group}", property="limits"))
+        commands.append(property_of(f"/objects/{group}", "limits"))
     return commands
 
 
@@ -71,7 +71,7 @@ def third(second_answers: Answers) -> list[dict[str, object]]:
     """Return the commands that depend on the second answers: the controllers of SCSI disks."""
     controllers = {_controller_path(bus) for id_, bus in second_answers.items() if id_.endswith(" parent_bus")}
     return [
-        command("qom-get", path=path, property=name)
+        property_of(path, name)
         for path in sorted(filter(None, controllers))
         for name in (*_CONTROLLER_PROPERTIES, "type")
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sanpath_collectors.linux_host.parse import number
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 COMM = "/proc/[0-9]*/comm"
@@ -30,7 +31,7 @@ def numbers(host: Snapshot) -> list[int]:
     ]
 
 
-def process(number: int, command_line: bytes) -> Process:
+def process(process_id: int, command_line: bytes) -> Process:
     r"""Return a process from /proc/*/cmdline. Nothing else of it is used: command lines may contain secrets.
 
     >>> process(7, b"kvm\0-name\0db1,debug-threads=on\0-qmp\0unix:/run/db1.qmp,server=on")
@@ -54,7 +55,7 @@ def process(number: int, command_line: bytes) -> Process:
             case "qmp" | "qmp-pretty" if first.startswith("unix:"):
                 sockets.append(first.removeprefix("unix:"))
     sockets += [paths[monitor] for monitor in monitors if monitor in paths]
-    return Process(number, name, tuple(sockets))
+    return Process(process_id, name, tuple(sockets))
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -64,14 +65,18 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield (option, value) if has_value else (option, following)
 
 
-def threads_by_name(host: Snapshot, number: int) -> dict[str, int]:
+def threads_by_name(host: Snapshot, process_id: int) -> dict[str, int]:
     """Return name → id of a process's threads, from /proc/PID/task/*/comm. The main loop is the process itself.
 
     QEMU calls an iothread "IO" and its id (`-name debug-threads=on`, which libvirt and Proxmox set).
     """
-    folder = f"/proc/{number}/task"
-    names = {host.text(f"{folder}/{thread}/comm"): int(thread) for thread in host.children(folder)}
-    return {name.removeprefix("IO "): thread for name, thread in names.items() if name.startswith("IO ")}
+    folder = f"/proc/{process_id}/task"
+    threads = {host.text(f"{folder}/{name}/comm"): number(name) for name in host.children(folder)}
+    return {
+        name.removeprefix("IO "): thread
+        for name, thread in threads.items()
+        if name.startswith("IO ") and thread is not None
+    }
 
 
 def cpu_times(host: Snapshot, thread: int) -> tuple[int, int] | None:
@@ -79,8 +84,10 @@ def cpu_times(host: Snapshot, thread: int) -> tuple[int, int] | None:
 
     From /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst): time on the processor, time on a run queue.
     """
-    words = host.text(f"/proc/{thread}/schedstat").split()
-    return (int(words[0]), int(words[1])) if len(words) == 3 and all(map(str.isdecimal, words)) else None
+    times = [number(word) for word in host.text(f"/proc/{thread}/schedstat").split()]
+    if len(times) != 3 or times[0] is None or times[1] is None:
+        return None
+    return times[0], times[1]
 
 
 def process_of_thread(status: str) -> int | None:
@@ -89,5 +96,5 @@ def process_of_thread(status: str) -> int | None:
     >>> process_of_thread("Name:\tIO iothread1\nTgid:\t24140\nPid:\t24146\n")
     24140
     """
-    number = next((line.split()[1:] for line in status.splitlines() if line.startswith("Tgid:")), [])
-    return int(number[0]) if number and number[0].isdecimal() else None
+    words = next((line.split()[1:] for line in status.splitlines() if line.startswith("Tgid:")), [])
+    return number(words[0]) if words else None

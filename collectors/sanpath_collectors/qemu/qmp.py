@@ -23,14 +23,19 @@ Answers = Mapping[str, Any]
 """Id of a request → what was returned. Requests that ended with an error are not in it."""
 
 
-def command(name: str, **arguments: object) -> dict[str, object]:
+def command(name: str, arguments: Mapping[str, object] | None = None) -> dict[str, object]:
     """Return a request, whose id is its name and its arguments.
 
-    >>> command("qom-get", path="/objects/io1", property="poll-max-ns")["id"]
+    >>> command("qom-get", {"path": "/objects/io1", "property": "poll-max-ns"})["id"]
     'qom-get /objects/io1 poll-max-ns'
     """
-    id_ = " ".join([name, *(str(value) for value in arguments.values())])
+    id_ = " ".join([name, *(str(value) for value in (arguments or {}).values())])
     return {"execute": name, "id": id_, **({"arguments": arguments} if arguments else {})}
+
+
+def property_of(path: str, name: str) -> dict[str, object]:
+    """Return the request for a property of an object; see `command` for its id."""
+    return command("qom-get", {"path": path, "property": name})
 
 
 def request(commands: Iterable[Mapping[str, object]]) -> bytes:
