@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-import yaml
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -103,6 +101,8 @@ class Term:
 
 @cache
 def _yaml(name: str) -> Any:
+    import yaml  # only here: collectors import the catalogue with the plugin API, and listing them has to stay cheap
+
     text = files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8")
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe ones
 
@@ -189,6 +189,12 @@ def planes() -> dict[str, Plane]:
 def capacities() -> Any:
     """Return link technologies with their speeds and frame models, as in capacities.yaml."""
     return _yaml("capacities.yaml")
+
+
+@cache
+def cloud_limits() -> Any:
+    """Return cloud → its limits by type, as in cloud_limits.yaml."""
+    return _yaml("cloud_limits.yaml")
 
 
 @cache

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
+from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
 from sanpath.errors import CollectorError, Failure
 from sanpath.extras import SSH as SSH_EXTRA
 from sanpath.extras import Extra
@@ -72,6 +73,8 @@ __all__ = [
     "Check",
     "ClientCertificate",
     "Clock",
+    "Cloud",
+    "CloudLimit",
     "Collector",
     "CollectorError",
     "Column",
@@ -115,6 +118,7 @@ __all__ = [
     "Table",
     "Totals",
     "WrappedCommand",
+    "clouds",
     "histogram",
     "read_json",
     "read_yaml",

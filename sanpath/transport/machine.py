@@ -113,8 +113,8 @@ class RecordedMachine(LocalMachine):
     """The machine of a case folder: `NAME.files` and `NAME.commands.yaml`, up to the current state of each.
 
     A file of commands maps a command line to its output, or to `output`, `errors` and `exit`. Later states replace
-    earlier ones; a command that is in none of them counts as not installed. A socket is a file with what was read
-    from it; an empty file is a program that does not answer.
+    earlier ones; a command that is in none of them counts as not installed. Bytes that are no text are `!!binary`.
+    A socket is a file with what was read from it; an empty file is a program that does not answer.
     """
 
     def __init__(self, cost: Cost, folder: Path, states: Callable[[], int]) -> None:
@@ -135,7 +135,8 @@ class RecordedMachine(LocalMachine):
         if answer is None:
             return CommandReply(NO_PROGRAM, b"", b"not recorded")
         recorded: Mapping[str, Any] = answer if isinstance(answer, dict) else {"output": answer}
-        output, errors = (str(recorded.get(stream, "")).encode() for stream in ("output", "errors"))
+        streams = [recorded.get(stream, "") for stream in ("output", "errors")]
+        output, errors = (s if isinstance(s, bytes) else str(s).encode() for s in streams)
         self._cost.bytes_in += len(output) + len(errors)
         return CommandReply(int(recorded.get("exit", 0)), output, errors)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
+from sanpath.facts.storage.cloud_limits import COUNTED, SHARES, limit_shares
 from sanpath.facts.storage.controllers import UNKNOWN_USE, controller_use
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
@@ -38,6 +39,8 @@ def array_rows(
     by_step = {(f.step, str(f.direction)): f for f in loads}
     first_reduction = _first_reduction(loads, samples)
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first_reduction)]
+    shares = limit_shares(topology, kind, rows)
+    rows = [{**row, **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES))} for row in rows]
     tested = _tested(topology, kind, loads)
     use = controller_use(topology, controllers)
     for row in rows:
@@ -129,6 +132,7 @@ def _rows(
             "service_seconds": service,
             "queue_seconds": queue,
             "qos_limit_seconds": sample.means.get(f"qos_limit_seconds_{direction}"),
+            **{f"{limit}_ratio": sample.rate(f"{limit}_seconds_total") for limit in COUNTED},
             "array_seconds": None if service is None else service + (queue or 0.0),
             "growth_within": _growth_within(sample, direction),
             "spread_seconds": spread,

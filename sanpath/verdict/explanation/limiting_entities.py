@@ -25,7 +25,7 @@ class NamedEntities:
         self._elements = {
             (name, bottleneck.direction)
             for bottleneck in verdict.bottlenecks
-            for name in _names(topology, bottleneck)
+            for name in (*_names(topology, bottleneck), *_volumes_at_cap(topology, verdict, bottleneck))
         }
 
     def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
@@ -68,3 +68,11 @@ def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
             yield from topology.related(entity, "member_of", "array")
         if bottleneck.kind == "path_policy":
             yield from (lun.id for lun in topology.of_kind("lun"))
+
+
+def _volumes_at_cap(topology: Topology, verdict: Verdict, bottleneck: Bottleneck) -> Iterator[str]:
+    """The volumes that the limit of a host holds back: they are what counts it."""
+    if verdict.kind != "configured_cap" or bottleneck.kind != "host":
+        return
+    for lun in topology.related(bottleneck.entity, "attached_to", "lun"):
+        yield from topology.related(lun, "backed_by", "volume")

@@ -6,6 +6,7 @@ The wait may be before the array's own clock starts, at its controllers, or at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import log
 
@@ -24,6 +25,14 @@ from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
+_LIMIT_NAMES = {
+    "over_volume_ops_ratio": "the limit of IOPS",
+    "over_volume_bytes_ratio": "the limit of throughput",
+    "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
+    "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
+}
+_COUNTED = 6.0
+"""Largest log-likelihood ratio of the time that an array counts at a limit: nothing else makes it count."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
 _UNSEEN = -0.5
@@ -138,7 +147,13 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("cap")
     row = table.array
     reached = next(iter(_reached_limits(table.facts, table.load)), None)
-    if explains:
+    if (exceeded := _exceeded(table)) is not None:
+        # The array counts the time at each limit: what the load reaches tells less.
+        entity = exceeded.entity
+        words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
+        weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
+        explains = explains or table.indices("below", "fabric", "array_door", "array_service")
+    elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = max(0.0, at_limit(reached[2])) if reached is not None else _waits_for_cap(waited, table)
@@ -155,6 +170,36 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Exceeded:
+    """The limit exceeded longest. `entity`: volume or host; `others`: volumes at limits of their own meanwhile."""
+
+    entity: str
+    ratio: float
+    limit: str
+    others: tuple[str, ...]
+
+
+def _exceeded(table: PlaceTable) -> _Exceeded | None:
+    """The limit of the load's volumes or their host that was exceeded longest. None: no time is counted."""
+    facts, load = table.facts, table.load
+    volumes = targets_of(facts.topology, *load.roots)[1]
+    rows = facts.tables["volume"].select(step=load.step, direction=load.direction)
+    counted = [
+        (float(ratio), fact, str(row["entity"]))
+        for row in rows
+        for fact in _LIMIT_NAMES
+        if row["entity"] in volumes and (ratio := row.get(fact)) is not None
+    ]
+    if not counted:
+        return None
+    ratio, fact, entity = max(counted)
+    if fact.startswith("over_host"):
+        return _Exceeded(host_of(facts.topology, load.roots[0]) or entity, ratio, _LIMIT_NAMES[fact], ())
+    others = {v for share, f, v in counted if v != entity and f.startswith("over_volume") and share > ratio / 2 > 0}
+    return _Exceeded(entity, ratio, _LIMIT_NAMES[fact], tuple(sorted(others)))
+
+
 def _waits_for_cap(waited: float, table: PlaceTable) -> float:
     """Log-likelihood ratio of a wait for a limit: a limit that is not reached causes next to no wait."""
     return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
@@ -165,18 +210,22 @@ def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     facts, load, row = table.facts, table.load, table.array
     reached = _reached_limits(facts, load)
     entity, limit = (*reached, (str(claims[0].entity), "a QoS limit", 0.0))[0][:2]
-    because = (f"{limit} of {entity} is reached",)
-    if row is not None and row["qos_limit_seconds"]:
+    because: tuple[str, ...] = (f"{limit} of {entity} is reached",)
+    others = tuple(volume for volume, _, _ in reached[1:])
+    if (exceeded := _exceeded(table)) is not None:
+        entity, others = exceeded.entity, exceeded.others
+        because = tuple(evidence.words for evidence in claims[0].evidence)
+    elif row is not None and row["qos_limit_seconds"]:
         wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
         because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
     bottleneck = Bottleneck(
         entity=entity,
         kind=entity.partition(":")[0],
-        layer="array_front",
+        layer="host" if entity.startswith("host:") else "array_front",
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(volume for volume, _, _ in reached[1:]),
+        coincident=others,
         wait_at=wait_at(facts, load, entity),
         because=because,
         overturn_if=("no time waited for a QoS limit at the same IOPS",),
@@ -303,8 +352,11 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
         host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
         if host is not None:
             throughput = sum(getattr(other_load, fact) for other_load in facts.loads if other_load.step == load.step)
-            if limit := _reached(facts.topology.entities[host].attributes.get(f"qos_{fact}"), throughput):
-                named = volumes[0] if len(volumes) == 1 else host
+            attributes = facts.topology.entities[host].attributes
+            if limit := _reached(attributes.get(f"qos_{fact}"), throughput):
+                # A cloud limits the instance itself; an array limits what it gives a host.
+                is_instance = attributes.get("instance_type") is not None
+                named = volumes[0] if len(volumes) == 1 and not is_instance else host
                 limits.append(
                     (
                         named,

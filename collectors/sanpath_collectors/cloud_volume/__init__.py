@@ -1,0 +1,32 @@
+"""Volumes of clouds: what instance and volume types allow, and how long an Amazon volume was held at its limits."""
+
+from __future__ import annotations
+
+from sanpath.plugin import Right, Spec
+from sanpath_collectors.cloud_volume.config import CloudVolumeConfig
+from sanpath_collectors.cloud_volume.tables import VOLUME
+
+COLLECTOR = Spec(
+    name="cloud_volume",
+    title="Volumes of clouds, from inside an instance: Amazon EBS and instance store, Azure disks, Google disks",
+    config=CloudVolumeConfig,
+    collector="sanpath_collectors.cloud_volume.collector:CloudVolume",
+    tables=(VOLUME,),
+    rights=(
+        Right(
+            "Over SSH: an account with a shell; it needs no rights of its own",
+            "everything below",
+            "nothing is read",
+        ),
+        Right(
+            "Reading /proc and /sys, as every user can outside of a container",
+            "which volumes there are, the type of an Amazon instance, throughput",
+            "nothing is read",
+        ),
+        Right(
+            "Running nvme get-log (root, or with sudo), Amazon only; nvme-cli has to be installed",
+            "how long volume and instance held I/O back, latency at the volume",
+            "limits are known by the types that are configured only, and latency at the volume is unknown",
+        ),
+    ),
+)
