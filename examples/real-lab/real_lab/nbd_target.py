@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from itertools import product
 from pathlib import Path
+from socket import inet_aton
 
 from real_lab.cases import Array, Case
 from real_lab.network import array_address
 from real_lab.state import State
-from real_lab.system import start, wait_until
+from real_lab.system import run, start, wait_until
 
 PORT = 10809
 """TCP port of NBD (IANA)."""
@@ -57,9 +58,12 @@ def start_targets(case: Case, state: State, folder: Path) -> None:
             lab=state.lab, log_file=folder / "logs" / "nbdkit.log",
         )  # fmt: skip
     for fabric, volume in targets:
-        log = log_file(folder, fabric, volume)
-        wait_until(partial(_is_ready, log), f"nbdkit to listen, see {folder / 'logs' / 'nbdkit.log'}")
+        listens = partial(_listens, state.namespaces["array"], array_address(fabric), port_number(volume))
+        wait_until(listens, f"nbdkit to listen, see {folder / 'logs' / 'nbdkit.log'}")
 
 
-def _is_ready(log: Path) -> bool:
-    return log.exists() and b" Ready " in log.read_bytes()
+def _listens(namespace: str, address: str, port: int) -> bool:
+    """Whether a socket listens: the log says that nbdkit is ready before it does. Columns as of proc_net_tcp(5)."""
+    local = f"{inet_aton(address)[::-1].hex().upper()}:{port:04X}"
+    sockets = run("ip", "netns", "exec", namespace, "cat", "/proc/net/tcp").splitlines()[1:]
+    return any(columns[1] == local and columns[3] == "0A" for columns in map(str.split, sockets))
