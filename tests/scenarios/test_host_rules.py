@@ -108,5 +108,5 @@ def test_a_limit_of_the_virtual_disk_is_the_cause(tmp_path: Path) -> None:
     """0.3 x 6,250 = 1,875 IOPS under a limit of 1,900."""
     vdisks = {"sqlvm1/scsi0:1": {"controller_type": "pvscsi", "controller": "scsi0", "limit_ops_per_second": 1900}}
     (finding,) = of(judged(over_first_path(tmp_path, busy=0.3, vdisks=vdisks)), "vdisk-iops-limit")
-    assert "does 1,875 IOPS of its limit of 1,900 IOPS" in finding.summary
+    assert "does 1,875 IOPS, its limit is 1,900 IOPS" in finding.summary
     assert any("Get-VM sqlvm1" in command for command in commands(finding))
