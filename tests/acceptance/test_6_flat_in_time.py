@@ -49,4 +49,4 @@ def test_a_rate_is_demand(record: Record) -> None:
 
 def test_a_rate_far_below_what_there_is_is_demand_that_is_met(record: Record) -> None:
     test = record(fast(threads=[4], ios_per_second=2000))
-    check(test, "healthy", "the load wants no more")
+    check(test, "healthy", "the load asks for no more")

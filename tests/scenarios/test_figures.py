@@ -97,5 +97,5 @@ def test_a_data_sheet_that_is_beaten_by_far_limits_nothing_and_is_pointed_out(tm
     assert "data_sheet" not in {suspect.kind for suspect in told.verdict.suspects}
     assert told.verdict.next is None or told.verdict.next.change != "by its data sheet"
     (finding,) = [f for f in told.findings if f.rule == "data-sheet-beaten" and f.outcome == "hit"]
-    assert f"beaten {X / 4000:.2f} times" in finding.summary
+    assert f"{X / 4000:.2f} times as much" in finding.summary
     assert not any("data-sheet-beaten" in [r.rule for r in step.resolves] for step in told.plan)

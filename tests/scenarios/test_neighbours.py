@@ -62,7 +62,7 @@ def test_a_target_port_that_a_neighbour_fills_is_not_named_when_nobody_counts_wh
     assert (use(found, HOST_LINK).on_loaded_path, use(found, HOST_LINK).share) == (True, 1.0)
     assert found.verdict.kind == "cannot_tell"
     because = " ".join(found.steps[0].verdict.because)
-    assert "which links at the array carry the test (others use them too)" in because
+    assert "which links at the array carry the test (other hosts use them too)" in because
     assert not any(c.entity == SECOND_ARRAY_LINK for c in found.cleared)
 
 
@@ -85,7 +85,7 @@ def test_a_port_of_the_own_host_that_another_machine_on_it_fills_is_not_named(tm
         assert (use(found, link).on_loaded_path, use(found, link).share) == (None, None)
     assert found.verdict.kind == "cannot_tell"
     because = " ".join(found.steps[0].verdict.because)
-    assert "which links at the host carry the test (others use them too)" in because
+    assert "which links at the host carry the test (other hosts use them too)" in because
 
 
 def test_the_array_s_count_of_a_host_is_not_the_test_s_where_others_run_on_that_host(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_the_path_policy_says_whether_it_matters_in_this_run(tmp_path: Path) -> 
     """With an idle path from end to end, to spread the I/O relieves the full link; behind a full port it does not."""
     whole = full(tmp_path / "a", [HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET])
     (policy,) = (f for f in whole.findings if (f.rule, f.outcome) == ("single-path-in-use", "hit"))
-    assert (policy.title, policy.role) == ("MRU path policy", "risk")
+    assert (policy.title, policy.role) == ("One path carries nearly all of the test", "risk")
     assert "a path beside it is idle" in (policy.in_this_run or "")
     assert whole.plan[0].commands[0] == ROUND_ROBIN
     assert {resolved.rule for resolved in whole.plan[0].resolves} == {"link-full", "single-path-in-use"}

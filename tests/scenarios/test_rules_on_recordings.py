@@ -84,7 +84,7 @@ def two_paths(folder: Path, first: float, second: float) -> Diagnosis:
 def test_one_path_of_two_is_a_risk_while_nothing_is_full(tmp_path: Path) -> None:
     (finding,) = of(two_paths(tmp_path, 1.0, 0.0), "single-path-in-use")
     assert (finding.role, finding.entity) == ("risk", "load:fio")
-    assert "sends 100.0 % of its bytes over one of 2 usable links" in finding.summary
+    assert "sends 100.0 % of its bytes over one of the 2 usable links" in finding.summary
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.5, 0.5), (0.85, 0.15)])

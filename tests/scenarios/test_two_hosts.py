@@ -100,9 +100,9 @@ def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> 
     (slower,) = what_if(facts, judgements, ("switch_port:sw1/fc1/7.speed=1GFC",), relieve=False).steps
     assert slower.predicted_ops_per_second is None
     assert slower.unknown is not None
-    assert "would hold one of several loads" in slower.unknown
+    assert "would limit one of several loads" in slower.unknown
     (wanted,) = what_if(facts, judgements, ("load:esx7/fio.in_flight=8",), relieve=False).settings
     assert (wanted.judged, wanted.note) == (False, "the test has several loads: a part of them cannot be predicted")
     (shared,) = what_if(facts, judgements, (), relieve=True).steps
     assert shared.likely_ops_per_second == pytest.approx((2 * 6297, 2 * 6297), rel=0.01)
-    assert shared.untested[0].startswith("other shares of the loads")
+    assert shared.untested[0].startswith("a different split between the loads")

@@ -27,12 +27,12 @@ def said(name: str, **detail: Scalar) -> tuple[str, Event]:
         ),
         (
             said("host-state", host="esx7", **{"from": None, "to": "maintenance", "consequence": "not the test's"}),
-            "what esx7 does (vc1)",
+            "the activity of esx7 (vc1)",
             "it is maintenance",
         ),
-        (said("no-samples", entity="sqlvm1", why="gone"), "what sqlvm1 does (vc1)", "gone"),
+        (said("no-samples", entity="sqlvm1", why="gone"), "the activity of sqlvm1 (vc1)", "gone"),
         (said("samples-late", seconds=90.0), "the latest samples (vc1)", "they came 90.0 s late"),
-        (said("vm-stopped", vm="sqlvm1", state="poweredOff"), "what sqlvm1 does (vc1)", "it is poweredOff"),
+        (said("vm-stopped", vm="sqlvm1", state="poweredOff"), "the activity of sqlvm1 (vc1)", "it is poweredOff"),
     ],
 )
 def test_what_a_source_cannot_read_is_told(told: tuple[str, Event], what: str, why: str) -> None:
@@ -49,5 +49,5 @@ def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
 def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
     events = [said("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
     entries = reported_gaps(events)
-    assert [entry.what for entry in entries[:2]] == ["what vm0 does (vc1)", "what vm1 does (vc1)"]
+    assert [entry.what for entry in entries[:2]] == ["the activity of vm0 (vc1)", "the activity of vm1 (vc1)"]
     assert entries[-1].what == "56 more like it (vc1)"

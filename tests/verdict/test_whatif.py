@@ -176,7 +176,7 @@ def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
     found = last(san.write(), f"{HOST}.speed=32GFC")
     assert found.predicted_ops_per_second is None
     assert found.unknown is not None
-    assert found.unknown.startswith("2,000 IOPS are less than anything known would hold it to")
+    assert found.unknown.startswith("2,000 IOPS are less than any known limit allows")
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,7 @@ def _demand(table: PlaceTable) -> Claim:
     configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
     total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
     subject = (
-        f"{count(total)} of {count(configured)} I/Os were"
-        if configured
-        else f"it has a rate, and {count(total)} I/Os were"
+        f"{count(total)} of {count(configured)} I/Os" if configured else f"it has a rate, and {count(total)} I/Os"
     )
     because = [f"{subject} outstanding: the load asks for no more"]
     evidence = []
