@@ -21,8 +21,7 @@ test: check ## Every check, and every test that needs no real time; prints what 
 realtime: .venv/ready ## Tests of real processes, clocks and I/O, which mostly wait: with `make test` all there are
 	@failed=0; \
 	$(RUN) -m pytest -m waiting -n 3 $(BY_FILE) || failed=1; \
-	$(RUN) -m pytest -m measuring -n 2 $(BY_FILE) || failed=1; \
-	$(RUN) -m pytest -m alone || failed=1; \
+	$(RUN) -m pytest -m measuring || failed=1; \
 	exit $$failed
 
 quick: .venv/ready ## In a minute: style, types, and the unit tests of the packages that the branch touches
