@@ -38,7 +38,7 @@ def growth(target: Target, of_size: Callable[[int], bytes]) -> float:
 
 def _grown(target: Target, of_size: Callable[[int], bytes]) -> float:
     largest = of_size(SIZES[-1])
-    once = target.tried(largest)[1]
+    once = target.processor_seconds(largest)
     if once < FLOOR_SECONDS:
         return 1.0
     middle = min(target.processor_seconds(of_size(SIZES[1])) for _ in range(_RUNS - 1))
