@@ -127,7 +127,7 @@ MISTAKES = {
         "topology.things.lun:h/a.size",
         ["expected a text, a number"],
     ),
-    "hosts is a list": ("hosts: [db1]\n", 1, "hosts", ["a host's name to how to log in"]),
+    "hosts is a list": ("hosts: [db1]\n", 1, "hosts", ["a mapping of host names to their logins"]),
     "a host that is a text": ("hosts:\n  db1: 10.0.0.1\n", 2, "hosts.db1", ["a mapping with the keys address, port"]),
     "a host's name with a comma": ("hosts:\n  'a,b': {}\n", 2, "hosts.a,b", ["letters, digits"]),
     "a host called local": ("hosts:\n  local: {}\n", 2, "hosts.local", ["local is the one sanpath runs on"]),

@@ -72,7 +72,7 @@ def test_the_loaded_link_is_the_bottleneck_and_the_idle_one_is_not(mru: dict[str
 
 def test_the_path_policy_is_the_finding(mru: dict[str, Any]) -> None:
     found = finding(mru, "single-path-in-use")
-    assert (found["title"], found["entity"]) == ("MRU path policy", "load:fio")
+    assert (found["title"], found["entity"]) == ("One path carries nearly all of the test", "load:fio")
     assert (found["evidence"]["usable_links"], round(found["evidence"]["busiest_link_share"], 2)) == (2, 1.0)
     assert any("esxcli storage nmp device set" in line and "VMW_PSP_RR" in line for line in commands(found))
 

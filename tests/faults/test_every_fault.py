@@ -32,7 +32,7 @@ an SNMPv3 answer is altered      transport/test_snmp_v3_sha2.py::test_an_answer_
 an SSH host key has changed      transport/test_ssh.py::test_a_changed_host_key_is_said_loudly
 an SSH host key is not known     transport/test_ssh.py::test_an_unknown_host_key_is_never_accepted
 an SSH connection drops          transport/test_ssh.py::test_a_dropped_connection_is_one_failed_request_at_most
-a result file is cut or damaged  collectors/test_results.py::test_no_input_is_too_bad
+a result file is cut or damaged  fuzz/test_fuzz.py::test_no_changed_input_breaks_it
 a result file holds no result    recorder/importing/test_import.py::test_a_file_that_nobody_reads_is_refused_in_one_line
 port aliases with markup         faults/test_port_aliases.py::test_a_report_is_plain
 fio fails                        recorder/test_fio_run.py::test_a_fio_that_fails_is_exit_code_4_and_says_its_own

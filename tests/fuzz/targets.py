@@ -33,6 +33,7 @@ POLLED = (
     "linux_host",
     "linux_target",
     "qemu",
+    "cloud_volume",
     "snmp_switch",
     "iostat",
 )

@@ -108,7 +108,7 @@ def test_a_table_walk_is_encrypted_too(agent: int) -> None:
 def test_an_unknown_user_is_refused_by_name(agent: int) -> None:
     error = refused(agent, user("nobody"))
     assert error.failure is Failure.REFUSED
-    assert "knows no SNMPv3 user 'nobody'" in str(error)
+    assert "has no SNMPv3 user 'nobody'" in str(error)
 
 
 def test_a_wrong_authentication_password_is_refused_as_such(agent: int) -> None:

@@ -85,7 +85,7 @@ def test_a_wrong_key_a_wrong_user_and_a_dead_host_are_told_apart(agent: Address)
     key, user = said(session(agent, auth="wrongwrong")), said(session(agent, name="nobody"))
     assert (key[0], user[0], dead[0]) == (Failure.REFUSED, Failure.REFUSED, Failure.UNREACHABLE)
     assert "wrong auth_password" in key[1]
-    assert "knows no SNMPv3 user 'nobody'" in user[1]
+    assert "has no SNMPv3 user 'nobody'" in user[1]
     assert "gave no SNMP answer" in dead[1]
 
 

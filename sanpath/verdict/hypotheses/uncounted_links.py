@@ -232,7 +232,9 @@ def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[
     return Conclusion((bottleneck,), because)
 
 
-def _conclude_full(table: PlaceTable, binding: Sequence[_Side], _claims: Sequence[Claim]) -> Conclusion:
+def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
+    named = {claim.entity for claim in claims}
+    binding = [side for side in equally_full if side.links[0].id in named]
     facts, load, side = table.facts, table.load, binding[0]
     share = percent(side.moved / side.total_payload)
     moved = f"{bandwidth(side.moved)} of payload"

@@ -17,6 +17,8 @@ from sanpath.verdict.places.table import PlaceTable
 
 _SUSPECTS = 4
 """Number of most probable suspects that an experiment has to separate."""
+_CERTAIN = 0.95
+"""Probability of an outcome from which it is expected for certain."""
 _LEAST_PROBABILITY = 0.001
 """Suspects below this probability are left out."""
 
@@ -30,7 +32,10 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     if len(leading) < 2:
         return ()
     named = [group for group in leading if _probability(group) >= _LEAST_PROBABILITY]
-    ordered = sorted(proposals(table, leading[0][0].claim), key=lambda proposal: -_value(proposal, leading))
+    ordered = sorted(
+        proposals(table, leading[0][0].claim),
+        key=lambda proposal: (not _shows_unmeasured(proposal, leading[0]), -_value(proposal, leading)),
+    )
     if table.step.experiment:
         ordered += probe_steps(table)
     return tuple(_experiment(proposal, named) for proposal in ordered if _value(proposal, leading) > 0)
@@ -63,6 +68,12 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tupl
         )
         for group, joint_with, joint_without in zip(groups, with_outcome, without_outcome, strict=True)
     )
+
+
+def _shows_unmeasured(proposal: Proposal, first: Sequence[Suspicion]) -> bool:
+    """Whether something that was not measured leads, and the proposal is to read just that."""
+    is_reading = proposal.action.startswith("read_")
+    return first[0].claim.kind == "unseen" and is_reading and _expected(proposal, first) >= _CERTAIN
 
 
 def _expected(proposal: Proposal, group: Sequence[Suspicion]) -> float:
