@@ -25,7 +25,7 @@ CONFIG = "sources: [{name: good, collector: healthy, every_seconds: 0.2}]\n"
 MOUNT = f"mount -t tmpfs -o size={DISK_KILOBYTES}k tmpfs $DISK"
 FILL = "dd if=/dev/zero of=$DISK/ballast bs=1k 2>/dev/null"
 MESSAGE = "sanpath: cannot write the recording"
-WRITTEN = "the recording could not be written for a while, and is whole: "
+WRITTEN = "the recording could not be written for a while, but is complete: "
 PAGE_KILOBYTES = 4
 """A file of tmpfs takes a page at least."""
 

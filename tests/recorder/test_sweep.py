@@ -107,7 +107,7 @@ def test_steps_run_in_order_and_the_curve_follows_the_report(tmp_path: Path, pla
     done = swept(tmp_path, plan)
     assert done.returncode == 0, done.stderr
     curve = done.stdout.partition("Throughput and latency over outstanding I/Os\n")[2].splitlines()
-    assert [line[:32].strip() for line in curve[1:3]] == [
+    assert [line[:33].strip() for line in curve[1:3]] == [
         "4 KiB random read, 1 outstanding",
         "4 KiB random read, 2 outstanding",
     ]
