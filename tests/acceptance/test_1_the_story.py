@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.acceptance.lab import ARRAY, HOST, SHORT, STORY, Ran, Record, changed
-from tests.support.stories import told
+from tests.support.stories import diagnosed
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +49,8 @@ def test_how_much_of_the_latency_it_explains_is_not_taken_from_the_loaded_array(
 
 def test_every_step_is_what_is_in_flight_over_what_comes_back(story: Ran) -> None:
     """2, 16, 64 and 100 threads x 8 over 6,290 IOPS."""
-    told = [next(iter(step.directions.values())).latency_seconds.mean * 1e3 for step in story.found.steps]
-    assert told == pytest.approx([n * 8 / 6.29 for n in (2, 16, 64, 100)], rel=0.01)
+    diagnosed = [next(iter(step.directions.values())).latency_seconds.mean * 1e3 for step in story.found.steps]
+    assert diagnosed == pytest.approx([n * 8 / 6.29 for n in (2, 16, 64, 100)], rel=0.01)
 
 
 def test_a_hypervisor_that_tells_whole_milliseconds_changes_nothing(record: Record) -> None:
@@ -68,7 +68,7 @@ def test_a_hypervisor_that_tells_whole_milliseconds_changes_nothing(record: Reco
 def test_the_closed_loop_on_the_published_figures() -> None:
     """Over 6,250 IOPS 2, 16, 64 and 100 threads x 8 take 2.6, 20.5, 81.9 and 128 ms; 2 to 3, 17 to 22, 81 (cut off)
     and 126 ms (cut off) were published, of the first and the last what SQLIO's histogram and mean give."""
-    steps = told("published").steps
+    steps = diagnosed("published").steps
     assert [step.in_flight.configured for step in steps] == [16, 128, 512, 800]
     assert [step.directions["read"].latency_seconds.mean * 1e3 for step in steps] == pytest.approx(
         [2.56, 20.48, 81.92, 128.0]

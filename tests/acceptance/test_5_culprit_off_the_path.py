@@ -34,7 +34,7 @@ def blamed(test: Ran, number: int, switch_port: str, rule: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def beside(record: Record) -> Callable[..., Ran]:
+def alongside(record: Record) -> Callable[..., Ran]:
     """The test beside other hosts."""
 
     def recorded(*neighbours: dict[str, Any]) -> Ran:
@@ -44,16 +44,16 @@ def beside(record: Record) -> Callable[..., Ran]:
     return recorded
 
 
-def test_an_oversubscribed_reader_takes_three_quarters_of_a_faster_host(beside: Callable[..., Ran]) -> None:
-    alone, held = beside(), beside(READER)
+def test_an_oversubscribed_reader_takes_three_quarters_of_a_faster_host(alongside: Callable[..., Ran]) -> None:
+    alone, held = alongside(), alongside(READER)
     was, now = (test.ops_per_second for test in (alone, held))
     assert now / was == pytest.approx(0.25, abs=0.02)
     blamed(held, 9, "sw1/0/3", "oversubscribed-reader")
     assert "more is sent to hba:21000024ff000009 of host:esx9 than it can take" in held.report
 
 
-def test_a_host_that_withholds_credits_is_a_slow_drain(beside: Callable[..., Ran]) -> None:
-    test = beside(slow(9, "sw1/0/3", 0.1))
+def test_a_host_that_withholds_credits_is_a_slow_drain(alongside: Callable[..., Ran]) -> None:
+    test = alongside(slow(9, "sw1/0/3", 0.1))
     assert test.limit.utilisation == pytest.approx(0.1, abs=0.01)
     blamed(test, 9, "sw1/0/3", "slow-drain-device")
     assert "returns no credit for 90" in test.report
@@ -62,7 +62,9 @@ def test_a_host_that_withholds_credits_is_a_slow_drain(beside: Callable[..., Ran
 @pytest.mark.parametrize(
     ("ratio", "who", "rule"), [(0.1, 9, "oversubscribed-reader"), (0.05, 10, "slow-drain-device")]
 )
-def test_of_both_the_one_that_binds_is_named(beside: Callable[..., Ran], ratio: float, who: int, rule: str) -> None:
+def test_of_both_the_one_that_binds_is_named(
+    alongside: Callable[..., Ran], ratio: float, who: int, rule: str
+) -> None:
     """The reader asks for four times the bytes: the slow one binds once it takes less than a quarter of them."""
-    test = beside(READER, slow(10, "sw1/0/4", ratio))
+    test = alongside(READER, slow(10, "sw1/0/4", ratio))
     blamed(test, who, "sw1/0/3" if who == 9 else "sw1/0/4", rule)

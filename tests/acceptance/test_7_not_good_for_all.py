@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 
 def written(record: Record, array: Mapping[str, Any] | None = None, **load: Any) -> Ran:
     """A calm test of writes over 16GFC; `array`: what is otherwise of the array."""
-    told = {**SHORT, "measured_seconds": 12, "direction": "write", "threads": [1, 4], "outstanding_per_thread": 1}
-    return record(ports(changed(STORY, load={**told, **load}, array=array or {}), 16))
+    result = {**SHORT, "measured_seconds": 12, "direction": "write", "threads": [1, 4], "outstanding_per_thread": 1}
+    return record(ports(changed(STORY, load={**result, **load}, array=array or {}), 16))
 
 
 def stamped(test: Ran, rule: str) -> None:

@@ -81,7 +81,7 @@ def test_a_load_that_is_read_late_is_no_reason_to_accuse_anybody_else(record: Re
 def test_counters_that_start_over_cost_a_window_at_most(record: Record, untroubled: Ran, defect: Defect) -> None:
     test = record(scenario(), defect)
     as_before(test, untroubled, "A")
-    used, without = (sum(step.windows_used for step in told.found.steps) for told in (test, untroubled))
+    used, without = (sum(step.windows_used for step in result.found.steps) for result in (test, untroubled))
     assert without - 2 <= used <= without
 
 

@@ -24,9 +24,9 @@ def check(test: Ran, link: str) -> None:
     assert (bottleneck.entity, bottleneck.coincident) == (link, ())
     assert "noisy-neighbour" in test.causes
     assert any("is not the test's: other hosts use this link as well" in line for line in bottleneck.because)
-    told = SHARE.search(test.found.verdict.headline)
-    assert told is not None
-    assert float(told[1]) == pytest.approx(40, abs=2)
+    result = SHARE.search(test.found.verdict.headline)
+    assert result is not None
+    assert float(result[1]) == pytest.approx(40, abs=2)
     assert bottleneck.ceiling_ops_per_second == pytest.approx(test.ops_per_second, rel=0.04)
     assert "load:fio" in test.cleared
 

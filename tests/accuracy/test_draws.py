@@ -51,8 +51,8 @@ def test_a_link_that_limits_may_be_found_acquitted_missed_or_an_innocent_convict
     right = replace(blank, kind="bottleneck", kind_is_right=True, rank=1, accused=(PORT,))
     acquitted = replace(blank, kind="concurrency_limited")
     convicted = replace(blank, kind="bottleneck", kind_is_right=True, accused=("array:fa1",))
-    told = [(o.is_right, o.acquitted, o.convicted, o.undecided) for o in (right, acquitted, convicted, blank)]
-    assert told == [
+    result = [(o.is_right, o.acquitted, o.convicted, o.undecided) for o in (right, acquitted, convicted, blank)]
+    assert result == [
         (True, False, False, False),
         (False, True, False, False),
         (False, False, True, False),
@@ -83,10 +83,10 @@ def test_the_tables_tell_shares_reliability_and_what_stayed(blank: Outcome) -> N
     assert "| grade B | 1 | 0.900 | 1.000 |" in paper
     assert "| draw:2 | host-link | concurrency_limited (C) |" in paper
     kept, lost = replace(right, relation="split"), replace(wrong, seed=1, relation="one-step")
-    told = draws.relations([right, kept, lost, replace(blank, relation="mixed", applies=False)])
-    assert "two that do half of it each | 1 | 1.000 | 1.000 | 1.000 |" in told
-    assert "The last step alone | 1 | 0.000 | 1.000 | 0.000 |" in told
-    assert "go the other way" not in told
+    result = draws.relations([right, kept, lost, replace(blank, relation="mixed", applies=False)])
+    assert "two that do half of it each | 1 | 1.000 | 1.000 | 1.000 |" in result
+    assert "The last step alone | 1 | 0.000 | 1.000 | 0.000 |" in result
+    assert "go the other way" not in result
 
 
 def test_names_are_replaced_where_they_are_words() -> None:
@@ -144,9 +144,9 @@ def test_a_switch_that_counts_low_counts_three_percent_less_and_no_other_does(li
     assert low.counted_low is not None
     defects = Defects(link.scenario, None, link.reading, low.counted_low)
     rows = Rows(SWITCH_PORTS, ["0/1"], [0], {"bytes_tx_total": [1000], "frames_tx_total": [10]})
-    (told,) = defects.distorted(low.counted_low, rows)
-    assert isinstance(told, Rows)
-    assert (told.values["bytes_tx_total"], told.values["frames_tx_total"]) == ([970], [10])
+    (result,) = defects.distorted(low.counted_low, rows)
+    assert isinstance(result, Rows)
+    assert (result.values["bytes_tx_total"], result.values["frames_tx_total"]) == ([970], [10])
     assert list(defects.distorted("another", rows)) == [rows]
 
 

@@ -65,10 +65,10 @@ def test_what_a_person_has_to_change_is_not_done() -> None:
 
 def test_the_table_has_what_came_of_it() -> None:
     blank = replace(not_applicable("draw", 7, None, draw(20007).scenario.truth), applies=True, fault="media")
-    told = replace(blank, experiments=("more_in_flight",), kind="bottleneck", kind_is_right=True, rank=1)
-    told = replace(told, kind_at_first="cannot_tell")
+    result = replace(blank, experiments=("more_in_flight",), kind="bottleneck", kind_is_right=True, rank=1)
+    result = replace(result, kind_at_first="cannot_tell")
     left = replace(blank, seed=8, experiments=(), kind_at_first="cannot_tell", suspects=("unseen  0.5",))
-    table = draws.experiments([told, left])
+    table = draws.experiments([result, left])
     assert "| cannot tell | 2 | 0.000 | 0.500 | 0 | 0 | 0.50 |" in table
     assert "draw:8" in table
     assert "draw:7" not in table

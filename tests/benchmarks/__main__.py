@@ -56,10 +56,10 @@ def main(names: list[str], page: Path | None) -> None:
     chapters: list[paper.Chapter] = []
     for name in names or BENCHMARKS:
         began, load = time.monotonic(), os.getloadavg()[0]
-        said = BENCHMARKS[name].measure()
-        print(f"{name}: {said}", flush=True)
+        reported = BENCHMARKS[name].measure()
+        print(f"{name}: {reported}", flush=True)
         about = BENCHMARKS[name].__doc__ or ""
-        chapters.append(paper.Chapter(name, about, said, time.monotonic() - began, load))
+        chapters.append(paper.Chapter(name, about, reported, time.monotonic() - began, load))
         if page is not None:  # after each: what was measured stays when the rest is interrupted
             before = page.read_text(encoding="utf-8") if page.exists() else ""
             page.write_text(paper.performance(chapters, before, list(BENCHMARKS)), encoding="utf-8")
@@ -69,5 +69,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--write", type=Path, metavar="FILE", help="the paper: docs/performance.md")
-    told = parser.parse_args()
-    main(told.names, told.write)
+    result = parser.parse_args()
+    main(result.names, result.write)

@@ -71,7 +71,7 @@ def answers() -> dict[str, bytes]:
         "volumes/performance": [performance(volume, noise) for volume in volumes],
         "connections": [{"volume": {"name": volume}, "host": {"name": hosts[0]}} for volume in volumes],
     }
-    return {endpoint: json.dumps({"items": told}).encode() for endpoint, told in items.items()}
+    return {endpoint: json.dumps({"items": result}).encode() for endpoint, result in items.items()}
 
 
 class Canned:

@@ -36,8 +36,8 @@ def measure() -> str:
                 values += sum(value is not None for column in item.values.values() for value in column)
 
     def files() -> None:
-        told = [Path("/proc/stat"), Path("/proc/diskstats"), *Path("/sys/block").glob("*/stat")]
-        subprocess.run(["cat", *map(str, told)], check=True, capture_output=True)
+        result = [Path("/proc/stat"), Path("/proc/diskstats"), *Path("/sys/block").glob("*/stat")]
+        subprocess.run(["cat", *map(str, result)], check=True, capture_output=True)
 
     with asyncio.Runner() as runner:
         runner.run(collector.open(context))

@@ -43,12 +43,12 @@ def measure() -> str:
 
     alone, watched = interleaved(ROUNDS, lambda: p99(False), lambda: p99(True))
     return (
-        f"polls begin late by: alone {_told(late[False])}, p99 of a round {spread(alone, 1e3, 'ms')}; "
-        f"watched {_told(late[True])}, p99 of a round {spread(watched, 1e3, 'ms')} (goal 20 ms)"
+        f"polls begin late by: alone {_reported(late[False])}, p99 of a round {spread(alone, 1e3, 'ms')}; "
+        f"watched {_reported(late[True])}, p99 of a round {spread(watched, 1e3, 'ms')} (goal 20 ms)"
     )
 
 
-def _told(seconds: list[float]) -> str:
+def _reported(seconds: list[float]) -> str:
     shares = " ".join(f"p{100 * share:.0f} {1e3 * percentile(seconds, share):.1f}" for share in (0.5, 0.95, 0.99))
     return f"{shares} max {1e3 * max(seconds):.1f} ms of {len(seconds)}"
 

@@ -35,7 +35,7 @@ class Chapter:
 
     name: str
     about: str
-    said: str
+    reported: str
     seconds: float
     load: float
 
@@ -52,7 +52,7 @@ def performance(chapters: Sequence[Chapter], before: str, order: Sequence[str]) 
 
 
 def _chapter(chapter: Chapter) -> str:
-    lines = [line for line in chapter.said.split("\n") if line.strip()]
+    lines = [line for line in chapter.reported.split("\n") if line.strip()]
     listed = []
     for line in lines:
         # Lines that are set in further belong to the one before.

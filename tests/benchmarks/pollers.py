@@ -181,7 +181,7 @@ class Recorder:
             text=True,
             env=os.environ | {"BENCH_COMMUNITY": _COMMUNITY},
         )
-        self._tell(RunRequest(folder=self._recording, config=config).model_dump_json())
+        self._report(RunRequest(folder=self._recording, config=config).model_dump_json())
 
     @property
     def polled(self) -> int:
@@ -208,7 +208,7 @@ class Recorder:
 
     def end(self) -> None:
         """Have it write the rest."""
-        self._tell("stop")
+        self._report("stop")
         self._process.wait()
 
     def close(self) -> None:
@@ -221,7 +221,7 @@ class Recorder:
         """Of the whole recording."""
         return sum(file.stat().st_size for file in self._recording.rglob("*") if file.is_file())
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
@@ -270,6 +270,6 @@ class Telegraf:
 
 def netsnmp_version() -> str:
     """As snmpbulkwalk tells it."""
-    said = subprocess.run(["snmpbulkwalk", "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"[\d.]+\d", said.stdout + said.stderr)
+    reported = subprocess.run(["snmpbulkwalk", "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"[\d.]+\d", reported.stdout + reported.stderr)
     return found[0] if found else "unknown"

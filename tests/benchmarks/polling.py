@@ -48,7 +48,7 @@ class Fabric:
     ports: int
     agents: list[int]
     own: Collectors
-    told: dict[str, Poll]
+    reported: dict[str, Poll]
     writing: dict[str, Recorder | Telegraf]
     seconds: dict[str, list[float]] = field(default_factory=dict)
     clocks: list[dict[str, float]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Fabric:
 
     def take_turns(self) -> None:
         """Whoever polls when told to."""
-        for name, poll in self.told.items():
+        for name, poll in self.reported.items():
             polls = [poll() for _ in range(POLLS_IN_A_WINDOW.get(self.ports, 1))]
             self.note(name, sum(values for values, _ in polls), sum(seconds for _, seconds in polls))
 
@@ -76,7 +76,7 @@ class Fabric:
             for n, (first, last) in enumerate(pairwise(edges)):
                 self.note(name, tool.values(first, last), self.clocks[n + 1][name] - self.clocks[n][name])
 
-    def told_of(self) -> str:
+    def reported_of(self) -> str:
         """The lines of this size."""
         several = len(self.agents)
         lines = [f"{self.ports:,} ports ({several} switch{'es' * (several > 1)}), CPU a value:"]
@@ -118,7 +118,7 @@ def measure() -> str:
             found.append(_fabric(stack, folder, ports, agents, exporter, programs.get(TELEGRAF)))
         _windows(found)
         return "".join(
-            f"\n  {line}" for line in (*(each.told_of() for each in found), *(f"skipped {s}" for s in skipped))
+            f"\n  {line}" for line in (*(each.reported_of() for each in found), *(f"skipped {s}" for s in skipped))
         )
 
 
@@ -127,11 +127,11 @@ def _fabric(
 ) -> Fabric:
     """Everything that polls this fabric, started."""
     own = stack.enter_context(Collectors(agents))
-    told: dict[str, Poll] = {"sanpath": own.poll}
+    result: dict[str, Poll] = {"sanpath": own.poll}
     if exporter is not None:
-        told["snmp_exporter"] = lambda: exporter.poll(agents)
+        result["snmp_exporter"] = lambda: exporter.poll(agents)
     if shutil.which("snmpbulkwalk"):
-        told["snmpbulkwalk"] = lambda: bulkwalk(agents)
+        result["snmpbulkwalk"] = lambda: bulkwalk(agents)
     place = folder / str(ports)
     place.mkdir()
     writing: dict[str, Recorder | Telegraf] = {"sanpath's recorder": Recorder(agents, place)}
@@ -139,7 +139,7 @@ def _fabric(
         writing["Telegraf"] = Telegraf(telegraf, agents, place)
     for tool in writing.values():
         stack.callback(tool.close)
-    return Fabric(ports, agents, own, told, writing)
+    return Fabric(ports, agents, own, result, writing)
 
 
 def _windows(found: list[Fabric]) -> None:

@@ -34,7 +34,9 @@ def measure() -> str:
     lines = []
     for ports, goal_seconds in GOALS_SECONDS.items():
         recorder, viewer = Recorded(ports), Watched(ports)
-        handed, pulses = interleaved(ROUNDS, recorder.cpu_seconds, lambda r=recorder, v=viewer: v.cpu_seconds(r.said))
+        handed, pulses = interleaved(
+            ROUNDS, recorder.cpu_seconds, lambda r=recorder, v=viewer: v.cpu_seconds(r.reported)
+        )
         goal = f"(goal {1e3 * goal_seconds:.0f} ms)"
         drawn = f"of these {spread(viewer.drawn, 1e3, 'ms')} for the lines of a screen of {SIZE[0]} by {SIZE[1]}"
         lines.append(f"{ports:,} links: {spread(pulses, 1e3, 'ms')} a pulse {goal}, {drawn}")
@@ -47,7 +49,7 @@ class Recorded:
 
     def __init__(self, ports: int) -> None:
         self._ports, self._second = [f"port{number:06d}" for number in range(ports)], 0
-        self.said: list[bytes] = []
+        self.reported: list[bytes] = []
 
     def cpu_seconds(self) -> float:
         """Of one poll to be handed over."""
@@ -62,7 +64,7 @@ class Recorded:
         return _cpu(lambda: self._hand(begun, load, rows))
 
     def _hand(self, begun: Event, load: Rows, rows: Rows) -> None:
-        self.said = [encoded(("fio", begun)), encoded(("fio", load)), encoded(("sw", narrowed(rows)))]
+        self.reported = [encoded(("fio", begun)), encoded(("fio", load)), encoded(("sw", narrowed(rows)))]
 
 
 class Watched:
@@ -79,16 +81,16 @@ class Watched:
         self.drawn: list[float] = []
         self._second = 1
 
-    def cpu_seconds(self, said: list[bytes]) -> float:
+    def cpu_seconds(self, reported: list[bytes]) -> float:
         """Of one pulse."""
         self._second += 1
-        return _cpu(lambda: self._beat(said))
+        return _cpu(lambda: self._beat(reported))
 
-    def _beat(self, said: list[bytes]) -> None:
-        for line in said:
-            told = decoded(line)
-            assert isinstance(told, tuple)
-            self._newest.take(*told)
+    def _beat(self, reported: list[bytes]) -> None:
+        for line in reported:
+            result = decoded(line)
+            assert isinstance(result, tuple)
+            self._newest.take(*result)
         pulse = self._newest.pulse(self._second * _US, 0, [], self._wiring)
         self.drawn.append(
             _cpu(lambda: screenful(self._look, Cursor(), self._steady, *SIZE, Now(pulse, 1.0)) and None)

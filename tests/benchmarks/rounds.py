@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 def interleaved(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
     """What each measure said in each round. Each round begins with another one: who comes first, or last, may find
     the machine in another state."""
-    said: list[list[float]] = [[] for _ in measures]
+    reported: list[list[float]] = [[] for _ in measures]
     for number in range(rounds):
         for place in range(len(measures)):
             at = (number + place) % len(measures)
-            said[at].append(measures[at]())
-    return said
+            reported[at].append(measures[at]())
+    return reported
 
 
 def spread(values: Sequence[float], scale: float = 1.0, unit: str = "") -> str:

@@ -23,12 +23,12 @@ def measure() -> str:
     columns = fact_columns(conditions, fact_kinds("link"), rows)
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        told = [evaluated(condition, columns, ENTITIES) for condition in conditions]
+        result = [evaluated(condition, columns, ENTITIES) for condition in conditions]
         seconds.append(time.perf_counter() - began)
     began = time.perf_counter()
     judged = judge(rules, {"link": FactTable("link", rows)}, include_clear=False)
     whole = time.perf_counter() - began
-    hits = sum(len(outcomes.hit) for outcomes in told)
+    hits = sum(len(outcomes.hit) for outcomes in result)
     return (
         f"{ENTITIES:,} entities x {RULES} rules: {spread(seconds)} s a scan, {hits:,} hits; from rows of Python "
         f"{whole:.1f} s, {len(judged):,} judgements that are not clear"

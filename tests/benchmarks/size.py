@@ -45,9 +45,9 @@ def measure() -> str:
                 ]
             due = 1_700_000_000_000_000 + poll * EVERY_SECONDS * 1_000_000
             seen = [due + port // 4 * 150 for port in range(PORTS)]
-            told = {metric: list(values) for metric, values in counters.items()}
+            result = {metric: list(values) for metric, values in counters.items()}
             began = time.process_time()
-            writer.samples("sw1", Rows(_TABLE, names, seen, told | still, [moment - 1_000 for moment in seen]))
+            writer.samples("sw1", Rows(_TABLE, names, seen, result | still, [moment - 1_000 for moment in seen]))
             writer.poll(Poll("sw1", due, due, due + 30_000, "ok", "", "", PORTS, 113, 300_000))
             for _ in range(FLUSHES_A_POLL):
                 writer.flush()

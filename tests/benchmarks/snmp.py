@@ -70,8 +70,8 @@ def _against_bulkwalk(inside: list[str]) -> str:
 
 
 def _memory(inside: list[str]) -> str:
-    told = _client(inside, "fast", AGENT_PORT, WARM_UP, MEMORY_POLLS)
-    before, after = told["before_bytes"] / 1e6, told["after_bytes"] / 1e6
+    result = _client(inside, "fast", AGENT_PORT, WARM_UP, MEMORY_POLLS)
+    before, after = result["before_bytes"] / 1e6, result["after_bytes"] / 1e6
     return f"memory over {MEMORY_POLLS} polls: {before:.1f} MB before, {after:.1f} MB after (goal: as before)"
 
 
@@ -112,8 +112,8 @@ def _client(inside: list[str], client: str, port: int, warm_up: int, polls: int)
     module = [sys.executable, "-m", "tests.benchmarks.snmp_client"]
     command = [*inside, *module, client, "127.0.0.1", str(port), str(warm_up), str(polls)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
 
 
 def _walked(inside: list[str], oids: list[str]) -> float:

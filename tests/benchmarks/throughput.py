@@ -63,13 +63,14 @@ def measure() -> str:
             return _bytes_per_second(documents[-1])
 
         alone()  # the first run fills the page cache
-        without, beside, watched = interleaved(
+        without, alongside, watched = interleaved(
             ROUNDS, alone, lambda: run(on_a_terminal=False), lambda: run(on_a_terminal=True)
         )
     goal = "(goal 0.99)"
     return (
         f"\n  fio alone reads {spread(without, 1e-6, 'MB/s')}"
-        f"\n  with sanpath beside it {spread(beside, 1e-6, 'MB/s')}: {spread(ratios(beside, without))} of it {goal}"
+        f"\n  with sanpath beside it {spread(alongside, 1e-6, 'MB/s')}: "
+        f"{spread(ratios(alongside, without))} of it {goal}"
         f"\n  with its live view {spread(watched, 1e-6, 'MB/s')}: {spread(ratios(watched, without))} of it"
     )
 

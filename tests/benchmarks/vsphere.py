@@ -58,10 +58,10 @@ class Lent:
         began = time.process_time()
         if body is None:
             return HttpReply(200, {}, VERSIONS.format(name="vim25", version="8.0.3.0").encode())
-        status, said, content = self._vcenter.answer(body, (headers or {}).get("cookie", ""))
+        status, reported, content = self._vcenter.answer(body, (headers or {}).get("cookie", ""))
         self.bytes_in += len(content)
         self.seconds += time.process_time() - began
-        return HttpReply(status, {name.lower(): value for name, value in said.items()}, content)
+        return HttpReply(status, {name.lower(): value for name, value in reported.items()}, content)
 
     async def close(self) -> None:
         pass

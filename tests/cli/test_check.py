@@ -46,8 +46,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The configuration of a simulated SAN that is up, and whose array has its first sample, and so a clock."""
     with served("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as san:
         for _ in range(20):
-            said = json.loads(run("--config", str(san.config), "--format", "json").stdout)
-            if any(source["clock_offset_seconds"] is not None for source in said["sources"]):
+            diagnosis = json.loads(run("--config", str(san.config), "--format", "json").stdout)
+            if any(source["clock_offset_seconds"] is not None for source in diagnosis["sources"]):
                 break
             time.sleep(0.5)
         yield san.config
@@ -64,10 +64,10 @@ def silent_port() -> Iterator[int]:
 def test_a_site_whose_sources_all_answer_ends_with_0(lab: Path) -> None:
     result = run("--config", str(lab), "--format", "json")
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout)
-    assert said["schema"] == "sanpath.check/1"
-    assert {source["collector"] for source in said["sources"]} == {"flasharray", "snmp_switch"}
-    for source in said["sources"]:
+    diagnosis = json.loads(result.stdout)
+    assert diagnosis["schema"] == "sanpath.check/1"
+    assert {source["collector"] for source in diagnosis["sources"]} == {"flasharray", "snmp_switch"}
+    for source in diagnosis["sources"]:
         assert source["answers"]
         assert source["identity"]
         assert source["failure"] == ""
@@ -75,11 +75,11 @@ def test_a_site_whose_sources_all_answer_ends_with_0(lab: Path) -> None:
             assert effort["requests"] > 0
             assert effort["bytes_in"] > 0
             assert effort["items"] > 0
-    (array,) = (source for source in said["sources"] if source["collector"] == "flasharray")
+    (array,) = (source for source in diagnosis["sources"] if source["collector"] == "flasharray")
     assert array["clock_offset_seconds"] is not None
     assert array["clock_uncertainty_seconds"] > 0
-    assert said["recording"]["folder"] == str(Path.cwd())
-    assert said["recording"]["free_bytes"] > 0
+    assert diagnosis["recording"]["folder"] == str(Path.cwd())
+    assert diagnosis["recording"]["free_bytes"] > 0
 
 
 def test_for_people_each_source_is_a_block_and_the_recording_has_a_place(lab: Path) -> None:
@@ -123,8 +123,8 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
 def test_a_source_that_runs_in_a_thread_is_checked_too(tmp_path: Path) -> None:
     config = tmp_path / "sanpath.yaml"
     config.write_text("sources: [{name: here, collector: linux_host}]\n", encoding="utf-8")
-    said = json.loads(run("--config", str(config), "--format", "json").stdout)
-    (source,) = said["sources"]
+    diagnosis = json.loads(run("--config", str(config), "--format", "json").stdout)
+    (source,) = diagnosis["sources"]
     assert source["answers"]
     assert "Linux" in source["identity"]
     assert source["poll"]["requests"] == 1

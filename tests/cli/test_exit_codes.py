@@ -37,8 +37,8 @@ def quiet(tmp_path: Path) -> Diagnosis:
 
 
 def finding(severity: Severity, outcome: str = "hit") -> Finding:
-    said = Finding("r", "t", "risk", severity, "lun:h/a", "read", ("s",), "hit", {}, "it is so", "because", ())
-    return said if outcome == "hit" else replace(said, outcome="unknown")
+    reported = Finding("r", "t", "risk", severity, "lun:h/a", "read", ("s",), "hit", {}, "it is so", "because", ())
+    return reported if outcome == "hit" else replace(reported, outcome="unknown")
 
 
 def with_findings(diagnosis: Diagnosis, *findings: Finding) -> Diagnosis:
@@ -92,8 +92,8 @@ def test_a_rule_that_could_not_be_judged_is_no_finding(quiet: Diagnosis) -> None
 
 
 def test_a_verdict_without_findings_is_all_right(quiet: Diagnosis) -> None:
-    told = replace(quiet, verdict=replace(quiet.verdict, kind="healthy"))
-    assert exit_code(told, FailOn.info) == 0
+    received = replace(quiet, verdict=replace(quiet.verdict, kind="healthy"))
+    assert exit_code(received, FailOn.info) == 0
 
 
 def test_the_order_of_the_reasons(quiet: Diagnosis) -> None:
@@ -120,9 +120,9 @@ def test_damaged_samples_are_named_and_left_out(tmp_path: Path) -> None:
     damaged = sanpath("diagnose", "r.sanpath", cwd=tmp_path)
     assert damaged.returncode == 0
     assert "CANNOT TELL" in damaged.stdout
-    said = " ".join(damaged.stdout.split())
-    assert segment.name in said.replace(" ", "")
-    assert "damaged, or not in this format" in said
+    reported = " ".join(damaged.stdout.split())
+    assert segment.name in reported.replace(" ", "")
+    assert "damaged, or not in this format" in reported
 
 
 def declared(table: Table) -> dict[str, object]:

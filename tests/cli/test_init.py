@@ -82,8 +82,8 @@ def test_the_commented_topology_holds(tmp_path: Path) -> None:
     file = tmp_path / "sanpath.yaml"
     file.write_text(uncommented(text[text.index("#topology:") :]), encoding="utf-8")
     config = load_config(file)
-    assert [thing.kind for thing in config.entities] == ["hba"]
-    assert [tie.relation for tie in config.links] == ["runs_on", "attached_to"]
+    assert [entity.kind for entity in config.entities] == ["hba"]
+    assert [link.relation for link in config.links] == ["runs_on", "attached_to"]
     assert config.keep_seconds == 24 * 3600
 
 
@@ -103,12 +103,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("snmp_swich", "did you mean snmp_switch"), ("fio", "needs no configuration")]
+    ("name", "reported"), [("snmp_swich", "did you mean snmp_switch"), ("fio", "needs no configuration")]
 )
-def test_a_collector_that_is_no_source_is_a_wrong_use(tmp_path: Path, name: str, said: str) -> None:
+def test_a_collector_that_is_no_source_is_a_wrong_use(tmp_path: Path, name: str, reported: str) -> None:
     result = run("--into", str(tmp_path / "x.yaml"), "--collector", name)
     assert isinstance(result.exception, UsageError)
-    assert said in str(result.exception)
+    assert reported in str(result.exception)
     assert not (tmp_path / "x.yaml").exists()
 
 

@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def tell(*answers: object) -> Result:
+def report(*answers: object) -> Result:
     return CliRunner().invoke(app, ["init", "--ask"], input="".join(f"{answer}\n" for answer in answers))
 
 
@@ -60,7 +60,7 @@ def test_sources_that_answer_are_written_and_their_secrets_are_kept_apart(site: 
     token = site.secret("fa1", "api_token")
     ca_file = f"ca_file={site.folder / array['ca_file']}"
     number = SOURCES.index("flasharray") + 1
-    result = tell(
+    result = report(
         *(number, "fa1", array["host"], "", token, ca_file, ""),
         *switch(site, site.secret("sw1", "community")),
         *("", ""),
@@ -86,30 +86,30 @@ def test_sources_that_answer_are_written_and_their_secrets_are_kept_apart(site: 
 def test_a_wrong_secret_is_told_at_once_and_can_be_corrected(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANPATH_TEST_COMMUNITY", site.secret("sw1", "community"))
     port = site.sources["sw1"]["port"]
-    result = tell(
+    result = report(
         *("snmp_switch", "sw1", "127.0.0.1", "", "wrong", f"port={port}", ""),
         *("again", "", "y", "env:SANPATH_TEST_COMMUNITY", ""),
         *("", ""),
     )
     assert result.exit_code == 0, result.output
-    said = result.output
-    assert said.index("DOES NOT ANSWER") < said.index(") answers\n")
+    reported = result.output
+    assert reported.index("DOES NOT ANSWER") < reported.index(") answers\n")
     (source,) = yaml.safe_load(Path("sanpath.yaml").read_text(encoding="utf-8"))["sources"]
     assert source["community"] == "env:SANPATH_TEST_COMMUNITY"
     assert source["port"] == port
 
 
 def test_the_machine_of_the_load_is_one_that_a_source_knows() -> None:
-    result = tell("linux_host", "db7", "", "", "", "1", "")
+    result = report("linux_host", "db7", "", "", "", "1", "")
     assert result.exit_code == 0, result.output
     config = load_config(Path("sanpath.yaml"))
-    (tie,) = config.links
-    assert (tie.relation, tie.from_end) == ("runs_on", ("load", "fio"))
-    assert tie.to_end[0] == "host"
+    (link,) = config.links
+    assert (link.relation, link.from_end) == ("runs_on", ("load", "fio"))
+    assert link.to_end[0] == "host"
 
 
 def test_without_a_source_nothing_is_written() -> None:
-    result = tell("")
+    result = report("")
     assert isinstance(result.exception, UsageError)
     assert "--example" in str(result.exception)
     assert not Path("sanpath.yaml").exists()
@@ -117,9 +117,9 @@ def test_without_a_source_nothing_is_written() -> None:
 
 def test_what_makes_no_sense_is_asked_again_and_a_dead_source_can_be_dropped() -> None:
     closed = "127.0.0.1:1"
-    result = tell("teapot", "99", "flasharray", "fa", closed, "", "token", "nonsense=1", "", "maybe", "drop", "")
-    for said in ("there is no teapot", "there is no 99", "flasharray has no key nonsense", "DOES NOT ANSWER"):
-        assert said in result.output
+    result = report("teapot", "99", "flasharray", "fa", closed, "", "token", "nonsense=1", "", "maybe", "drop", "")
+    for reported in ("there is no teapot", "there is no 99", "flasharray has no key nonsense", "DOES NOT ANSWER"):
+        assert reported in result.output
     assert isinstance(result.exception, UsageError)
     assert not Path("sanpath.yaml").exists()
 

@@ -35,7 +35,7 @@ class Outcome:
     folder: Path
     command_lines: str
 
-    def said(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.out)
         return found
 
@@ -114,8 +114,8 @@ def outcome(folder: Path, config: Path) -> Outcome:
     while running.poll() is None:
         lines |= {command_line(process) for process in (running.pid, *children(running.pid))}
         threading.Event().wait(0.2)
-    said, complained = (folder / "out").read_text(), (folder / "err").read_text()
-    return Outcome(running.returncode, said, complained, folder, "\n".join(lines))
+    diagnosis, complained = (folder / "out").read_text(), (folder / "err").read_text()
+    return Outcome(running.returncode, diagnosis, complained, folder, "\n".join(lines))
 
 
 def unused_port(kind: socket.SocketKind) -> int:
@@ -148,7 +148,7 @@ def rows_as_text(folder: Path) -> str:
 def test_with_the_right_credentials_no_poll_fails(outcomes: Mapping[str, Outcome]) -> None:
     good = outcomes["good"]
     assert good.code == 0, good.err
-    assert {source["name"]: source["failures"] for source in good.said()["sources"]} == {"sw1": 0, "fa1": 0}
+    assert {source["name"]: source["failures"] for source in good.reported()["sources"]} == {"sw1": 0, "fa1": 0}
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_a_source_that_cannot_be_read_is_named_with_the_reason_and_the_other_is_
     ended = outcomes[name]
     assert ended.code == 0, ended.err
     assert "Traceback" not in ended.err
-    said = ended.said()
-    accounts = {account["name"]: account for account in said["sources"]}
+    diagnosis = ended.reported()
+    accounts = {account["name"]: account for account in diagnosis["sources"]}
     assert accounts[source]["failures"] >= 1
-    (gap,) = [entry for entry in said["unobserved"] if entry["what"] == f"source {source}"]
+    (gap,) = [entry for entry in diagnosis["unobserved"] if entry["what"] == f"source {source}"]
     assert words in gap["why"]
     polls = Recording(ended.folder / "r.sanpath").polls()
     assert {poll.failure for poll in polls if poll.source == source and poll.outcome == "failed"} == {failure}

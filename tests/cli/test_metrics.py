@@ -93,9 +93,12 @@ def test_a_taken_port_ends_the_run_before_it_begins(tmp_path: Path) -> None:
 
 
 def test_who_can_reach_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for where, said in (("0", "/metrics\n"), ("0.0.0.0:0", "to whoever reaches this machine, without a password\n")):
+    for where, reported in (
+        ("0", "/metrics\n"),
+        ("0.0.0.0:0", "to whoever reaches this machine, without a password\n"),
+    ):
         with exporter.served(where, tmp_path / "none.sanpath", Choice()):
-            assert capsys.readouterr().err.endswith(said)
+            assert capsys.readouterr().err.endswith(reported)
 
 
 def test_a_scrape_before_and_after_there_is_something_to_tell(tmp_path: Path) -> None:

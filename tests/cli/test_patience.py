@@ -27,9 +27,9 @@ def test_what_takes_long_is_named_and_taken_back(monkeypatch: pytest.MonkeyPatch
         until = time.monotonic() + 10
         while "judging" not in terminal.getvalue() and time.monotonic() < until:
             time.sleep(0.01)
-    said = terminal.getvalue()
-    assert "sanpath: judging a�[2Jb, 0 s" in said
-    assert said.endswith("\r\x1b[K")
+    reported = terminal.getvalue()
+    assert "sanpath: judging a�[2Jb, 0 s" in reported
+    assert reported.endswith("\r\x1b[K")
 
 
 def test_what_is_quick_and_what_goes_to_a_file_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,19 +48,19 @@ def test_emits_what_is_expected(case: Path) -> None:
 @each_case
 def test_no_secret_is_emitted(case: Path) -> None:
     try:
-        said = json.dumps(run_case(case))
+        reported = json.dumps(run_case(case))
     except CaseFailedError as failure:
-        said = str(failure)
+        reported = str(failure)
     secrets = secrets_of(load_config(case))
     if not secrets:
         pytest.skip("this source has no secret")
-    assert not [secret for secret in secrets if secret in said]
+    assert not [secret for secret in secrets if secret in reported]
 
 
-def as_text(said: dict[str, Any]) -> str:
+def as_text(reported: dict[str, Any]) -> str:
     """JSON with one item a line, so that a difference shows the item."""
     parts = []
-    for stage, value in said.items():
+    for stage, value in reported.items():
         if isinstance(value, list):
             lines = ",\n  ".join(line for item in value for line in _lines(item))
             parts.append(f"{json.dumps(stage)}: [\n  {lines}\n ]")
@@ -118,22 +118,22 @@ async def _run(collector: Collector[SourceConfig], replies: Path) -> dict[str, A
     try:
         await collector.open(context)
         stage = "check"
-        said: dict[str, Any] = {"check": asdict(await collector.check(context))}
+        reported: dict[str, Any] = {"check": asdict(await collector.check(context))}
         stage = "inventory"
-        said["inventory"] = [as_data(item) async for item in collector.inventory(context)]
+        reported["inventory"] = [as_data(item) async for item in collector.inventory(context)]
         for number in range(1, POLLS + 1):
             stage = f"poll {number}"
             clock.us += round(collector.config.every_seconds * 1e6)
             context.advance()
             before = context.cost.requests
-            said[stage] = [as_data(item) async for item in collector.poll(context)]
-            said[f"{stage} requests"] = context.cost.requests - before
+            reported[stage] = [as_data(item) async for item in collector.poll(context)]
+            reported[f"{stage} requests"] = context.cost.requests - before
     except CollectorError as error:
         parts = (f"{stage}: {error.failure.value}: {error}", error.excerpt.strip())
         raise CaseFailedError("\n".join(filter(None, parts))) from error
     finally:
         await collector.close()
-    return said
+    return reported
 
 
 def as_data(item: Item) -> dict[str, Any]:

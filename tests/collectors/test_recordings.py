@@ -21,7 +21,7 @@ MISSING = "no recorded device answers: set SANPATH_RECORDINGS"
 with_flasharray = pytest.mark.skipif(not (RECORDINGS / "flasharray" / "rest2").is_dir(), reason=MISSING)
 
 
-def things(found: Iterable[object], kind: str) -> dict[str, SourceEntity]:
+def entities(found: Iterable[object], kind: str) -> dict[str, SourceEntity]:
     return {t.local_id: t for t in found if isinstance(t, SourceEntity) and t.kind == kind}
 
 
@@ -56,8 +56,8 @@ def test_flasharray_performance_is_split_into_components() -> None:
 @with_flasharray
 def test_flasharray_records_volumes_and_hosts_in_use() -> None:
     hosts = {t.local_id for t in inventory.hosts(rest2("hosts")) if isinstance(t, SourceEntity) and t.kind == "host"}
-    ties = list(inventory.connections(rest2("connections"), hosts))
-    connected = {name for tie in ties for name in (tie.from_end[1], tie.to_end[1])}
+    links = list(inventory.connections(rest2("connections"), hosts))
+    connected = {name for link in links for name in (link.from_end[1], link.to_end[1])}
     assert len(hosts) == 16  # of 31; the others belong to the replication peer
     assert (
         SourceLink(
@@ -66,7 +66,7 @@ def test_flasharray_records_volumes_and_hosts_in_use() -> None:
             ("host", "z-c220-5-nvme"),
             "connections: LUN 254",
         )
-        in ties
+        in links
     )
     busy = rows_of(parse.performance(VOLUME, rest2("volumes_performance"), (), 7))
     assert busy["eg-ocp-px01"]["ops_per_second_read"] == 5
@@ -83,7 +83,7 @@ def test_flasharray_records_volumes_and_hosts_in_use() -> None:
 @with_flasharray
 def test_flasharray_ports_carry_keys_and_speed() -> None:
     found = list(inventory.ports(rest2("ports"), rest2("network_interfaces"), "z-x70-a"))
-    ports = things(found, "array_port")
+    ports = entities(found, "array_port")
     assert len(ports) == 20
     assert ports["CT0.FC0"].ids == {"wwpn": ("524a9371af4e8200",)}
     assert ports["CT0.FC0"].attributes["capable_bits_per_second"] == 16_000_000_000
@@ -98,7 +98,7 @@ def test_flasharray_ports_carry_keys_and_speed() -> None:
 
 @with_flasharray
 def test_flasharray_volume_and_path_identity() -> None:
-    volumes = things(inventory.volumes(rest2("volumes"), "z-x70-a"), "volume")
+    volumes = entities(inventory.volumes(rest2("volumes"), "z-x70-a"), "volume")
     assert volumes["z-win2019-poc-lun1"].ids["naa"] == ("naa.624a93706c1b16ce1c034d1c000aab1a",)
     paths = rows_of(parse.balance(rest2("hosts_balance"), 7))
     assert len(paths) == 8

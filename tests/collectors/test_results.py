@@ -28,18 +28,18 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.pare
 
 def reader_of(case: Path) -> tuple[ResultReader, Path]:
     """The reader that recognises the case's file; the collector's folder says which it has to be."""
-    said = yaml.safe_load((case / "import.yaml").read_text(encoding="utf-8"))
-    file = case / said["file"]
+    reported = yaml.safe_load((case / "import.yaml").read_text(encoding="utf-8"))
+    file = case / reported["file"]
     head = ImportedFile(file).head()
-    found = registry.result_reader(head, file.name, said.get("reader"))
+    found = registry.result_reader(head, file.name, reported.get("reader"))
     assert found is not None, f"nobody recognises {file.name}"
     assert found[0].name == case.parent.name
-    return found[1](said["load"]), file
+    return found[1](reported["load"]), file
 
 
 def as_lines(items: Iterator[Item], reader: ResultReader) -> str:
-    said: dict[str, Any] = {"items": [as_data(item) for item in items]}
-    return as_text({"clock": reader.clock, **said})
+    reported: dict[str, Any] = {"items": [as_data(item) for item in items]}
+    return as_text({"clock": reader.clock, **reported})
 
 
 @each_case

@@ -177,10 +177,10 @@ def test_a_mistake_is_one_line(
 ) -> None:
     (tmp_path / "sanpath.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    said = refused()
+    reported = refused()
     where = f"sanpath: sanpath.yaml{f':{line}' if line else ''}: {f'{key}: ' if key else ''}"
-    assert said.startswith(where)
-    assert not [word for word in words if word not in said]
+    assert reported.startswith(where)
+    assert not [word for word in words if word not in reported]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes", "sanpath.yaml"]
 
 
@@ -227,7 +227,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "sanpath.yaml").write_text(bad, encoding="utf-8")
     done = sanpath("check", "--config", "sanpath.yaml", cwd=tmp_path)
     assert done.returncode == 2
-    told = done.stderr.splitlines()
+    result = done.stderr.splitlines()
     for words in (
         "sanpath.yaml:3: sources.0.colector: unknown key; did you mean collector?",
         "sanpath.yaml:7: sources.1.collector: no collector is called 'flasharay'; did you mean flasharray?",
@@ -237,5 +237,5 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         "sanpath.yaml:9: topologi: unknown key; did you mean topology?",
         "sanpath.yaml:10: recording.kep: unknown key; did you mean keep?",
     ):
-        assert [line for line in told if line.startswith(f"sanpath: {words}")], words
+        assert [line for line in result if line.startswith(f"sanpath: {words}")], words
     assert "plain" not in done.stderr, "a secret is never repeated"

@@ -137,7 +137,7 @@ def until(met: Callable[[], object], what: str, seconds: float = 60) -> None:
         time.sleep(0.2)
 
 
-def said_by(process: subprocess.Popen[str]) -> dict[str, object]:
+def output_of(process: subprocess.Popen[str]) -> dict[str, object]:
     """The first line of a process, which is JSON."""
     assert process.stdout is not None
     line = process.stdout.readline()

@@ -35,7 +35,9 @@ def test_a_qos_limit_on_the_volume_is_named_with_its_height(tmp_path_factory: py
 def test_slow_media_are_the_back_end(tmp_path_factory: pytest.TempPathFactory) -> None:
     found, truth = of_scenario("slow-media", tmp_path_factory)
     agrees(found, truth)
-    assert any("times that of the lowest load" in said for said in found["verdict"]["bottlenecks"][0]["because"])
+    assert any(
+        "times that of the lowest load" in reported for reported in found["verdict"]["bottlenecks"][0]["because"]
+    )
 
 
 def test_a_queue_before_the_controller_is_the_front_end(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -42,7 +42,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict
 
 
 def test_over_rest_1_and_rest_2_the_verdict_is_the_same(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
-    def said(found: dict[str, Any]) -> Any:
+    def reported(found: dict[str, Any]) -> Any:
         return [
             (v["kind"], [(b["layer"], b["direction"], b["entity"], b["coincident"]) for b in v["bottlenecks"]])
             for v in (found["verdict"], *(step["verdict"] for step in found["steps"]))
@@ -50,7 +50,7 @@ def test_over_rest_1_and_rest_2_the_verdict_is_the_same(both: tuple[dict[str, An
 
     newer, older = both
     assert newer["verdict"]["bottlenecks"][0]["layer"] == "fabric"
-    assert said(older) == said(newer)
+    assert reported(older) == reported(newer)
 
 
 def test_over_rest_1_the_array_tells_its_own_part_as_over_rest_2(

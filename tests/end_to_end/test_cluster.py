@@ -52,9 +52,9 @@ def sanpath(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_cluster_says_the_same_to_the_last_digit(cluster: LocalCluster, large: Path, alone: str) -> None:
-    told = sanpath("diagnose", str(large), "--format", "json", "--cluster", cluster.scheduler_address)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == alone
+    result = sanpath("diagnose", str(large), "--format", "json", "--cluster", cluster.scheduler_address)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == alone
 
 
 def test_a_worker_that_is_killed_changes_nothing(cluster: LocalCluster, large: Path, alone: str) -> None:
@@ -82,16 +82,16 @@ def test_processes_of_this_machine_say_the_same(large: Path, alone: str) -> None
 
 
 def test_no_scheduler_is_told_in_one_line(large: Path) -> None:
-    told = sanpath("diagnose", str(large), "--cluster", "tcp://127.0.0.1:9")
-    assert told.returncode == 2
-    assert told.stderr == "sanpath: --cluster tcp://127.0.0.1:9: no scheduler of dask answers there\n"
+    result = sanpath("diagnose", str(large), "--cluster", "tcp://127.0.0.1:9")
+    assert result.returncode == 2
+    assert result.stderr == "sanpath: --cluster tcp://127.0.0.1:9: no scheduler of dask answers there\n"
 
 
 def test_a_cluster_without_workers_is_told_in_one_line(large: Path) -> None:
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty:
-        told = sanpath("report", str(large), "--cluster", empty.scheduler_address)
-    assert told.returncode == 2
-    assert told.stderr.endswith(f"it has no workers; start some with dask worker {empty.scheduler_address}\n")
+        result = sanpath("report", str(large), "--cluster", empty.scheduler_address)
+    assert result.returncode == 2
+    assert result.stderr.endswith(f"it has no workers; start some with dask worker {empty.scheduler_address}\n")
 
 
 def test_the_lab_is_scored_on_it_as_well(cluster: LocalCluster, tmp_path: Path) -> None:

@@ -133,9 +133,9 @@ def test_the_load_and_where_its_latency_went_are_the_same(both: tuple[Diagnosis,
 
 def test_findings_of_the_fabric_and_the_array_are_the_same(both: tuple[Diagnosis, Diagnosis]) -> None:
     """What is found of the data itself, such as late polls, belongs to real time."""
-    told = {"cause", "culprit", "symptom", "risk"}
+    result = {"cause", "culprit", "symptom", "risk"}
     over_sockets, direct = (
-        {(f["rule"], f["entity"], f["role"]) for f in d["findings"] if f["outcome"] == "hit" and f["role"] in told}
+        {(f["rule"], f["entity"], f["role"]) for f in d["findings"] if f["outcome"] == "hit" and f["role"] in result}
         for d in both
     )
     assert direct == over_sockets

@@ -103,9 +103,9 @@ def run() -> Iterator[Scraped]:
                 env=environment(),
             )
             assert process.stderr is not None
-            said = process.stderr.readline()
-            match = re.fullmatch(r"sanpath: metrics at (http://127\.0\.0\.1:\d+/metrics)\n", said)
-            assert match, said + process.stderr.read()
+            reported = process.stderr.readline()
+            match = re.fullmatch(r"sanpath: metrics at (http://127\.0\.0\.1:\d+/metrics)\n", reported)
+            assert match, reported + process.stderr.read()
             with prometheus(folder, match[1]) as server:
                 openmetrics = ""
                 while process.poll() is None and "sanpath_load_latency" not in openmetrics:

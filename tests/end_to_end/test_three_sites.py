@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.end_to_end.namespaces import HUB, Namespaces, namespaces, said_by, sanpath, until
+from tests.end_to_end.namespaces import HUB, Namespaces, namespaces, output_of, sanpath, until
 
 pytestmark = pytest.mark.slow
 
@@ -71,13 +71,13 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
 
 def recorded(folder: Path, made: Namespaces) -> Outcome:
     made.start("hub", [sys.executable, "-m", "moto.server", "-H", HUB, "-p", "5000"], "store", {})
-    told = files("sanpath_lab") / "scenarios" / "four-gigabit-switch.yaml"
-    scenario = yaml.safe_load(told.read_text(encoding="utf-8"))
+    result = files("sanpath_lab") / "scenarios" / "four-gigabit-switch.yaml"
+    scenario = yaml.safe_load(result.read_text(encoding="utf-8"))
     scenario["load"] |= STEPS
     (folder / "short.yaml").write_text(yaml.safe_dump(scenario))
     serve = [sys.executable, "-m", "sanpath_lab", "serve", "short.yaml", "--address", HUB, "--folder"]
     lab, other = (
-        said_by(made.start("hub", [*serve, name], name, {}, subprocess.PIPE)) for name in ("lab", "calm-lab")
+        output_of(made.start("hub", [*serve, name], name, {}, subprocess.PIPE)) for name in ("lab", "calm-lab")
     )
     make = "import fsspec; fsspec.filesystem('s3').mkdir('load-tests')"
     until(lambda: made.run("hub", [sys.executable, "-c", make], STORE).returncode == 0, "store")

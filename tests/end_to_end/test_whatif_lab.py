@@ -80,14 +80,14 @@ def changed_policy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Fou
     for batch in (1000, 1):
         name = scenario(folder, "round-robin-active-active", f"every-{batch}", ios_per_path=batch)
         sanpath(folder, "lab", "record", name, "--into", f"every-{batch}.sanpath")
-    told = json.loads(sanpath(folder, "whatif", "every-1000.sanpath", "--relieve", "--format", "json"))
-    return told, compared(folder, "every-1000.sanpath", "every-1.sanpath")
+    diagnosis = json.loads(sanpath(folder, "whatif", "every-1000.sanpath", "--relieve", "--format", "json"))
+    return diagnosis, compared(folder, "every-1000.sanpath", "every-1.sanpath")
 
 
 def test_changing_path_after_every_io_gives_what_was_predicted(changed_policy: tuple[Found, Found]) -> None:
     """The shares of the two links are those of some batches of 1,000, and so equal within two in a hundred."""
-    told, came = changed_policy
-    predicted = {step["step"]: step["predicted_ops_per_second"] for step in told["steps"]}
+    diagnosis, came = changed_policy
+    predicted = {step["step"]: step["predicted_ops_per_second"] for step in diagnosis["steps"]}
     assert set(predicted) == {pair["before_step"] for pair in came["pairs"]}
     for pair in came["pairs"]:
         low, high = predicted[pair["before_step"]]

@@ -72,14 +72,14 @@ class TwoArrays(San):
     def _array(self, out: RecordingBuilder, last: float) -> None:
         super()._array(out, last)
         out.source("fa2", "flasharray", ARRAY, VOLUME)
-        out.thing("fa2", "array", "fa2", ids={"name": ("fa2",)})
-        out.thing("fa2", "volume", "vol77", ids={"name": ("vol77",)})
-        out.tie("fa2", "member_of", (("volume", "vol77"), ("array", "fa2")))
+        out.entity("fa2", "array", "fa2", ids={"name": ("fa2",)})
+        out.entity("fa2", "volume", "vol77", ids={"name": ("vol77",)})
+        out.link("fa2", "member_of", (("volume", "vol77"), ("array", "fa2")))
         for at in range(int(last)):
             out.poll("fa2", at)
-            told = {"ops_per_second_read": 2 * X, "bytes_per_second_read": 2 * X * 65536}
-            out.samples("fa2", ARRAY, at, {"fa2": {**told, "service_seconds_read": 9000.0}}, covers=1.0)
-            out.samples("fa2", VOLUME, at, {"vol77": {**told, "service_seconds_read": 9000.0}}, covers=1.0)
+            result = {"ops_per_second_read": 2 * X, "bytes_per_second_read": 2 * X * 65536}
+            out.samples("fa2", ARRAY, at, {"fa2": {**result, "service_seconds_read": 9000.0}}, covers=1.0)
+            out.samples("fa2", VOLUME, at, {"vol77": {**result, "service_seconds_read": 9000.0}}, covers=1.0)
 
 
 def test_what_another_array_does_is_compared_with_no_load(tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ def array_only(folder: Path) -> RecordingBuilder:
     mark: dict[str, Scalar] = {"step": "s", "group": 0}
     out.event("fa1", 0, "step-begin", **mark)
     out.event("fa1", 20, "step-end", **mark)
-    out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
+    out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)})
     return out
 
 
 def test_a_target_port_that_counts_tells_its_rates(tmp_path: Path) -> None:
     out = array_only(tmp_path)
-    out.thing("fa1", "array_port", "CT0.FC0")
+    out.entity("fa1", "array_port", "CT0.FC0")
     for at in range(21):
         counts = {"bytes_rx_total": 100 * at, "bytes_tx_total": 700 * at, "errors_rx_total": 2 * at}
         counts |= {"errors_tx_total": at, "discards_rx_total": 0, "discards_tx_total": 4 * at}
@@ -123,8 +123,8 @@ def over_a_full_link(folder: Path, response: float) -> Recording:
     san = San(folder, leave_out=frozenset({"disk"}))
     ports = {port.name: (COUNTED, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
     for n in (16, 128):
-        told = {"read": AtArray(None, queue=None, response=response)}
-        san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array=told)
+        result = {"read": AtArray(None, queue=None, response=response)}
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=ports, array=result)
     return san.write()
 
 
@@ -157,8 +157,8 @@ def test_what_waits_in_an_array_is_booked_where_it_limits(tmp_path: Path) -> Non
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], leave_out=frozenset({"disk"}))
     ports = {port.name: (10_000 * 8192 * 1.02, 0.0) for port in (HOST_PORT, ARRAY_PORT)}
     for n, queue in ((8, 0.0004), (64, 0.0058)):
-        told = {"read": AtArray(0.0003, san=0.00002, queue=queue)}
-        san.step(f"q{n}", n, read=Flow(10_000, n / 10_000), ports=ports, array=told, block=8192)
+        result = {"read": AtArray(0.0003, san=0.00002, queue=queue)}
+        san.step(f"q{n}", n, read=Flow(10_000, n / 10_000), ports=ports, array=result, block=8192)
     found = diagnose(san.write())
     (limit,) = found.verdict.bottlenecks
     assert (limit.entity, limit.layer) == ("array:fa1", "array_front")

@@ -37,12 +37,12 @@ def facts(tmp_path: Path) -> Facts:
     out.source("s2d", "perfmon", NODE, MEDIA)
     out.source("vsan", "vsphere", MEDIA)
     out.say("load:fio runs_on host:n1")
-    out.thing("fio", "load", "fio", ids={"name": ("fio",)})
-    out.thing("s2d", "cluster_node", "n1", ids={"name": ("n1",)})
-    out.thing("s2d", "media", "n1/hybrid disk 3", ids={"name": ("n1/hybrid disk 3",)})
+    out.entity("fio", "load", "fio", ids={"name": ("fio",)})
+    out.entity("s2d", "cluster_node", "n1", ids={"name": ("n1",)})
+    out.entity("s2d", "media", "n1/hybrid disk 3", ids={"name": ("n1/hybrid disk 3",)})
     for entity in ("disk-group 1", "capacity-disk 1"):
         about = {"type": entity.partition(" ")[0]}
-        out.thing("vsan", "media", entity, ids={"name": (entity,)}, attributes=about)
+        out.entity("vsan", "media", entity, ids={"name": (entity,)}, attributes=about)
     for at in range(12):
         out.poll("fio", at)
         done = {"ops_read_total": 300 * at, "latency_seconds_read_total": 300 * at, "bytes_read_total": 4000 * at}
@@ -58,8 +58,8 @@ def facts(tmp_path: Path) -> Facts:
             at,
             {"n1/hybrid disk 3": {"cache_hit_ops_read_total": 80 * at, "cache_miss_ops_read_total": 20 * at}},
         )
-        told = {"read_cache_hit_ratio": 0.95, "write_buffer_free_ratio": 0.4, "congestion": 12}
-        out.samples("vsan", MEDIA, at, {"disk-group 1": told, "capacity-disk 1": {"in_flight": 3}})
+        result = {"read_cache_hit_ratio": 0.95, "write_buffer_free_ratio": 0.4, "congestion": 12}
+        out.samples("vsan", MEDIA, at, {"disk-group 1": result, "capacity-disk 1": {"in_flight": 3}})
     return compute(out.write())
 
 

@@ -206,8 +206,8 @@ def by_hand(series: Sequence[tuple[int, int]], inside: Step) -> tuple[int, float
         (now, then) for then, now in pairwise(sorted(series)) if inside.start <= then[0] and now[0] <= inside.end
     ]
     seconds = sum(now[0] - then[0] for now, then in windows) / 1e6
-    told = [(now, then) for now, then in windows if now[1] >= then[1]]
-    counted = sum(now[1] - then[1] for now, then in told) / (sum(now[0] - then[0] for now, then in told) / 1e6)
+    result = [(now, then) for now, then in windows if now[1] >= then[1]]
+    counted = sum(now[1] - then[1] for now, then in result) / (sum(now[0] - then[0] for now, then in result) / 1e6)
     return len(windows), seconds, counted
 
 
@@ -231,14 +231,14 @@ def test_segments_without_any_order_give_what_counting_by_hand_does(
     recording = out.write()
     for number in range(3):
         own = rows[number::3]
-        told = {"entity": [r[0] for r in own], "seen": [r[1] for r in own], "counted": [r[2] for r in own]}
+        result = {"entity": [r[0] for r in own], "seen": [r[1] for r in own], "counted": [r[2] for r in own]}
         file = tmp_path / "samples" / "switch_port" / f"other-{number:08d}-{number:08d}.parquet"
         with closing(connect()) as connection:
             connection.execute(
                 "COPY (SELECT 'sw1' AS source, unnest($entity) AS entity, unnest($seen) AS seen, NULL::BIGINT AS "
                 "device_time, NULL::DOUBLE AS covers_seconds, unnest($counted)::UBIGINT AS bytes_rx_total) "
                 f"TO '{file}' (FORMAT parquet)",
-                told,
+                result,
             )
     # Two loads may mark steps that overlap.
     steps = [step(10, 100.5, "a"), step(50, 200, "b"), step(250, 290, "c")]

@@ -14,7 +14,7 @@ from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, STORIES, X, computed, fast
 
 ISL = "link:sw1/fc1/31--sw2/fc1/31"
-MINE, NEIGHBOUR = "link:esx7/vmhba2--sw1/fc1/7", "link:esx9/vmhba2--sw1/fc1/9"
+LOCAL, NEIGHBOUR = "link:esx7/vmhba2--sw1/fc1/7", "link:esx9/vmhba2--sw1/fc1/9"
 
 
 def two_switches(
@@ -52,7 +52,7 @@ SLOW = {"sw2/fc1/31": 0.62, "sw1/fc1/9": 0.81}
 
 def test_a_slow_device_is_followed_from_the_link_of_the_test_that_waits(tmp_path: Path) -> None:
     facts = two_switches(tmp_path, SLOW)
-    between, slow, own = (row(facts, entity) for entity in (ISL, NEIGHBOUR, MINE))
+    between, slow, own = (row(facts, entity) for entity in (ISL, NEIGHBOUR, LOCAL))
     assert (between["held_up_behind"], between["holds_up_test"]) == (True, True)
     assert (slow["held_up_behind"], slow["holds_up_test"]) == (False, True)
     assert slow["upstream_stall_ratio"] == pytest.approx(0.62, rel=1e-3)
@@ -67,7 +67,7 @@ def test_a_slow_device_for_which_the_test_does_not_wait_holds_up_nobody(tmp_path
 
 def test_without_credit_counters_nobody_knows_who_waits(tmp_path: Path) -> None:
     facts = two_switches(tmp_path)
-    assert [row(facts, entity)["holds_up_test"] for entity in (ISL, NEIGHBOUR, MINE)] == [None, None, None]
+    assert [row(facts, entity)["holds_up_test"] for entity in (ISL, NEIGHBOUR, LOCAL)] == [None, None, None]
     assert row(facts, ISL)["held_up_behind"] is None
     assert row(facts, ISL)["upstream_stall_ratio"] is None
 
@@ -81,7 +81,7 @@ def test_a_full_link_holds_up_what_is_before_it(tmp_path: Path) -> None:
 def test_both_ends_of_a_link_between_switches_are_compared(tmp_path: Path, far_end: float) -> None:
     facts = two_switches(tmp_path, far_end=far_end)
     assert row(facts, ISL)["ends_ratio"] == pytest.approx(far_end, rel=1e-3)
-    assert row(facts, MINE)["ends_ratio"] is None
+    assert row(facts, LOCAL)["ends_ratio"] is None
 
 
 def test_a_trunk_of_one_link_is_that_link(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_trunk_of_one_link_is_that_link(tmp_path: Path) -> None:
     between = row(facts, ISL)
     assert between["trunk_links"] == 1
     assert between["trunk_utilisation"] == pytest.approx(1.1 * COUNTED / 1700e6, rel=1e-3)
-    assert row(facts, MINE)["trunk_links"] is None
+    assert row(facts, LOCAL)["trunk_links"] is None
     assert (between["near_port"], between["far_port"]) == ("switch_port:sw1/fc1/31", "switch_port:sw2/fc1/31")
 
 
@@ -113,6 +113,6 @@ def test_more_than_a_line_carries_is_told_and_not_judged(tmp_path: Path) -> None
     """415.2 MB/s on what the switch calls 2 Gb/s, 212.5 MB/s."""
     san = San(tmp_path, ports=[replace(HOST_PORT, speed=2), fast(ARRAY_PORT)])
     san.step("t", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)})
-    found = row(compute(san.write()), MINE)
+    found = row(compute(san.write()), LOCAL)
     assert found["counted_ratio"] == pytest.approx(415.2 / 212.5, rel=1e-3)
     assert found["utilisation"] is None

@@ -35,8 +35,8 @@ def limits(steps: Sequence[Step]) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("noise", [0.0, 0.03])
 def test_pauses_are_boundaries_where_throughput_is_the_same_in_every_step(noise: float) -> None:
     pause = (10, 0.0, 0.0)
-    told = load((5, 0, 0), (40, 6250, 16), pause, (40, 6250, 128), pause, (40, 6250, 512), (5, 0, 0), noise=noise)
-    steps = split_steady(*told)
+    result = load((5, 0, 0), (40, 6250, 16), pause, (40, 6250, 128), pause, (40, 6250, 512), (5, 0, 0), noise=noise)
+    steps = split_steady(*result)
     assert [(s.name, s.origin) for s in steps] == [("part 1", "found"), ("part 2", "found"), ("part 3", "found")]
     # The first tenth is left out as a ramp, and the windows beside a pause, which may hold a part of it.
     for (start, end), begin in zip(limits(steps), (5, 55, 105), strict=True):

@@ -96,18 +96,18 @@ def on_linux(folder: Path, states: tuple[str, str], operations: tuple[int, int],
     out.source("fio", "fio", LOAD)
     out.source("db1", "linux_host", LUN)
     out.say("load:fio runs_on host:db1")
-    out.thing("fio", "load", "fio", ids={"name": ("fio",)})
-    out.tie("fio", "targets", (("load", "fio"), ("lun", "db1/dm-0")))
-    out.thing("db1", "host", "db1", ids={"name": ("db1",)}, attributes={"os": "Linux 6.1"})
-    told = {"map": "mpatha", "path_policy": "service_time", "paths": 2, **about}
-    out.thing("db1", "lun", "dm-0", "db1/dm-0", ids={"device": ("dm-0", "mpatha"), "naa": (NAA,)}, attributes=told)
-    out.tie("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
+    out.entity("fio", "load", "fio", ids={"name": ("fio",)})
+    out.link("fio", "targets", (("load", "fio"), ("lun", "db1/dm-0")))
+    out.entity("db1", "host", "db1", ids={"name": ("db1",)}, attributes={"os": "Linux 6.1"})
+    result = {"map": "mpatha", "path_policy": "service_time", "paths": 2, **about}
+    out.entity("db1", "lun", "dm-0", "db1/dm-0", ids={"device": ("dm-0", "mpatha"), "naa": (NAA,)}, attributes=result)
+    out.link("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
     for device, state in zip(("sdb", "sdc"), states, strict=True):
-        out.thing("db1", "lun", device, f"db1/{device}", ids={"device": (device,)})
-        out.tie("db1", "attached_to", (("lun", device), ("host", "db1")))
-        out.tie("db1", "member_of", (("lun", device), ("lun", "dm-0")))
-        out.thing("db1", "path", device, attributes={"device": device, "state": state, "usable": True})
-        out.tie("db1", "member_of", (("path", device), ("lun", "dm-0")))
+        out.entity("db1", "lun", device, f"db1/{device}", ids={"device": (device,)})
+        out.link("db1", "attached_to", (("lun", device), ("host", "db1")))
+        out.link("db1", "member_of", (("lun", device), ("lun", "dm-0")))
+        out.entity("db1", "path", device, attributes={"device": device, "state": state, "usable": True})
+        out.link("db1", "member_of", (("path", device), ("lun", "dm-0")))
     for at in range(12):
         out.poll("fio", at)
         done = {"ops_read_total": 300 * at, "latency_seconds_read_total": 300 * at, "bytes_read_total": 300 * at}

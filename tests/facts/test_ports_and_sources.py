@@ -19,7 +19,7 @@ from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, S
 HOST_SIDE, NEIGHBOURS = "switch_port:sw1/fc1/7", "switch_port:sw1/fc1/9"
 
 
-def counted(folder: Path, told: Mapping[str, Mapping[str, float]], seconds: float = 12) -> Facts:
+def counted(folder: Path, result: Mapping[str, Mapping[str, float]], seconds: float = 12) -> Facts:
     """The test over fc1/7 and fc1/1, with esx9 at fc1/9 beside it."""
     san = San(folder, ports=[fast(port) for port in (HOST_PORT, TARGET, OTHER_HOST)])
     san.step(
@@ -29,7 +29,7 @@ def counted(folder: Path, told: Mapping[str, Mapping[str, float]], seconds: floa
         ports={port.name: (COUNTED, NOTHING) for port in (HOST_PORT, TARGET)},
         array={"read": AtArray(0.0004)},
         seconds=seconds,
-        counted=told,
+        counted=result,
     )
     return compute(san.write())
 
@@ -75,15 +75,15 @@ def number_of(value: object) -> float:
 def test_received_light_is_compared_with_the_other_ports(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path / "a.sanpath")
     out.source("sw1", "snmp_switch", SWITCH_PORT)
-    out.thing("sw1", "switch", "sw1", ids={"name": ("sw1",)})
+    out.entity("sw1", "switch", "sw1", ids={"name": ("sw1",)})
     powers = {"fc1/1": -2.5, "fc1/2": -2.6, "fc1/3": -2.7, "fc1/4": -9.6, "fc1/5": None}
     for port in powers:
-        out.thing("sw1", "switch_port", port, ids={"name": (port,)}, attributes={"technology": "fibre_channel"})
-        out.tie("sw1", "member_of", (("switch_port", port), ("switch", "sw1")))
+        out.entity("sw1", "switch_port", port, ids={"name": (port,)}, attributes={"technology": "fibre_channel"})
+        out.link("sw1", "member_of", (("switch_port", port), ("switch", "sw1")))
     for at in range(8):
         out.poll("sw1", at)
-        told = {port: {"optics_rx_power_dbm": p, "crc_errors_total": at * 10} for port, p in powers.items()}
-        out.samples("sw1", SWITCH_PORT, at, told)
+        result = {port: {"optics_rx_power_dbm": p, "crc_errors_total": at * 10} for port, p in powers.items()}
+        out.samples("sw1", SWITCH_PORT, at, result)
     facts = compute(out.write())
     below = {r["switch_port"]: r["optics_below_others_db"] for r in facts.tables["switch_port"]}
     assert below["fc1/4"] == pytest.approx(9.6 - 2.65)
@@ -95,9 +95,9 @@ def test_the_front_end_counts_its_ports_and_those_in_use() -> None:
     full = computed("array_front").tables["array_front"].select(direction="read")[-1]
     assert (full["ports"], full["used_ports"], full["full_ports"]) == (2, 2, 2)
     assert full["hosts_utilisation"] == pytest.approx(0.488, abs=0.001)
-    beside = computed("off_the_path").tables["array_front"].select(direction="read")[-1]
-    assert (beside["ports"], beside["used_ports"], beside["full_ports"]) == (2, 1, 2)
-    assert beside["busiest_port_share"] == pytest.approx(0.5, abs=0.01)
+    alongside = computed("off_the_path").tables["array_front"].select(direction="read")[-1]
+    assert (alongside["ports"], alongside["used_ports"], alongside["full_ports"]) == (2, 1, 2)
+    assert alongside["busiest_port_share"] == pytest.approx(0.5, abs=0.01)
 
 
 def test_an_idle_target_port_is_one_that_is_not_used(tmp_path: Path) -> None:
@@ -111,12 +111,12 @@ def test_an_idle_target_port_is_one_that_is_not_used(tmp_path: Path) -> None:
 def test_target_ports_and_controllers_say_what_the_array_says_of_them(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path / "a.sanpath")
     out.source("fa1", "flasharray", ARRAY, ARRAY_PORT)
-    out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
-    out.thing("fa1", "array_port", "CT0.ETH4", attributes={"technology": "ethernet"})
-    out.tie("fa1", "member_of", (("array_port", "CT0.ETH4"), ("array", "fa1")))
+    out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)})
+    out.entity("fa1", "array_port", "CT0.ETH4", attributes={"technology": "ethernet"})
+    out.link("fa1", "member_of", (("array_port", "CT0.ETH4"), ("array", "fa1")))
     for name, status in (("CT0", "ready"), ("CT1", "not ready"), ("CT2", None)):
-        out.thing("fa1", "controller", name, attributes={"mode": "primary", "status": status})
-        out.tie("fa1", "member_of", (("controller", name), ("array", "fa1")))
+        out.entity("fa1", "controller", name, attributes={"mode": "primary", "status": status})
+        out.link("fa1", "member_of", (("controller", name), ("array", "fa1")))
     for at in range(4):
         out.poll("fa1", at)
         values = {"CT0.ETH4": {"errors_per_second": 0, "pause_frames_per_second_rx": 12}}
@@ -126,8 +126,8 @@ def test_target_ports_and_controllers_say_what_the_array_says_of_them(tmp_path: 
     port = only(facts, "array_port", "array_port:fa1/CT0.ETH4")
     assert (port["pause_frames_per_second_rx"], port["errors_per_second"]) == (12, 0)
     assert (port["technology"], port["crc_errors_per_second"]) == ("ethernet", None)
-    said = {str(r["entity"])[-3:]: (r["sound"], r["took_over"]) for r in facts.tables["controller"]}
-    assert said == {"CT0": (True, 1), "CT1": (False, 0), "CT2": (None, 0)}
+    reported = {str(r["entity"])[-3:]: (r["sound"], r["took_over"]) for r in facts.tables["controller"]}
+    assert reported == {"CT0": (True, 1), "CT1": (False, 0), "CT2": (None, 0)}
 
 
 def test_a_source_tells_how_complete_it_is(tmp_path: Path) -> None:
@@ -158,11 +158,13 @@ def test_the_step_with_the_fewest_windows_counts() -> None:
 def test_data_reduction_is_compared_with_the_first_step(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path / "a.sanpath")
     out.source("fa1", "flasharray", ARRAY)
-    out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)})
+    out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)})
     for at in range(24):
         out.poll("fa1", at)
-        told = {"ops_per_second_write": 100, "bytes_per_second_write": 1e6}
-        out.samples("fa1", ARRAY, at, {"fa1": {**told, "data_reduction_ratio": 4.0 if at < 20 else 6.0}}, covers=1.0)
+        result = {"ops_per_second_write": 100, "bytes_per_second_write": 1e6}
+        out.samples(
+            "fa1", ARRAY, at, {"fa1": {**result, "data_reduction_ratio": 4.0 if at < 20 else 6.0}}, covers=1.0
+        )
     (found,) = compute(out.write()).tables["array"].select(direction="write")
     assert found["data_reduction_ratio"] == 6
     assert 0.2 < number_of(found["data_reduction_change"]) < 0.5

@@ -52,13 +52,13 @@ def test_no_certain_share_is_more_than_the_test_has_sent_there() -> None:
     random.seed(2)
     for _ in range(500):
         parts = [random.random() ** 3 for _ in range(3)]
-        mine = [100 * part / sum(parts) for part in parts]
+        local = [100 * part / sum(parts) for part in parts]
         others = [random.choice([0.0, random.uniform(0, 200)]) for _ in range(3)]
-        sizes = dict(zip((A, B, C), (m + o for m, o in zip(mine, others, strict=True)), strict=True))
+        sizes = dict(zip((A, B, C), (m + o for m, o in zip(local, others, strict=True)), strict=True))
         if sum(others) <= 7.1:
             continue
         shares = shares_of_test(sizes, 100, HOST, {})
-        for cable, sent in zip((A, B, C), mine, strict=True):
+        for cable, sent in zip((A, B, C), local, strict=True):
             share = shares[cable.id]
             assert share is None or share <= sent / 100 + 1e-9 or sizes[cable] < 1
 
@@ -96,9 +96,9 @@ def test_without_the_test_s_bytes_the_array_s_count_is_taken_as_it_is() -> None:
     ids=["idle", "as busy", "used by others", "alone"],
 )
 def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float], idle: bool) -> None:
-    mine = {"host": {cable.id for cable in sizes}}
+    local = {"host": {cable.id for cable in sizes}}
     shares: Shares = {cable.id: 1.0 if cable == A else 0.0 for cable in sizes}
-    assert other_path_idle(A, sizes, shares, mine) is idle
+    assert other_path_idle(A, sizes, shares, local) is idle
 
 
 @pytest.mark.parametrize(("second_host_share", "idle"), [(0.0, True), (0.5, False)], ids=["one path", "in turn"])
@@ -148,6 +148,6 @@ def test_parallel_links_share_what_crosses_them() -> None:
 
 def test_where_some_paths_of_an_initiator_stay_on_its_switch_only_counted_bytes_tell() -> None:
     crossed = crossings([path(A, ISL_1, P), path(A, Q)])
-    mine = {"host": {A.id}, ISL_1.group: {ISL_1.id}}
-    assert shares_of_test({A: 100.0, ISL_1: 300.0}, 100, mine, {}, crossed)[ISL_1.id] is None
-    assert shares_of_test({A: 100.0, ISL_1: 40.0}, 100, mine, {}, crossed)[ISL_1.id] == pytest.approx(0.4)
+    local = {"host": {A.id}, ISL_1.group: {ISL_1.id}}
+    assert shares_of_test({A: 100.0, ISL_1: 300.0}, 100, local, {}, crossed)[ISL_1.id] is None
+    assert shares_of_test({A: 100.0, ISL_1: 40.0}, 100, local, {}, crossed)[ISL_1.id] == pytest.approx(0.4)

@@ -12,10 +12,10 @@ from sanpath.model import Event, Scalar, Step, StepLoad
 SECOND = 1_000_000
 
 
-def marks(*said: tuple[float, str, int, str]) -> list[tuple[str, Event]]:
+def marks(*reported: tuple[float, str, int, str]) -> list[tuple[str, Event]]:
     """(time, mark, group, step) of one fio."""
     events = []
-    for at, name, group, step in said:
+    for at, name, group, step in reported:
         detail: dict[str, Scalar] = {"step": step, "group": group, "loads": f"fio/{step}", "offered": 16}
         events.append(("fio", Event(round(at * SECOND), name, {**detail, "block_bytes": 65536.0})))
     return events
@@ -39,13 +39,13 @@ def test_of_a_short_step_at_least_a_second_is_left_out() -> None:
 
 
 def test_the_ramp_that_the_load_names_is_left_out() -> None:
-    said = marks((10, "step-begin", 0, "t2"), (30, "ramp-end", 0, "t2"), (70, "step-end", 0, "t2"))
-    assert limits(load_steps(said, 0, 99 * SECOND)) == [("t2", 30, 70)]
+    reported = marks((10, "step-begin", 0, "t2"), (30, "ramp-end", 0, "t2"), (70, "step-end", 0, "t2"))
+    assert limits(load_steps(reported, 0, 99 * SECOND)) == [("t2", 30, 70)]
 
 
 def test_a_killed_run_ends_with_what_was_recorded() -> None:
-    said = marks((10, "step-begin", 0, "a"), (20, "step-end", 0, "a"), (30, "step-begin", 1, "b"))
-    assert limits(load_steps(said, 0, 50 * SECOND)) == [("a", 11, 20), ("b", 32, 50)]
+    reported = marks((10, "step-begin", 0, "a"), (20, "step-end", 0, "a"), (30, "step-begin", 1, "b"))
+    assert limits(load_steps(reported, 0, 50 * SECOND)) == [("a", 11, 20), ("b", 32, 50)]
 
 
 def test_a_step_that_has_just_begun_has_no_negative_length() -> None:
@@ -60,20 +60,20 @@ def test_without_marks_the_whole_run_is_one_step() -> None:
 
 
 def test_two_steps_of_one_name_are_told_apart() -> None:
-    said = marks(
+    reported = marks(
         *((10, "step-begin", 0, "t2"), (20, "step-end", 0, "t2")),
         *((30, "step-begin", 1, "t2"), (40, "step-end", 1, "t2")),
     )
-    assert [s.name for s in load_steps(said, 0, 99 * SECOND)] == ["t2", "t2 (2)"]
+    assert [s.name for s in load_steps(reported, 0, 99 * SECOND)] == ["t2", "t2 (2)"]
 
 
 def test_a_second_run_of_the_load_into_the_same_recording_has_steps_of_its_own() -> None:
     """The second fio numbers its groups from 0 as well."""
-    said = marks(
+    reported = marks(
         *((10, "step-begin", 0, "t2"), (20, "step-end", 0, "t2")),
         *((110, "step-begin", 0, "t2"), (120, "step-end", 0, "t2")),
     )
-    assert limits(load_steps(said, 0, 199 * SECOND)) == [("t2", 11, 20), ("t2 (2)", 111, 120)]
+    assert limits(load_steps(reported, 0, 199 * SECOND)) == [("t2", 11, 20), ("t2 (2)", 111, 120)]
 
 
 def test_marks_that_name_no_load_mean_every_load() -> None:
@@ -82,32 +82,32 @@ def test_marks_that_name_no_load_mean_every_load() -> None:
     assert step.loads == ()
 
 
-def two_loads(*said: tuple[float, str, str, str]) -> list[tuple[str, Event]]:
+def two_loads(*reported: tuple[float, str, str, str]) -> list[tuple[str, Event]]:
     """(time, source, mark, step) of loads that keep 8 I/Os in flight each."""
     return [
         (source, Event(round(at * SECOND), name, {"step": step, "loads": f"{source}/{step}", "offered": 8}))
-        for at, source, name, step in sorted(said, key=lambda mark: mark[0])
+        for at, source, name, step in sorted(reported, key=lambda mark: mark[0])
     ]
 
 
 def test_loads_that_run_together_share_a_step() -> None:
     """The edges, where only one of them runs, are no steps."""
-    said = two_loads(
+    reported = two_loads(
         *((10, "one", "step-begin", "read"), (10, "one", "ramp-end", "read"), (70, "one", "step-end", "read")),
         *((11, "two", "step-begin", "write"), (11, "two", "ramp-end", "write"), (72, "two", "step-end", "write")),
     )
-    (step,) = load_steps(said, 0, 99 * SECOND)
+    (step,) = load_steps(reported, 0, 99 * SECOND)
     assert limits([step]) == [("read + write", 11, 70)]
     assert step.loads == (StepLoad("one", ("one/read",)), StepLoad("two", ("two/write",)))
     assert step.offered == 16
 
 
 def test_a_load_that_joins_for_a_while_makes_three_steps() -> None:
-    said = two_loads(
+    reported = two_loads(
         *((0, "one", "step-begin", "read"), (0, "one", "ramp-end", "read"), (90, "one", "step-end", "read")),
         *((30, "two", "step-begin", "write"), (30, "two", "ramp-end", "write"), (60, "two", "step-end", "write")),
     )
-    steps = load_steps(said, 0, 99 * SECOND)
+    steps = load_steps(reported, 0, 99 * SECOND)
     assert limits(steps) == [("read", 0, 30), ("read + write", 30, 60), ("read (2)", 60, 90)]
     assert [step.offered for step in steps] == [8, 16, 8]
 

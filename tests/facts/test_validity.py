@@ -91,10 +91,10 @@ def two_jobs(folder: Path, first: dict[str, Scalar], second: dict[str, Scalar]) 
     """Two jobs with 8 in flight each, 1,000 IOPS each, in one step of 12 s."""
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
-    out.thing("fio", "load", "fio")
+    out.entity("fio", "load", "fio")
     for job, about in (("fio/a", first), ("fio/b", second)):
-        out.thing("fio", "load", job, attributes=about)
-        out.tie("fio", "member_of", (("load", job), ("load", "fio")))
+        out.entity("fio", "load", job, attributes=about)
+        out.link("fio", "member_of", (("load", job), ("load", "fio")))
     mark: dict[str, Scalar] = {"step": "s", "group": 0, "loads": "fio/a,fio/b", "offered": 16.0}
     out.event("fio", 5.0, "step-begin", **mark)
     for at in range(5, 18):

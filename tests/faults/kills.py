@@ -75,11 +75,11 @@ def _wrong(run: Run, before: list[str], victim: str) -> list[str]:
     # 4: the load command has failed.
     if done.returncode != (4 if victim == "load" else 0):
         return [*found, f"diagnose ends with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"]
-    said = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     if damaged := recording.unreadable | recording.altered:
         found.append(f"damaged: {sorted(damaged)}")
-    if said["run"]["complete"] != (victim != "recorder"):
-        found.append(f"complete: {said['run']['complete']}")
+    if reported["run"]["complete"] != (victim != "recorder"):
+        found.append(f"complete: {reported['run']['complete']}")
     if "Traceback" in (text := run.err.read_text() + done.stderr):
         found.append(text[text.index("Traceback") :])
     return found
@@ -97,11 +97,11 @@ def _rows(folder: Path) -> list[str]:
 def _missing(recording: Path, copy: Path, cut: bool) -> str:
     """What of a load's output is not in its recording. `cut`: who wrote it was killed."""
     kept = b"".join(path.read_bytes() for path in recording.glob("load/*/output"))
-    said = copy.read_bytes() if copy.exists() else b""
-    if cut and abs(len(kept) - len(said)) <= _UNFINISHED_BYTES:
-        shorter = min(len(kept), len(said))
-        kept, said = kept[:shorter], said[:shorter]
-    return "" if kept == said else f"of {len(said)} bytes of output {len(kept)} are in the recording"
+    reported = copy.read_bytes() if copy.exists() else b""
+    if cut and abs(len(kept) - len(reported)) <= _UNFINISHED_BYTES:
+        shorter = min(len(kept), len(reported))
+        kept, reported = kept[:shorter], reported[:shorter]
+    return "" if kept == reported else f"of {len(reported)} bytes of output {len(kept)} are in the recording"
 
 
 def tried(numbers: range) -> tuple[Counter[str], dict[str, list[str]]]:

@@ -11,7 +11,7 @@ import pytest
 from sanpath.verdict.model import Diagnosis
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, Port, San
-from tests.support.stories import judged, published, told
+from tests.support.stories import diagnosed, judged, published
 
 HALF_OF_64_BITS = 2**63
 JUMP_S = 58.0  # 5 s into the last step
@@ -48,7 +48,7 @@ def test_a_jump_up_makes_one_link_unknown_and_says_so(tmp_path: Path, port: Port
     found = diagnosis(tmp_path, {port.name: HALF_OF_64_BITS})
     assert (found.verdict.kind, found.verdict.grade, found.verdict.from_step) == ("bottleneck", "A", "t800")
     assert [one.entity for one in found.verdict.bottlenecks] == [other]
-    assert found.verdict.bottlenecks[0].utilisation == told("published").verdict.bottlenecks[0].utilisation
+    assert found.verdict.bottlenecks[0].utilisation == diagnosed("published").verdict.bottlenecks[0].utilisation
     unknown = {entry.what: entry.why for entry in found.unobserved}
     assert unknown[f"{link} in step t800"] == "counts more bytes than its 4 Gb/s can carry"
 
@@ -63,7 +63,7 @@ def test_jumps_of_every_link_leave_what_the_same_throughput_told_before(tmp_path
 
 
 def test_a_jump_back_leaves_out_its_window_and_no_more(tmp_path: Path) -> None:
-    found, usual = diagnosis(tmp_path, {HOST_PORT.name: 0, ARRAY_PORT.name: 0}), told("published")
+    found, usual = diagnosis(tmp_path, {HOST_PORT.name: 0, ARRAY_PORT.name: 0}), diagnosed("published")
     assert (found.verdict.kind, found.verdict.grade) == (usual.verdict.kind, usual.verdict.grade)
     (bottleneck,), (expected,) = found.verdict.bottlenecks, usual.verdict.bottlenecks
     assert bottleneck.entity == expected.entity

@@ -36,7 +36,7 @@ RUN_SECONDS, FAIL_AT, WELL_AT = 17, 4.0, 8.0
 
 @dataclass(frozen=True)
 class Ended:
-    said: dict[str, Any]
+    reported: dict[str, Any]
     report: str
     errors: str
     recording: Recording
@@ -77,7 +77,7 @@ def run(folder: Path) -> Ended:
 
 
 def test_the_healthy_one_loses_nothing(ended: Ended) -> None:
-    account = next(a for a in ended.said["sources"] if a["name"] == "healthy")
+    account = next(a for a in ended.reported["sources"] if a["name"] == "healthy")
     assert (account["failures"], account["last_failure"]) == (0, "")
     polls = [poll for poll in ended.recording.polls() if poll.source == "healthy"]
     assert {poll.outcome for poll in polls} <= {"ok", "skipped"}
@@ -87,11 +87,11 @@ def test_the_healthy_one_loses_nothing(ended: Ended) -> None:
 
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_the_others_are_told_and_come_back(ended: Ended, name: str) -> None:
-    account = next(a for a in ended.said["sources"] if a["name"] == name)
+    account = next(a for a in ended.reported["sources"] if a["name"] == name)
     assert account["failures"] >= 1
     assert account["gaps"] >= 1
     counted = f"source {name}, {account['failures']} failed polls and {account['gaps']} gaps"
-    unobserved = {entry["what"]: entry["why"] for entry in ended.said["unobserved"]}
+    unobserved = {entry["what"]: entry["why"] for entry in ended.reported["unobserved"]}
     assert unobserved.get(counted, unobserved.get(counted.replace("polls", "poll"))) == account["last_failure"]
     assert name in ended.report
     outcomes = [poll.outcome for poll in ended.recording.polls() if poll.source == name]

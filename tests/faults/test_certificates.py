@@ -119,9 +119,9 @@ def checked(folder: Path, client: str, server: Server, authority: Authority) -> 
     )
     result = CliRunner().invoke(app, ["check", "--config", str(config), "--format", "json"])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    (said,) = json.loads(result.stdout)["sources"]
-    assert said["answers"] is False
-    return result.exit_code, said["message"]
+    (reported,) = json.loads(result.stdout)["sources"]
+    assert reported["answers"] is False
+    return result.exit_code, reported["message"]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -140,13 +140,13 @@ def test_it_is_refused_in_one_line_before_anything_is_said(
     }[kind]()
     server = Server(certificate)
     try:
-        code, said = checked(tmp_path, client, server, ours)
+        code, reported = checked(tmp_path, client, server, ours)
     finally:
         server.close()
     assert code != 0
-    assert "\n" not in said
-    assert "certificate" in said
-    assert WHY[kind] in said
+    assert "\n" not in reported
+    assert "certificate" in reported
+    assert WHY[kind] in reported
     assert server.heard == b""
 
 

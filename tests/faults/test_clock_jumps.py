@@ -67,12 +67,14 @@ def test_no_rate_follows_the_wall_clock_and_it_is_said(
         assert run.end() == 0
     finally:
         run.kill()
-    said = json.loads(run.out.read_text())
+    diagnosis = json.loads(run.out.read_text())
     assert "Traceback" not in run.err.read_text()
-    assert said["run"]["complete"] is True
-    (told,) = [entry for entry in said["unobserved"] if entry["what"].startswith("the wall clock of the recorder")]
-    assert "was set by" in told["why"]
-    (step,) = said["steps"]
+    assert diagnosis["run"]["complete"] is True
+    (result,) = [
+        entry for entry in diagnosis["unobserved"] if entry["what"].startswith("the wall clock of the recorder")
+    ]
+    assert "was set by" in result["why"]
+    (step,) = diagnosis["steps"]
     assert step["directions"]["read"]["ops_per_second"] == pytest.approx(IOPS, rel=0.1)
     polls = [poll for poll in Recording(run.recording).polls() if poll.source == "good"]
     assert {poll.outcome for poll in polls} <= {"ok", "skipped"}

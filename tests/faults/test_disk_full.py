@@ -42,7 +42,7 @@ class Outcome:
     recording: Path
     ticks: list[int]
 
-    def said(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.out)
         return found
 
@@ -114,7 +114,7 @@ def test_a_disk_that_fills_does_not_disturb_the_load_and_what_fitted_is_readable
     assert "r.sanpath is incomplete, because its disk was full: free space there" in last
     assert last.endswith(f"sanpath diagnose {folder}/disk/r.sanpath")
     assert '"exception_message"' not in ended.err
-    assert ended.said()["run"]["complete"] is False
+    assert ended.reported()["run"]["complete"] is False
     assert ended.output() == [f"{n}" for n in range(12)]
     polls = ended.polls()
     # The first flush is after five seconds.
@@ -127,7 +127,7 @@ def test_a_disk_that_is_full_for_a_while_costs_no_row(folder: Path) -> None:
     assert ended.code == 0, ended.err
     assert ended.ticks == list(range(11))
     assert ended.err.count(MESSAGE) == 1
-    assert ended.said()["run"]["complete"] is True
+    assert ended.reported()["run"]["complete"] is True
     assert ended.output() == [f"{n}" for n in range(11)]
     assert [text for text in ended.warnings() if text.startswith(WRITTEN) and "No space left" in text]
     polls = ended.polls()

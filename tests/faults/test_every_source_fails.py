@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @dataclass(frozen=True)
 class Ended:
     code: int
-    said: dict[str, Any]
+    reported: dict[str, Any]
     err: str
     recording: Path
 
@@ -62,12 +62,12 @@ def fail_in_turn(run: Run, lab: FaultyLab) -> None:
 def test_it_ends_well_and_without_noise(ended: Ended) -> None:
     assert ended.code == 0, ended.err
     assert "Traceback" not in ended.err
-    assert ended.said["run"]["complete"] is True
-    assert ended.said["run"]["load_exit_code"] == 0
+    assert ended.reported["run"]["complete"] is True
+    assert ended.reported["run"]["load_exit_code"] == 0
 
 
 def test_the_verdict_is_what_it_is_without_faults(ended: Ended) -> None:
-    verdict = ended.said["verdict"]
+    verdict = ended.reported["verdict"]
     assert verdict["kind"] == "bottleneck"
     first = verdict["bottlenecks"][0]
     assert (first["layer"], first["direction"]) == ("fabric", "read")
@@ -79,18 +79,18 @@ def test_the_verdict_is_what_it_is_without_faults(ended: Ended) -> None:
 
 
 def test_a_step_that_was_hardly_seen_is_thin_evidence_and_the_others_are_not(ended: Ended) -> None:
-    steps = {step["name"]: step for step in ended.said["steps"]}
+    steps = {step["name"]: step for step in ended.reported["steps"]}
     assert list(steps) == ["t2", "t16", "t64", "t100"]
     assert steps["t16"]["windows_used"] < 4
     assert steps["t2"]["verdict"]["grade"] == "A"
     for step in steps.values():
         assert (step["windows_used"] < 4) == (step["verdict"]["grade"] == "C"), step["name"]
-    assert ended.said["verdict"]["from_step"] != "t16"
+    assert ended.reported["verdict"]["from_step"] != "t16"
 
 
 def test_every_failure_is_counted_and_what_it_cost_is_said(ended: Ended) -> None:
-    accounts = {source["name"]: source for source in ended.said["sources"]}
-    unobserved = {entry["what"]: entry["why"] for entry in ended.said["unobserved"]}
+    accounts = {source["name"]: source for source in ended.reported["sources"]}
+    unobserved = {entry["what"]: entry["why"] for entry in ended.reported["unobserved"]}
     for name in ("sw1", "fa1"):
         assert accounts[name]["failures"] >= 2
         assert accounts[name]["gaps"] >= 1

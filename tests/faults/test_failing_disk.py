@@ -80,7 +80,7 @@ def test_a_disk_that_fails_for_a_while_costs_no_row(folder: Path, failing: str) 
     unharmed(ended, 11)
     assert ended.code == 0, ended.err
     assert ended.err.count(MESSAGE) == 1
-    assert ended.said()["run"]["complete"] is True
+    assert ended.reported()["run"]["complete"] is True
     polls = ended.polls()
     assert len(polls) >= 50
     assert [poll.due - polls[0].due for poll in polls] == [200_000 * number for number in range(len(polls))]
@@ -91,5 +91,5 @@ def test_a_disk_without_inodes_does_not_disturb_the_load_and_it_is_said(folder: 
     unharmed(ended, 12)
     assert ended.code == 1
     assert re.search(f"{MESSAGE}.*No space left", ended.err)
-    assert ended.said()["run"]["complete"] is False
+    assert ended.reported()["run"]["complete"] is False
     assert len(ended.polls()) >= 15

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(folder: Path) -> dict[str, Any]:
+def diagnosis(folder: Path) -> dict[str, Any]:
     with served(RestartingSwitch()) as switch, standing_for(UdpProxy, switch) as late:
         sources = [
             {"name": name, "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
@@ -42,16 +42,16 @@ def said(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_quick_one_is_not_held_up(said: dict[str, Any], folder: Path) -> None:
-    accounts = {account["name"]: account for account in said["sources"]}
+def test_the_quick_one_is_not_held_up(diagnosis: dict[str, Any], folder: Path) -> None:
+    accounts = {account["name"]: account for account in diagnosis["sources"]}
     assert accounts["quick"]["failures"] == 0
     polls = [poll for poll in Recording(folder / "r.sanpath").polls() if poll.source == "quick"]
     # 44 without a gap; a busy machine may skip some, waiting 8 s for the other once would cost 16.
     assert len([poll for poll in polls if poll.outcome == "ok"]) >= 34
 
 
-def test_the_late_one_is_asked_less_often_and_comes_back(said: dict[str, Any], folder: Path) -> None:
-    assert said
+def test_the_late_one_is_asked_less_often_and_comes_back(diagnosis: dict[str, Any], folder: Path) -> None:
+    assert diagnosis
     polls = [poll for poll in Recording(folder / "r.sanpath").polls() if poll.source == "late"]
     outcomes = [poll.outcome for poll in polls]
     failed = [poll for poll in polls if poll.outcome == "failed"]

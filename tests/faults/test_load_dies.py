@@ -36,10 +36,10 @@ def test_a_fio_that_is_killed_is_exit_code_4_and_leaves_no_job_behind(run: Run) 
     assert run.end() == 4, run.err.read_text()
     assert len(load) >= 2
     assert not [process for process in load if is_alive(process)]
-    said = json.loads(run.out.read_text())
-    assert said["run"]["complete"] is True
-    assert said["run"]["load_exit_code"] == 128 + signal.SIGKILL
-    assert [step["name"] for step in said["steps"]] == ["small"]
+    diagnosis = json.loads(run.out.read_text())
+    assert diagnosis["run"]["complete"] is True
+    assert diagnosis["run"]["load_exit_code"] == 128 + signal.SIGKILL
+    assert [step["name"] for step in diagnosis["steps"]] == ["small"]
     assert "the load command ended with exit code 137" in run.err.read_text()
     (ended,) = [event for _, event in Recording(run.recording).events() if event.name == "load-ended"]
     assert ended.detail["exit_code"] == 137

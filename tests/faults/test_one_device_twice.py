@@ -15,14 +15,14 @@ from sanpath.recording.reading.recording import Recording
 from tests.faults.lab import four_gigabit_switch, read, source
 from tests.recorder.processes import Run
 from tests.support.san import San
-from tests.support.stories import STORIES, judged, told
+from tests.support.stories import STORIES, diagnosed, judged
 
 LINKS = {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"}
 
 
 @dataclass(frozen=True)
 class Ended:
-    said: dict[str, Any]
+    reported: dict[str, Any]
     recording: Recording
 
 
@@ -44,7 +44,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
 
 @pytest.mark.slow
 def test_both_are_recorded_in_full(ended: Ended) -> None:
-    accounts = {account["name"]: account for account in ended.said["sources"]}
+    accounts = {account["name"]: account for account in ended.reported["sources"]}
     assert set(accounts) == {"sw1", "sw1-again", "fa1", "fa1-again", "fio"}
     assert all(account["failures"] == 0 for account in accounts.values())
     rows = {name: sum(p.rows for p in ended.recording.polls() if p.source == name) for name in accounts}
@@ -54,7 +54,7 @@ def test_both_are_recorded_in_full(ended: Ended) -> None:
 
 @pytest.mark.slow
 def test_the_verdict_is_that_of_one_device(ended: Ended) -> None:
-    verdict = ended.said["verdict"]
+    verdict = ended.reported["verdict"]
     assert verdict["kind"] == "bottleneck"
     assert verdict["grade"] == "A"
     first = verdict["bottlenecks"][0]
@@ -65,10 +65,10 @@ def test_the_verdict_is_that_of_one_device(ended: Ended) -> None:
 
 @pytest.mark.slow
 def test_no_element_has_two_names_and_no_share_of_the_latency_is_booked_twice(ended: Ended) -> None:
-    named = [entry["entity"] for entry in ended.said["cleared"]]
-    named += [finding["entity"] for finding in ended.said["findings"]]
+    named = [entry["entity"] for entry in ended.reported["cleared"]]
+    named += [finding["entity"] for finding in ended.reported["findings"]]
     assert not [name for name in named if name.startswith(("link:", "switch_port:")) and "again" in name]
-    for budget in ended.said["latency_budget"]:
+    for budget in ended.reported["latency_budget"]:
         parts = [(part["layer"], part["entity"], part["what"]) for part in budget["parts"]]
         assert len(parts) == len(set(parts))
         rest = sum(budget["unexplained_seconds"]) / 2
@@ -85,7 +85,7 @@ class ReadTwice(San):
 
 @pytest.mark.parametrize("name", ["published", "published_write", "mixed", "unequal", "neighbour", "array_front"])
 def test_a_switch_whose_ports_cannot_be_told_from_a_twins_is_judged_alike(tmp_path: Path, name: str) -> None:
-    twice, once = judged(STORIES[name](ReadTwice(tmp_path)).write()).verdict, told(name).verdict
+    twice, once = judged(STORIES[name](ReadTwice(tmp_path)).write()).verdict, diagnosed(name).verdict
     assert (twice.kind, twice.grade, twice.from_step) == (once.kind, once.grade, once.from_step)
     assert twice.bottlenecks == once.bottlenecks
     assert twice.next == once.next
@@ -93,10 +93,10 @@ def test_a_switch_whose_ports_cannot_be_told_from_a_twins_is_judged_alike(tmp_pa
 
 def test_it_is_judged_alike_without_the_array_too(tmp_path: Path) -> None:
     twice = judged(STORIES["array_not_observed"](ReadTwice(tmp_path)).write())
-    assert twice.verdict.kind == told("array_not_observed").verdict.kind
+    assert twice.verdict.kind == diagnosed("array_not_observed").verdict.kind
 
 
 def test_a_link_that_is_read_twice_is_cleared_once(tmp_path: Path) -> None:
     twice = judged(STORIES["cpu_bound"](ReadTwice(tmp_path)).write())
     links = [c.entity for c in twice.cleared if c.entity.startswith("link:")]
-    assert len(links) == len([c for c in told("cpu_bound").cleared if c.entity.startswith("link:")])
+    assert len(links) == len([c for c in diagnosed("cpu_bound").cleared if c.entity.startswith("link:")])

@@ -57,13 +57,13 @@ def becomes(proxy: AlteringProxy, alteration: Alteration) -> Callable[[], None]:
 
 async def polls(session: Snmp, proxy: AlteringProxy, fail: Callable[[], None]) -> list[object]:
     """Three that go well, two while it fails, three when all is well again."""
-    said = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
+    reported = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
     fail()
-    said += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
+    reported += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
     proxy.fail(Fault.NONE)
     proxy.alter, proxy.from_elsewhere = unaltered, False
     await asyncio.sleep(0.1)
-    return said + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
+    return reported + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
 
 
 @pytest.fixture
@@ -78,14 +78,14 @@ def proxy(agent: RecordedAgent) -> Iterator[AlteringProxy]:
         yield proxy
 
 
-def said_by_both(proxy: AlteringProxy, fail: Callable[[], None]) -> tuple[list[object], list[object]]:
+def answers_of_both(proxy: AlteringProxy, fail: Callable[[], None]) -> tuple[list[object], list[object]]:
     who = credentials(proxy.address[1], TIMEOUT_SECONDS)
     return by_pysnmp(who, lambda s: polls(s, proxy, fail)), by_both(who, lambda s: polls(s, proxy, fail))
 
 
 @pytest.mark.parametrize("alteration", [silent, garbage, truncated, damaged, of_another_request, endlessly])
 def test_what_is_no_answer_is_unreachable(agent: RecordedAgent, proxy: AlteringProxy, alteration: Alteration) -> None:
-    alone, both = said_by_both(proxy, becomes(proxy, alteration))
+    alone, both = answers_of_both(proxy, becomes(proxy, alteration))
     assert both == alone
     for number in (3, 4):
         failure, message = outcome_of(both[number])
@@ -116,19 +116,19 @@ def test_a_silent_agent_is_asked_no_more_often_than_by_pysnmp(agent: RecordedAge
 def test_what_comes_beside_the_answer_does_no_harm(
     agent: RecordedAgent, proxy: AlteringProxy, alteration: Alteration
 ) -> None:
-    alone, both = said_by_both(proxy, becomes(proxy, alteration))
+    alone, both = answers_of_both(proxy, becomes(proxy, alteration))
     assert both == alone == [alone[0]] * 8
     assert agent.requests[GET] > 0, "the fast client was not asked"
 
 
 def test_a_port_that_is_closed_for_a_while(proxy: AlteringProxy) -> None:
-    alone, both = said_by_both(proxy, lambda: proxy.fail(Fault.REFUSED))
+    alone, both = answers_of_both(proxy, lambda: proxy.fail(Fault.REFUSED))
     assert both == alone
     assert outcome_of(both[3])[0] is Failure.UNREACHABLE
 
 
 def test_an_answer_from_another_address_is_not_taken_and_the_address_is_told(proxy: AlteringProxy) -> None:
-    alone, both = said_by_both(proxy, lambda: setattr(proxy, "from_elsewhere", True))
+    alone, both = answers_of_both(proxy, lambda: setattr(proxy, "from_elsewhere", True))
     assert both[:3] + both[4:] == alone[:3] + alone[4:]  # by gufo-snmp the first silence cannot be told from another
     assert outcome_of(both[3])[0] is outcome_of(both[4])[0] is Failure.UNREACHABLE
     assert f"{ELSEWHERE}:{proxy.address[1]} answered unasked" in outcome_of(both[4])[1]
@@ -149,11 +149,11 @@ def test_an_error_of_the_agent_keeps_its_name_and_place(
         agent.answer = refusing  # type: ignore[method-assign]  # an agent that turns others away
 
     async def scene(session: Snmp) -> list[object]:
-        said = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
+        reported = [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(3)]
         fail()
-        said += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
+        reported += [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
         agent.answer = answer  # type: ignore[method-assign]  # as before
-        return said + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
+        return reported + [await outcome(session.columns(COLUMNS, alongside=UPTIME)) for _ in range(2)]
 
     who = credentials(proxy.address[1], TIMEOUT_SECONDS)
     alone, both = by_pysnmp(who, scene), by_both(who, scene)
@@ -162,7 +162,7 @@ def test_an_error_of_the_agent_keeps_its_name_and_place(
     assert "1.3.6.1.2.1" in outcome_of(both[3])[1]
 
 
-def outcome_of(said: object) -> tuple[Failure, str]:
-    assert isinstance(said, tuple), said
-    failure, message = said
+def outcome_of(reported: object) -> tuple[Failure, str]:
+    assert isinstance(reported, tuple), reported
+    failure, message = reported
     return failure, message

@@ -81,7 +81,7 @@ def seeds(collector: str) -> list[bytes]:
         if server is not None:
             found += [_with_place(case, str(n), a.reply.body) for n, a in enumerate(server._answers)]
         found += [_with_place(case, place, content) for place, content in _machine(case).items()]
-        found += [_with_place(case, str(n), coded(told)) for n, (_, told) in enumerate(_agent(case))]
+        found += [_with_place(case, str(n), coded(result)) for n, (_, result) in enumerate(_agent(case))]
     return found
 
 

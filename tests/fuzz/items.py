@@ -17,10 +17,10 @@ def rest2(body: bytes) -> None:
 
 def rest1(body: bytes) -> None:
     """An answer of REST 1, in whatever it may be an answer to."""
-    told = parse_rest1.answer(body, "items")
-    items = parse_rest1.entries(told)
+    result = parse_rest1.answer(body, "items")
+    items = parse_rest1.entries(result)
     _read(parse_rest1.performance(items))
-    _read(parse_rest1.volumes(parse_rest1.by_name(told, items)))
+    _read(parse_rest1.volumes(parse_rest1.by_name(result, items)))
     for found in (
         [parse_rest1.array(item, items) for item in items[:2]],
         parse_rest1.hosts(items),

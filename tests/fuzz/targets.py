@@ -52,8 +52,8 @@ def _results(name: str) -> list[bytes]:
     files = []
     for case in CASES:
         if case.parent.name == name:
-            said = yaml.safe_load((case / "import.yaml").read_text(encoding="utf-8"))
-            files.append((case / said["file"]).read_bytes()[:_TEXT])
+            reported = yaml.safe_load((case / "import.yaml").read_text(encoding="utf-8"))
+            files.append((case / reported["file"]).read_bytes()[:_TEXT])
     return files
 
 
@@ -156,7 +156,7 @@ def _document(given: bytes) -> None:
 def _row(given: bytes) -> None:
     text = given.decode("utf-8", "replace")
     event = {"source": "s", "seen": 1, "name": "step-begin", "detail": text}
-    thing = {
+    entity = {
         "source": "s",
         "seen": 1,
         "kind": "lun",
@@ -165,7 +165,7 @@ def _row(given: bytes) -> None:
         "ids": text,
         "attributes": text,
     }
-    for read, row in ((rows.event, event), (rows.entity_or_link, thing)):
+    for read, row in ((rows.event, event), (rows.entity_or_link, entity)):
         with contextlib.suppress(*rows.MALFORMED):
             read(row)
 

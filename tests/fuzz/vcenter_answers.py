@@ -101,11 +101,11 @@ class _Server:
             answer = 200, {}, VERSIONS.format(name=name, version=version).encode()
         else:
             answer = self._answer(body or b"", (headers or {}).get("cookie", ""))
-        status, said, content = answer
+        status, reported, content = answer
         self.replies.append((self._vcenter.calls[-1] if method == "POST" else "", content))
         if len(self.replies) - 1 == self._place:
             content = self._body
-        return HttpReply(status, {name.lower(): value for name, value in said.items()}, content)
+        return HttpReply(status, {name.lower(): value for name, value in reported.items()}, content)
 
     def _answer(self, body: bytes, cookie: str) -> Answer:
         """What the vCenter answers, made once of requests that change nothing: its clock stands still."""

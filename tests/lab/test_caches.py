@@ -46,8 +46,8 @@ def test_when_the_cache_is_full_writes_are_as_fast_as_it_is_emptied() -> None:
 def reads(load: dict[str, object], scenario: dict[str, object]) -> tuple[Simulation, float, float]:
     """One job of the demo for two seconds, with other settings; I/Os of the job and of the array, a second."""
     demo = load_scenario("four-gigabit-switch")
-    told: dict[str, object] = {"direction": "read", "threads": (1,), "ramp_seconds": 0.1, "measured_seconds": 9}
-    changed: Scenario = demo.model_copy(update={"load": Load.model_validate({**dict(demo.load), **told, **load})})
+    result: dict[str, object] = {"direction": "read", "threads": (1,), "ramp_seconds": 0.1, "measured_seconds": 9}
+    changed: Scenario = demo.model_copy(update={"load": Load.model_validate({**dict(demo.load), **result, **load})})
     changed = changed.model_copy(update=scenario)
     simulation = Simulation(changed, 1.8e9)
     (job,) = simulation.begin_load().jobs
@@ -58,18 +58,18 @@ def reads(load: dict[str, object], scenario: dict[str, object]) -> tuple[Simulat
 
 def test_what_the_file_cache_of_the_guest_answers_never_reaches_the_array() -> None:
     """Half of it fits: of 400 a second about 200 do."""
-    told: dict[str, object] = {"ios_per_second": 400.0, "working_set_bytes": 8 * GIB, "direct": False}
-    _, done, at_array = reads(told, {"guest_memory": GuestMemory(capacity_bytes=4 * GIB)})
+    result: dict[str, object] = {"ios_per_second": 400.0, "working_set_bytes": 8 * GIB, "direct": False}
+    _, done, at_array = reads(result, {"guest_memory": GuestMemory(capacity_bytes=4 * GIB)})
     assert done == pytest.approx(400, rel=0.02)
     assert at_array == pytest.approx(200, rel=0.15)
-    _, _, past_it = reads({**told, "direct": True}, {"guest_memory": GuestMemory(capacity_bytes=4 * GIB)})
+    _, _, past_it = reads({**result, "direct": True}, {"guest_memory": GuestMemory(capacity_bytes=4 * GIB)})
     assert past_it == pytest.approx(400, rel=0.05)
 
 
 def test_a_read_that_hits_the_array_s_memory_takes_as_long_as_that() -> None:
     demo = load_scenario("four-gigabit-switch")
     cached = demo.array.model_copy(update={"cache_bytes": GIB, "cached_seconds": 5e-5})
-    told: dict[str, object] = {"ios_per_second": 400.0, "working_set_bytes": GIB}
-    simulation, _, _ = reads(told, {"array": cached})
+    result: dict[str, object] = {"ios_per_second": 400.0, "working_set_bytes": GIB}
+    simulation, _, _ = reads(result, {"array": cached})
     (totals,) = [one for one in simulation.array.totals.values() if one.ops]
     assert totals.service_seconds / totals.ops == pytest.approx(5e-5 + demo.array.command_seconds)

@@ -114,24 +114,24 @@ def test_what_is_not_read_cannot_tell() -> None:
 
 def test_a_link_at_an_end_can_be_told_by_the_device_there_and_one_between_switches_by_them_alone() -> None:
     drawn = [d for d in (next(drafts(seed)) for seed in range(1, 900)) if d[1].unread == {"switches"}]
-    told = {fault: can_diagnose(fault, reading, scenario) for fault, reading, scenario in drawn}
-    assert told["host-link"]
-    assert told["array-link"]
-    assert not told["isl"]
+    result = {fault: can_diagnose(fault, reading, scenario) for fault, reading, scenario in drawn}
+    assert result["host-link"]
+    assert result["array-link"]
+    assert not result["isl"]
 
 
 def test_one_step_does_not_tell_a_wait_that_the_array_calls_service() -> None:
     media = [scenario for seed in range(1, 900) for fault, _, scenario in islice(drafts(seed), 1) if fault == "media"]
     alone = [s for s in media if len(s.load.threads) == 1]
-    told = {s.array.parallel_servers == s.array.parallel_media: can_diagnose("media", EVERYTHING, s) for s in alone}
-    assert told == {True: True, False: False}
+    result = {s.array.parallel_servers == s.array.parallel_media: can_diagnose("media", EVERYTHING, s) for s in alone}
+    assert result == {True: True, False: False}
 
 
 def test_the_lab_lists_a_draw_by_its_seed_and_refuses_what_is_none() -> None:
     command = [sys.executable, "-m", "sanpath_lab", "list"]
     done = subprocess.run([*command, "draw:1", "--json"], env=environment(), capture_output=True, check=True)
-    (told,) = json.loads(done.stdout)
-    assert told["truth"] == draw(1).scenario.truth.model_dump(mode="json")
+    (result,) = json.loads(done.stdout)
+    assert result["truth"] == draw(1).scenario.truth.model_dump(mode="json")
     failed = subprocess.run([*command, "draw:one"], env=environment(), capture_output=True, text=True, check=False)
     assert failed.returncode == 2
     assert "draw:17" in failed.stderr

@@ -56,11 +56,11 @@ def test_fio_tells_the_jobs_of_a_step_as_one_group_and_every_disk() -> None:
     simulation = Simulation(scenario(made), 1.8e9)
     before, load = disk_status(simulation), simulation.begin_load()
     simulation.advance(3)
-    told = document(asdict(load_status(simulation, load, before)))
-    assert [job["groupid"] for job in told["jobs"]] == [0, 0, 1, 1]
-    assert len({job["jobname"] for job in told["jobs"]}) == 4
-    assert [job["job options"]["filename"] for job in told["jobs"][:2]] == ["/dev/sda", "/dev/sdb"]
-    assert [disk["name"] for disk in told["disk_util"]] == ["sda", "sdb"]
+    result = document(asdict(load_status(simulation, load, before)))
+    assert [job["groupid"] for job in result["jobs"]] == [0, 0, 1, 1]
+    assert len({job["jobname"] for job in result["jobs"]}) == 4
+    assert [job["job options"]["filename"] for job in result["jobs"][:2]] == ["/dev/sda", "/dev/sdb"]
+    assert [disk["name"] for disk in result["disk_util"]] == ["sda", "sdb"]
 
 
 def test_directions_are_mixed_by_their_share() -> None:

@@ -108,12 +108,12 @@ def asked(simulation: Simulation, folder: Path, ca_file: str = "ca.pem") -> Aske
 
 
 @pytest.fixture(scope="module")
-def said_of_mru(mru: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def of_mru(mru: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Asked:
     return asked(mru, tmp_path_factory.mktemp("mru"))
 
 
 @pytest.fixture(scope="module")
-def said_of_round_robin(round_robin: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def of_round_robin(round_robin: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Asked:
     return asked(round_robin, tmp_path_factory.mktemp("round-robin"))
 
 
@@ -123,10 +123,10 @@ def multipath(content: Any) -> Any:
     path = "config.storageDevice.multipathInfo"
     wanted = collector.PropertySpec(type=vim.HostSystem, pathSet=[path])
     start = collector.ObjectSpec(obj=vim.HostSystem("host-1", content.propertyCollector._stub))
-    told = content.propertyCollector.RetrievePropertiesEx(
+    result = content.propertyCollector.RetrievePropertiesEx(
         [collector.FilterSpec(objectSet=[start], propSet=[wanted])], collector.RetrieveOptions()
     )
-    return told.objects[0].propSet[0].val
+    return result.objects[0].propSet[0].val
 
 
 def test_pyvmomi_reads_the_policy_and_the_paths_of_the_lun(mru: Simulation, tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_its_certificate_is_of_the_labs_own_authority_alone(mru: Simulation, tmp
         asked(mru, tmp_path, "another.pem")
 
 
-def test_the_collector_logs_in_again_when_its_session_has_ended(said_of_mru: Asked) -> None:
-    assert len(said_of_mru.polls) == 2
-    assert not said_of_mru.events("no-samples")
+def test_the_collector_logs_in_again_when_its_session_has_ended(of_mru: Asked) -> None:
+    assert len(of_mru.polls) == 2
+    assert not of_mru.events("no-samples")
 
 
 def test_what_is_not_simulated_is_refused_as_a_server_does(mru: Simulation, tmp_path: Path) -> None:
@@ -165,45 +165,45 @@ def test_what_is_not_simulated_is_refused_as_a_server_does(mru: Simulation, tmp_
         with_pyvmomi(mru, tmp_path, use)
 
 
-def test_the_collector_misses_nothing_that_the_lab_simulates(said_of_mru: Asked) -> None:
-    check = said_of_mru.check
+def test_the_collector_misses_nothing_that_the_lab_simulates(of_mru: Asked) -> None:
+    check = of_mru.check
     assert check is not None
     assert "1 host, 1 LUN, 4 paths, 1 running virtual machine" in check.identity
     assert not [line for line in check.unreadable if not line.startswith(("counters", "samples"))]
 
 
-def test_the_collector_reads_the_machine_down_to_its_paths(said_of_mru: Asked) -> None:
-    lun = said_of_mru.thing("lun", f"esx7/{NAA}")
+def test_the_collector_reads_the_machine_down_to_its_paths(of_mru: Asked) -> None:
+    lun = of_mru.entity("lun", f"esx7/{NAA}")
     assert lun.attributes["path_policy"] == "most_recently_used"
     assert lun.attributes["queue_depth"] == 128
     assert lun.attributes["paths_active"] == 4
-    disk = said_of_mru.thing("vdisk", "sqlvm1/scsi0:0")
+    disk = of_mru.entity("vdisk", "sqlvm1/scsi0:0")
     assert (disk.attributes["controller_type"], disk.attributes["datastore"]) == ("pvscsi", "DS1")
-    hbas = said_of_mru.things("hba")
+    hbas = of_mru.entities("hba")
     assert {name: hba.attributes["speed_bits_per_second"] for name, hba in hbas.items()} == {
         "esx7/vmhba2": 4e9,
         "esx7/vmhba3": 4e9,
     }
 
 
-def test_esxcli_tells_how_round_robin_takes_turns(said_of_round_robin: Asked) -> None:
-    said = [item for poll in said_of_round_robin.polls for item in poll if isinstance(item, SourceEntity)]
-    (lun,) = [thing for thing in said if thing.kind == "lun"]
+def test_esxcli_tells_how_round_robin_takes_turns(of_round_robin: Asked) -> None:
+    reported = [item for poll in of_round_robin.polls for item in poll if isinstance(item, SourceEntity)]
+    (lun,) = [node for node in reported if node.kind == "lun"]
     assert (lun.attributes["path_policy"], lun.attributes["path_switch_operations"]) == ("round_robin", 1)
     assert lun.attributes["device_max_queue_depth"] == 128
 
 
-def operations(said: Asked, kind: str) -> dict[str, float]:
+def operations(reported: Asked, kind: str) -> dict[str, float]:
     """I/Os a second of each thing of a kind, of the last sample."""
     found = {}
-    for entity in said.things(kind):
-        *_, row = said.rows(kind, entity)[:2]
+    for entity in reported.entities(kind):
+        *_, row = reported.rows(kind, entity)[:2]
         found[entity] = row["ops_read_total"] / 20
     return found
 
 
-def test_most_recently_used_loads_one_path_of_four(said_of_mru: Asked) -> None:
-    assert operations(said_of_mru, "path") == pytest.approx(
+def test_most_recently_used_loads_one_path_of_four(of_mru: Asked) -> None:
+    assert operations(of_mru, "path") == pytest.approx(
         {
             "esx7/vmhba2:C0:T0:L1": ONE_4GFC_LINK,
             "esx7/vmhba3:C0:T0:L1": 0,
@@ -214,16 +214,16 @@ def test_most_recently_used_loads_one_path_of_four(said_of_mru: Asked) -> None:
     )
 
 
-def test_round_robin_loads_both_adapters_alike_and_carries_twice_as_much(said_of_round_robin: Asked) -> None:
-    assert operations(said_of_round_robin, "hba") == pytest.approx(
+def test_round_robin_loads_both_adapters_alike_and_carries_twice_as_much(of_round_robin: Asked) -> None:
+    assert operations(of_round_robin, "hba") == pytest.approx(
         {"esx7/vmhba2": ONE_4GFC_LINK, "esx7/vmhba3": ONE_4GFC_LINK}, rel=0.01
     )
-    assert operations(said_of_round_robin, "lun") == pytest.approx({f"esx7/{NAA}": 2 * ONE_4GFC_LINK}, rel=0.01)
+    assert operations(of_round_robin, "lun") == pytest.approx({f"esx7/{NAA}": 2 * ONE_4GFC_LINK}, rel=0.01)
 
 
-def test_a_latency_of_the_host_is_whole_milliseconds(said_of_mru: Asked) -> None:
+def test_a_latency_of_the_host_is_whole_milliseconds(of_mru: Asked) -> None:
     """32 in flight over 3148 a second are 10.16 ms."""
-    *_, row = said_of_mru.rows("lun", f"esx7/{NAA}")[:2]
+    *_, row = of_mru.rows("lun", f"esx7/{NAA}")[:2]
     assert row["device_seconds_mean"] == pytest.approx(0.010)
     assert row["kernel_seconds_mean"] == 0
 
@@ -252,8 +252,8 @@ def far_array(depth: int, controller: str = "pvscsi", queue_depth: int | None = 
     """Nothing below the queues is full: 60 ms an I/O, with 128 of them in flight 2,000 a second."""
     scenario = load_scenario("lun-queue-full").model_dump(mode="json")
     scenario["array"]["read"] = {"minimum_seconds": 0.06, "tail_seconds": 0.001}
-    depth_told = {} if queue_depth is None else {"queue_depth": queue_depth}
-    scenario["guest_disk"] = {"name": "sda", "controller": controller, **depth_told}
+    depth_given = {} if queue_depth is None else {"queue_depth": queue_depth}
+    scenario["guest_disk"] = {"name": "sda", "controller": controller, **depth_given}
     return loaded(Scenario.model_validate(scenario), threads=16, lun_queue_depth=depth)
 
 

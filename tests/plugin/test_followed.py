@@ -116,9 +116,9 @@ def samples(items: Iterable[Item]) -> list[tuple[float, int, int]]:
 
 def test_what_was_there_before_the_run_is_no_sample_but_its_things_are_known(following: Following) -> None:
     assert samples(following.added("", 1)) == []
-    said = following.inventory()
-    assert [thing.local_id for thing in said if isinstance(thing, SourceEntity)] == ["sda", "win1"]
-    assert [tie.relation for tie in said if isinstance(tie, SourceLink)] == ["attached_to"]
+    reported = following.inventory()
+    assert [entity.local_id for entity in reported if isinstance(entity, SourceEntity)] == ["sda", "win1"]
+    assert [link.relation for link in reported if isinstance(link, SourceLink)] == ["attached_to"]
 
 
 def test_what_is_added_is_seen_now_and_keeps_the_time_of_its_own_clock(following: Following) -> None:

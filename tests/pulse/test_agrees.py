@@ -20,7 +20,7 @@ from sanpath.pulse.rounds import NOW
 from sanpath.pulse.wiring import wiring
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology, resolve
-from tests.pulse.support import told_again
+from tests.pulse.support import judged_again
 from tests.support.stories import recorded
 
 STORIES = ("published", "mixed", "unequal")
@@ -39,12 +39,12 @@ class Watched:
 def watched(recording: Recording, cuts: int = CUTS, seed: int = 7) -> Watched:
     """One recording from its begin to its end, with a pulse at so many moments."""
     topology = resolve(recording.inventory())
-    links, said = wiring(topology), told_again(recording)
-    first, last = said[0][0], said[-1][0]
+    links, reported = wiring(topology), judged_again(recording)
+    first, last = reported[0][0], reported[-1][0]
     drawn = random.Random(seed)
     moments = iter(sorted(drawn.randint(first, last) for _ in range(cuts)))
     newest, pulses, at = Newest(), [], next(moments)
-    for moment, source, item in said:
+    for moment, source, item in reported:
         while at is not None and moment > at:
             pulses.append((at, newest.pulse(at, recording.started_us, recording.declarations, links)))
             at = next(moments, None)
@@ -53,17 +53,17 @@ def watched(recording: Recording, cuts: int = CUTS, seed: int = 7) -> Watched:
 
 
 def diagnosed(
-    told: Watched, began_us: int, ended_us: int, at: int
+    result: Watched, began_us: int, ended_us: int, at: int
 ) -> tuple[list[LoadFacts], dict[tuple[str, str], float]]:
     """The facts of a window: of the load, and the utilisation of each direction of a link."""
-    with closing(told.recording.connect()) as connection:
-        events = place_in_time(told.recording, connection).events
+    with closing(result.recording.connect()) as connection:
+        events = place_in_time(result.recording, connection).events
         here = [s for s in load_steps(events, 0, at) if s.start <= at <= s.end] or [None]
         loads = here[0].loads if here[0] is not None else ()
         step = Step(NOW, began_us, ended_us, "marks", loads, here[0].offered if here[0] else None)
-        samples = {kind: step_samples(told.recording, connection, kind, [step]) for kind in ("load", "switch_port")}
-    facts = load_facts(told.topology, [step], samples["load"])
-    rows = link_rows(told.topology, [step], facts, samples)
+        samples = {kind: step_samples(result.recording, connection, kind, [step]) for kind in ("load", "switch_port")}
+    facts = load_facts(result.topology, [step], samples["load"])
+    rows = link_rows(result.topology, [step], facts, samples)
     return facts, {(row["entity"], row["direction"]): row["utilisation"] for row in rows}
 
 
@@ -79,10 +79,10 @@ def test_the_load(story: Watched) -> None:
             continue
         facts, _ = diagnosed(story, pulse.began_us, pulse.ended_us, at)
         assert [f.direction for f in pulse.loads] == [f.direction for f in facts]
-        for mine, theirs in zip(pulse.loads, facts, strict=True):
+        for local, theirs in zip(pulse.loads, facts, strict=True):
             for what in ("ops_per_second", "bytes_per_second", "latency_seconds", "in_flight_measured"):
-                assert getattr(mine, what) == pytest.approx(getattr(theirs, what), rel=1e-9), what
-            assert (mine.p50, mine.p99) == (theirs.p50, theirs.p99)
+                assert getattr(local, what) == pytest.approx(getattr(theirs, what), rel=1e-9), what
+            assert (local.p50, local.p99) == (theirs.p50, theirs.p99)
         compared += 1
     assert compared >= CUTS // 3
 

@@ -205,7 +205,7 @@ def test_segments_tell_of_a_load_what_its_recorder_would(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reported",
     [
         Hello(1, 2),
         ("fio", Event(5, "step-begin", {"step": "t", "offered": 1.5, "none": None})),
@@ -214,8 +214,8 @@ def test_segments_tell_of_a_load_what_its_recorder_would(tmp_path: Path) -> None
     ],
     ids=["hello", "event", "poll", "rows"],
 )
-def test_a_line_holds_what_was_said(said: object) -> None:
-    assert decoded(encoded(said)) == said  # type: ignore[arg-type]
+def test_a_line_holds_what_was_said(reported: object) -> None:
+    assert decoded(encoded(reported)) == reported  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

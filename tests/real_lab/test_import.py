@@ -50,10 +50,10 @@ def imported(slow_port_lab: RunningLab, folder: Path) -> dict[str, Any]:
     finally:
         recorder.terminate()
         recorder.wait(30)
-    said = sanpath(folder, "import", str(result), "--into", str(into))
-    assert "step depth-64" in said
-    told: dict[str, Any] = json.loads(sanpath(folder, "diagnose", str(into), "--format", "json"))
-    return told
+    reported = sanpath(folder, "import", str(result), "--into", str(into))
+    assert "step depth-64" in reported
+    outcome: dict[str, Any] = json.loads(sanpath(folder, "diagnose", str(into), "--format", "json"))
+    return outcome
 
 
 def test_the_rate_limited_port_is_named(found: dict[str, Any]) -> None:

@@ -40,9 +40,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_what_was_predicted_of_twice_the_rate_comes(runs: tuple[Path, Path]) -> None:
     """64 KiB through 200 Mbit/s are 364 IOPS, twice those of 100; nothing else was changed."""
-    told = sanpath("whatif", str(runs[0]), "--set", f"{PORT}.speed=200Mb/s")
+    diagnosis = sanpath("whatif", str(runs[0]), "--set", f"{PORT}.speed=200Mb/s")
     came = {step["name"]: step["directions"]["read"] for step in sanpath("diagnose", str(runs[1]))["steps"]}
-    predicted = {step["step"]: step for step in told["steps"]}
+    predicted = {step["step"]: step for step in diagnosis["steps"]}
     for step in ("depth-16", "depth-64"):
         low, high = predicted[step]["predicted_ops_per_second"]
         assert low <= came[step]["ops_per_second"] <= 1.01 * high

@@ -46,11 +46,11 @@ def test_a_state_that_names_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_somebody_elses_files_is_left_alone(tmp_path: Path) -> None:
-    mine = tmp_path / "sanpath.yaml"
-    mine.write_text("sources: []\n")
+    local = tmp_path / "sanpath.yaml"
+    local.write_text("sources: []\n")
     with pytest.raises(LabError, match="not empty"):
         up(CASES["slow-port"], tmp_path)
-    assert mine.read_text() == "sources: []\n"
+    assert local.read_text() == "sources: []\n"
 
 
 def test_processes_are_found_by_their_lab_and_ended(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ class Found:
     """A case, and what is said of it."""
 
     case: str
-    said: dict[str, Any]
+    reported: dict[str, Any]
 
     @property
     def verdict(self) -> dict[str, Any]:
-        return dict(self.said["verdict"])
+        return dict(self.reported["verdict"])
 
     @property
     def culprits(self) -> frozenset[str]:
@@ -57,7 +57,7 @@ def test_it_is_not_said_that_nothing_holds_the_test(found: Found) -> None:
 
 
 def test_what_holds_the_test_is_not_cleared(found: Found) -> None:
-    assert not found.culprits & {entry["entity"] for entry in found.said["cleared"]}
+    assert not found.culprits & {entry["entity"] for entry in found.reported["cleared"]}
 
 
 def test_nothing_else_is_named(found: Found) -> None:

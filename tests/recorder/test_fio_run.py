@@ -28,18 +28,18 @@ def done(folder: Path, fio: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+def diagnosis(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def test_it_ends_well_with_one_object_on_standard_output(
-    done: subprocess.CompletedProcess[str], said: dict[str, Any]
+    done: subprocess.CompletedProcess[str], diagnosis: dict[str, Any]
 ) -> None:
     assert done.returncode == 0, done.stderr
-    assert said["schema"] == "sanpath.diagnosis/1"
-    assert said["run"]["complete"] is True
-    assert said["run"]["load_exit_code"] == 0
+    assert diagnosis["schema"] == "sanpath.diagnosis/1"
+    assert diagnosis["run"]["complete"] is True
+    assert diagnosis["run"]["load_exit_code"] == 0
 
 
 def test_what_fio_says_to_people_is_on_standard_error(done: subprocess.CompletedProcess[str]) -> None:
@@ -47,8 +47,8 @@ def test_what_fio_says_to_people_is_on_standard_error(done: subprocess.Completed
     assert '"jobname"' not in done.stderr
 
 
-def test_the_output_of_fio_is_kept(folder: Path, said: dict[str, Any]) -> None:
-    assert said
+def test_the_output_of_fio_is_kept(folder: Path, diagnosis: dict[str, Any]) -> None:
+    assert diagnosis
     (output,) = (folder / "r.sanpath" / "load").glob("*/output")
     documents, text = Documents().feed(output.read_bytes())
     assert len(documents) >= 4
@@ -56,18 +56,18 @@ def test_the_output_of_fio_is_kept(folder: Path, said: dict[str, Any]) -> None:
     assert "Run status group 1 (all jobs):" in text
 
 
-def test_steps_carry_fios_names_and_what_was_in_flight(said: dict[str, Any]) -> None:
-    assert [step["name"] for step in said["steps"]] == ["small", "deep"]
-    assert [step["in_flight"]["configured"] for step in said["steps"]] == [1, 8]
-    assert {step["origin"] for step in said["steps"]} == {"marks"}
+def test_steps_carry_fios_names_and_what_was_in_flight(diagnosis: dict[str, Any]) -> None:
+    assert [step["name"] for step in diagnosis["steps"]] == ["small", "deep"]
+    assert [step["in_flight"]["configured"] for step in diagnosis["steps"]] == [1, 8]
+    assert {step["origin"] for step in diagnosis["steps"]} == {"marks"}
 
 
-def test_without_a_view_of_the_path_there_is_a_headline_and_no_culprit(said: dict[str, Any]) -> None:
-    verdict = said["verdict"]
+def test_without_a_view_of_the_path_there_is_a_headline_and_no_culprit(diagnosis: dict[str, Any]) -> None:
+    verdict = diagnosis["verdict"]
     assert verdict["kind"] in ("cannot_tell", "demand_limited")
     assert verdict["headline"]
     assert verdict["bottlenecks"] == []
-    assert said["unobserved"]
+    assert diagnosis["unobserved"]
 
 
 def test_report_and_recording_lie_where_they_were_asked_for(
@@ -85,15 +85,15 @@ def test_a_fio_that_fails_is_exit_code_4_and_says_its_own(tmp_path: Path, fio: s
     assert f"fio: un{'recognized' if arguments == ['--nosuch'] else 'able to open'}" in failed.stderr
 
 
-def test_the_load_runs_on_this_machine_when_nobody_says_otherwise(folder: Path, said: dict[str, Any]) -> None:
-    assert said
+def test_the_load_runs_on_this_machine_when_nobody_says_otherwise(folder: Path, diagnosis: dict[str, Any]) -> None:
+    assert diagnosis
     shown = sanpath("topology", "r.sanpath", cwd=folder).stdout
     assert f"load:fio on host:{platform.node()}" in shown
     assert "started by sanpath on this machine" in shown
 
 
-def test_a_test_that_has_ended_is_not_joined_by_another(folder: Path, said: dict[str, Any], fio: str) -> None:
-    assert said
+def test_a_test_that_has_ended_is_not_joined_by_another(folder: Path, diagnosis: dict[str, Any], fio: str) -> None:
+    assert diagnosis
     again = sanpath("run", "--into", "r.sanpath", "--", fio, "--version", cwd=folder)
     assert again.returncode == 2
     assert again.stderr.splitlines() == [

@@ -53,8 +53,8 @@ def fio_words(fio: str, folder: Path, seconds: int, *more: str) -> list[str]:
 
 
 def events(folder: Path, name: str) -> list[tuple[str, dict[str, Any]]]:
-    told = Recording(folder / "r.sanpath").events()
-    return [(source, dict(event.detail)) for source, event in told if event.name == name]
+    result = Recording(folder / "r.sanpath").events()
+    return [(source, dict(event.detail)) for source, event in result if event.name == name]
 
 
 def marked_processes(data: Path) -> list[int]:
@@ -78,8 +78,8 @@ def test_the_same_load_on_two_hosts_is_one_step(tmp_path: Path, fio: str) -> Non
     assert step["in_flight"]["configured"] == 6
     assert step["directions"]["read"]["ops_per_second"] == pytest.approx(600, rel=0.1)
     recording = Recording(tmp_path / "r.sanpath")
-    ties = [item for _, _, item in recording.inventory() if isinstance(item, SourceLink)]
-    assert {(tie.from_end, tie.to_end) for tie in ties if tie.relation == "runs_on"} == {
+    links = [item for _, _, item in recording.inventory() if isinstance(item, SourceLink)]
+    assert {(link.from_end, link.to_end) for link in links if link.relation == "runs_on"} == {
         (("load", "db1/fio"), ("host", "db1")),
         (("load", "db2/fio"), ("host", "db2")),
     }

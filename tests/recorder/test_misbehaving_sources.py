@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(folder: Path) -> dict[str, Any]:
+def diagnosis(folder: Path) -> dict[str, Any]:
     (folder / "sanpath.yaml").write_text(CONFIG)
     arguments = ("--for=4", "--into", "r.sanpath", "--format", "json")
     done = sanpath("run", *arguments, cwd=folder, env=installed(PLUGIN))
@@ -48,8 +48,8 @@ def polls(folder: Path, source: str) -> list[Poll]:
     return [poll for poll in Recording(folder / "r.sanpath").polls() if poll.source == source]
 
 
-def test_the_healthy_source_lost_no_poll(folder: Path, said: dict[str, Any]) -> None:
-    assert said
+def test_the_healthy_source_lost_no_poll(folder: Path, diagnosis: dict[str, Any]) -> None:
+    assert diagnosis
     good = polls(folder, "good")
     assert len(good) >= 6
     assert {(poll.outcome, poll.rows) for poll in good} == {("ok", 1)}
@@ -57,33 +57,33 @@ def test_the_healthy_source_lost_no_poll(folder: Path, said: dict[str, Any]) -> 
 
 
 def test_a_blocked_thread_neither_keeps_the_run_from_ending_nor_goes_unsaid(
-    folder: Path, said: dict[str, Any]
+    folder: Path, diagnosis: dict[str, Any]
 ) -> None:
-    assert said["run"]["complete"] is True
+    assert diagnosis["run"]["complete"] is True
     first, second = polls(folder, "stuck")
     assert (first.outcome, first.rows) == ("ok", 1)
     assert (second.outcome, second.message) == ("failed", "the poll had not returned when the run ended")
 
 
-def test_a_hung_source_keeps_what_it_gave(folder: Path, said: dict[str, Any]) -> None:
-    assert said
+def test_a_hung_source_keeps_what_it_gave(folder: Path, diagnosis: dict[str, Any]) -> None:
+    assert diagnosis
     hung = [poll for poll in polls(folder, "dead") if poll.outcome == "partial"]
     assert hung
     assert {(poll.rows, poll.failure) for poll in hung} == {(1, "unreachable")}
 
 
-def test_a_defect_is_told_and_its_rows_are_refused(folder: Path, said: dict[str, Any]) -> None:
-    assert said
+def test_a_defect_is_told_and_its_rows_are_refused(folder: Path, diagnosis: dict[str, Any]) -> None:
+    assert diagnosis
     messages = {poll.message for poll in polls(folder, "broken") if poll.outcome != "skipped"}
     assert "ZeroDivisionError: a defect" in messages
     assert any(message.startswith("could not be recorded: ValueError") for message in messages)
 
 
-def test_each_is_named_with_its_failures(said: dict[str, Any]) -> None:
-    failures = {source["name"]: source["failures"] for source in said["sources"]}
+def test_each_is_named_with_its_failures(diagnosis: dict[str, Any]) -> None:
+    failures = {source["name"]: source["failures"] for source in diagnosis["sources"]}
     assert failures["good"] == 0
     assert all(failures[name] for name in ("stuck", "dead", "broken"))
-    unobserved = " ".join(entry["what"] for entry in said["unobserved"])
+    unobserved = " ".join(entry["what"] for entry in diagnosis["unobserved"])
     assert all(f"source {name}" in unobserved for name in ("stuck", "dead", "broken"))
     assert "source good" not in unobserved
 

@@ -41,9 +41,9 @@ EXT4 = "truncate -s 8M $DISK.img && mkfs.ext4 -q $DISK.img && mount -o loop $DIS
 def test_fio_runs_to_its_end_whatever_becomes_of_the_disk(
     folder: Path, fio: str, mount: str, trouble: str, why: str
 ) -> None:
-    disk, kept, mine = folder / "disk", folder / "kept", folder / "temporary"
+    disk, kept, local = folder / "disk", folder / "kept", folder / "temporary"
     disk.mkdir()
-    mine.mkdir()
+    local.mkdir()
     job = (
         f"{fio} --name=a --ioengine=null --size=1g --rate_iops=500 --bs=4k --time_based --runtime={SECONDS} "
         "--output-format=json --status-interval=500ms"
@@ -54,7 +54,7 @@ def test_fio_runs_to_its_end_whatever_becomes_of_the_disk(
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", f"{script}; exit $code"],
         cwd=folder,
-        env=environment() | {"DISK": str(disk), "TMPDIR": str(mine)},
+        env=environment() | {"DISK": str(disk), "TMPDIR": str(local)},
         capture_output=True,
         text=True,
         check=False,
@@ -104,19 +104,19 @@ def test_a_disk_that_hangs_holds_neither_the_load_nor_the_end(
     """A pipe that nobody reads is a disk that has stopped answering."""
     monkeypatch.setattr("sanpath.recorder.loads.output.END_SECONDS", 0.5)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    told: list[str] = []
+    result: list[str] = []
     os.mkfifo(tmp_path / "output")
     reader = os.open(tmp_path / "output", os.O_RDONLY | os.O_NONBLOCK)
-    kept = LoadOutput(tmp_path, lambda text, _: told.append(text))
-    said = bytes(range(256)) * 4096
+    kept = LoadOutput(tmp_path, lambda text, _: result.append(text))
+    reported = bytes(range(256)) * 4096
     began = time.monotonic()
-    kept.output.write(said)
-    assert kept.output.take() == said
+    kept.output.write(reported)
+    assert kept.output.take() == reported
     kept.close()
     assert time.monotonic() - began < 5
-    (place,) = re.findall(r"is in (\S+): its disk is too slow", told[-1])
-    begin = int(re.findall(r"from byte ([0-9,]+)", told[-1])[0].replace(",", ""))
-    assert Path(place).read_bytes() == said[begin:]
+    (place,) = re.findall(r"is in (\S+): its disk is too slow", result[-1])
+    begin = int(re.findall(r"from byte ([0-9,]+)", result[-1])[0].replace(",", ""))
+    assert Path(place).read_bytes() == reported[begin:]
     os.close(reader)
 
 

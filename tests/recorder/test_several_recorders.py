@@ -55,9 +55,9 @@ def test_who_only_watches_ends_with_the_load_of_another(tmp_path: Path) -> None:
     assert {recording.shift_us(s.writer) for s in recording.starts} == {0}
     assert {s.writer for s in recording.starts} == set(recording.alignment)
     again = sanpath(tmp_path, "--writer", "site-a")
-    _, said = again.communicate(timeout=60)
+    _, reported = again.communicate(timeout=60)
     assert again.returncode == 2
-    assert "holds a test that has ended" in said
+    assert "holds a test that has ended" in reported
     assert not list((tmp_path / "r.sanpath" / "writers").glob("*.clock"))
 
 
@@ -102,16 +102,16 @@ def test_a_load_is_never_started_a_second_time(start: Callable[..., Run], tmp_pa
     os.kill(recorder, signal.SIGKILL)
     assert run.end() == 1
     assert is_alive(process), "a load outlives its recorder"
-    code, said = started_again(run, *load)
-    assert (code, len(said.splitlines())) == (2, 1), said
-    assert f"the load of 'db1' still runs (process {process}): none is started a second time" in said
-    assert "another --into" in said
+    code, reported = started_again(run, *load)
+    assert (code, len(reported.splitlines())) == (2, 1), reported
+    assert f"the load of 'db1' still runs (process {process}): none is started a second time" in reported
+    assert "another --into" in reported
 
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: not is_alive(process))
-    code, said = started_again(run, *load)
-    assert (code, len(said.splitlines())) == (2, 1), said
-    assert "has not ended (see on " in said
+    code, reported = started_again(run, *load)
+    assert (code, len(reported.splitlines())) == (2, 1), reported
+    assert "has not ended (see on " in reported
 
     assert (tmp_path / "starts").read_text() == "started\n"
     assert run.load() == []
@@ -131,16 +131,16 @@ def test_a_sweep_goes_on_with_its_own_plan_alone() -> None:
     swept = start("b.1", "db1", 1, "fio", load="sanpath sweep plan.yaml")
     swept = replace(swept, header=swept.header.model_copy(update={"plan": "digest"}))
     refuse_second_load([swept], "r", "digest", [])
-    for plan, told in (("", [swept]), ("digest", [swept, start("c.1", "db1", 2, "fio", load="fio")])):
+    for plan, result in (("", [swept]), ("digest", [swept, start("c.1", "db1", 2, "fio", load="fio")])):
         with pytest.raises(UsageError, match="none is started a second time"):
-            refuse_second_load(told, "r", plan, [])
+            refuse_second_load(result, "r", plan, [])
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
     process = sanpath(tmp_path, "--writer", "site a/1", "--", "true")
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, len(said.splitlines())) == (2, 1)
-    assert "--writer" in said
+    _, reported = process.communicate(timeout=60)
+    assert (process.returncode, len(reported.splitlines())) == (2, 1)
+    assert "--writer" in reported
 
 
 def test_secrets_of_sources_that_are_not_read_need_not_be_there(

@@ -46,8 +46,8 @@ def test_ctrl_c_ends_fio_and_all_its_jobs_and_reports(start: Callable[..., Run],
     assert run.load() == []
     assert run.ended_well()
     assert (tmp_path / "r-report.md").exists()
-    said = json.loads(run.out.read_text())
-    assert [step["name"] for step in said["steps"]] == ["small"]
+    diagnosis = json.loads(run.out.read_text())
+    assert [step["name"] for step in diagnosis["steps"]] == ["small"]
     assert "fio: terminating on signal 2" in run.err.read_text()
     assert "sanpath: interrupted; this is what was recorded until then" in run.err.read_text()
     assert "Traceback" not in run.err.read_text()
@@ -90,10 +90,10 @@ def test_a_killed_recorder_loses_the_last_flush_at_most(start: Callable[..., Run
     # The load is told from its mark: nobody reads it any more.
     load = run.load()
     assert run.end() == 1
-    said = json.loads(run.out.read_text())
-    assert said == diagnosed(tmp_path, run.recording)
-    assert said["run"]["complete"] is False
-    assert [step["name"] for step in said["steps"]] == ["small"]
+    diagnosis = json.loads(run.out.read_text())
+    assert diagnosis == diagnosed(tmp_path, run.recording)
+    assert diagnosis["run"]["complete"] is False
+    assert [step["name"] for step in diagnosis["steps"]] == ["small"]
     recorded = [poll for poll in Recording(run.recording).polls() if poll.source == "fio"]
     # A flush every five seconds, a document every second.
     assert len(recorded) >= documents - 7

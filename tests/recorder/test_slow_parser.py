@@ -47,7 +47,7 @@ class StillClock:
         return 1
 
 
-def fed_beside_ticks(limit: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Taken]:
+def fed_alongside_ticks(limit: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Taken]:
     """Moments of a loop that ticks while a slow reader is fed, and what was recorded."""
     monkeypatch.setattr("sanpath.recorder.loads.output_reader.PARSE_SECONDS", limit)
     taken = Taken()
@@ -66,14 +66,14 @@ def fed_beside_ticks(limit: float, monkeypatch: pytest.MonkeyPatch) -> tuple[lis
 
 
 def test_the_loop_goes_on_while_a_parser_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks, taken = fed_beside_ticks(30, monkeypatch)
+    ticks, taken = fed_alongside_ticks(30, monkeypatch)
     assert ticks[-1] - ticks[0] > SLOW_SECONDS / 2
     assert max(later - before for before, later in pairwise(ticks)) < SLOW_SECONDS / 2
     assert not [item for item in taken.items if isinstance(item, Poll) and item.outcome == "failed"]
 
 
 def test_a_parser_that_takes_too_long_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, taken = fed_beside_ticks(0.2, monkeypatch)
+    _, taken = fed_alongside_ticks(0.2, monkeypatch)
     (poll,) = [item for item in taken.items if isinstance(item, Poll)]
     assert (poll.outcome, poll.failure) == ("failed", "defect")
     assert "was not understood within" in poll.message

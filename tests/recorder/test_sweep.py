@@ -151,9 +151,11 @@ def test_ctrl_c_drops_the_step_and_the_same_plan_resumes(
     os.killpg(sweep.screen.pid, signal.SIGINT)
     assert sweep.screen.wait(PATIENCE_SECONDS) == 130
     assert not [process for process in load if is_alive(process)]
-    said = sweep.err.read_text()
-    assert f"1 of 2 steps are left; resume: sanpath sweep {tmp_path}/plan.yaml --into {tmp_path}/r.sanpath" in said
-    assert "Traceback" not in said
+    reported = sweep.err.read_text()
+    assert (
+        f"1 of 2 steps are left; resume: sanpath sweep {tmp_path}/plan.yaml --into {tmp_path}/r.sanpath" in reported
+    )
+    assert "Traceback" not in reported
     judged = json.loads(sanpath("diagnose", "r.sanpath", "--format", "json", cwd=tmp_path).stdout)["steps"]
     assert [step["name"] for step in judged] == ["4 KiB random read, 1 outstanding"]
 

@@ -108,10 +108,10 @@ def outcome(folder: Path, whole: str) -> str:
         ours = [f for f in traceback.extract_tb(error.__traceback__) if "/sanpath/" in f.filename]
         last = ours[-1] if ours else last
         return f"defect: {type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {str(error)[:100]}"
-    said = json.loads(result.stdout)
-    spoken = words(said) - words(json.loads(whole))
-    if said["verdict"]["grade"] in ("A", "B") and not spoken:
-        return f"silent: grade {said['verdict']['grade']}"
+    diagnosis = json.loads(result.stdout)
+    spoken = words(diagnosis) - words(json.loads(whole))
+    if diagnosis["verdict"]["grade"] in ("A", "B") and not spoken:
+        return f"silent: grade {diagnosis['verdict']['grade']}"
     return "diagnosed, damage named" if spoken else "diagnosed"
 
 
@@ -120,10 +120,10 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
     return {p.relative_to(folder): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
-def words(said: Mapping[str, Any]) -> set[str]:
+def words(diagnosis: Mapping[str, Any]) -> set[str]:
     """All that a diagnosis says of its data: what nobody observed, what sources gave, whether it is whole."""
-    run = {key: value for key, value in said["run"].items() if key == "complete"}
-    return {json.dumps(item) for item in (*said["unobserved"], *said["sources"], run)}
+    run = {key: value for key, value in diagnosis["run"].items() if key == "complete"}
+    return {json.dumps(item) for item in (*diagnosis["unobserved"], *diagnosis["sources"], run)}
 
 
 def tried(kind: str, numbers: range) -> tuple[Counter[str], dict[str, str]]:

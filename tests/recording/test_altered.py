@@ -70,15 +70,15 @@ def test_what_a_person_corrects_is_used_as_it_is_now(folder: Path) -> None:
 @pytest.mark.parametrize("command", ["diagnose", "report"])
 def test_everybody_who_reads_the_diagnosis_is_told(folder: Path, command: str) -> None:
     name = change(folder, "an exit code")
-    said = CliRunner().invoke(app, [command, str(folder)])
-    assert f"{name}: was changed after it was written" in re.sub(r"\s+", " ", said.stdout).replace("`", "")
+    diagnosis = CliRunner().invoke(app, [command, str(folder)])
+    assert f"{name}: was changed after it was written" in re.sub(r"\s+", " ", diagnosis.stdout).replace("`", "")
 
 
 def test_programs_are_told(folder: Path) -> None:
     name = change(folder, "a scale")
-    said = json.loads(CliRunner().invoke(app, ["diagnose", str(folder), "--format", "json"]).stdout)
-    told = [entry["why"] for entry in said["unobserved"] if entry["what"] == name]
-    assert told == ["was changed after it was written"]
+    diagnosis = json.loads(CliRunner().invoke(app, ["diagnose", str(folder), "--format", "json"]).stdout)
+    result = [entry["why"] for entry in diagnosis["unobserved"] if entry["what"] == name]
+    assert result == ["was changed after it was written"]
 
 
 @pytest.mark.parametrize("story", sorted(STORIES))

@@ -212,8 +212,8 @@ def test_another_writers_segments_are_left_alone(folder: Path, writer: Writer) -
 
 @pytest.mark.usefixtures("small")
 def test_inventory_that_is_told_again_takes_no_more_room(folder: Path, writer: Writer) -> None:
-    def told(number: int, thing: SourceEntity, host: str) -> None:
-        writer.inventory("s", number, thing)
+    def result(number: int, entity: SourceEntity, host: str) -> None:
+        writer.inventory("s", number, entity)
         writer.inventory("s", number, SourceLink("runs_on", ("vm", "v"), ("host", host), "said"))
         for port in "ab":
             writer.inventory("s", number, SourceLink("connects", ("host", "h"), ("switch_port", port), "said"))
@@ -221,16 +221,16 @@ def test_inventory_that_is_told_again_takes_no_more_room(folder: Path, writer: W
 
     one, other = SourceEntity("vm", "v", "one"), SourceEntity("vm", "v", "other")
     for number in range(1, 21):
-        told(number, other if number == 7 else one, "away" if 3 <= number <= 12 else "home")
+        result(number, other if number == 7 else one, "away" if 3 <= number <= 12 else "home")
     found = Recording(folder).inventory()
     assert [(seen, i) for _, seen, i in found if isinstance(i, SourceEntity)] == [(1, one), (7, other), (8, one)]
-    ties = [(seen, i.relation, i.to_end[1]) for _, seen, i in found if isinstance(i, SourceLink)]
-    assert [(seen, host) for seen, relation, host in ties if relation == "runs_on"] == [
+    links = [(seen, i.relation, i.to_end[1]) for _, seen, i in found if isinstance(i, SourceLink)]
+    assert [(seen, host) for seen, relation, host in links if relation == "runs_on"] == [
         (1, "home"),
         (3, "away"),
         (13, "home"),
     ]
-    assert [(seen, port) for seen, relation, port in ties if relation == "connects"] == [(1, "a"), (1, "b")]
+    assert [(seen, port) for seen, relation, port in links if relation == "connects"] == [(1, "a"), (1, "b")]
     assert [len(rows(folder / "inventory" / name)) for name in files(folder, "inventory")] == [8, 4]
 
 

@@ -74,14 +74,14 @@ def test_a_killed_writer_leaves_a_recording_that_opens_with_every_row_once(folde
     for number in range(ROUNDS):
         process = start(f"host.{number}")
         assert process.stdout is not None
-        said = process.stdout.readline()
+        reported = process.stdout.readline()
         # Some are killed among their first segments, some while they compact.
         for _ in range(moments.choice((3, 8, 9, 10, 18, 19, 29))):
-            said = process.stdout.readline()
+            reported = process.stdout.readline()
         time.sleep(moments.random() * 0.03)
         process.kill()
         rest = process.communicate()[0].split()
-        acknowledged = int(rest[-1] if rest else said)
+        acknowledged = int(rest[-1] if rest else reported)
         alone = folder.with_name(f"alone{number}.sanpath")
         layout.create(alone)
         for path in folder.glob(f"**/host.{number}-*"):

@@ -95,21 +95,21 @@ def test_what_a_killed_start_has_left_goes_as_its_own_would(folder: Path) -> Non
 
 def test_it_is_written_that_they_have_left_before_they_leave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(folder, "site.1", "site", hours_ago=25.5)
-    delete, said = LocalStore.delete, []
+    delete, reported = LocalStore.delete, []
 
     def checked(store: LocalStore, name: str) -> None:
-        said.append([event for _, event in Recording(folder).events() if event.name == DROPPED])
+        reported.append([event for _, event in Recording(folder).events() if event.name == DROPPED])
         delete(store, name)
 
     monkeypatch.setattr(LocalStore, "delete", checked)
     successor = began(folder, "site.2", "site", KEPT)
     flush(successor, 101)
-    assert said == []
+    assert reported == []
     flush(successor, 102)
     successor.close()
-    assert len(said) == 6
-    assert all(len(events) == 1 for events in said)
-    ((event,), *_) = said
+    assert len(reported) == 6
+    assert all(len(events) == 1 for events in reported)
+    ((event,), *_) = reported
     assert isinstance(event, Event)
     ago = time.time() - int(str(event.detail["before"])) / 1e6
     assert ago == pytest.approx(11.5 * HOUR, abs=60)

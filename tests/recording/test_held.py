@@ -18,7 +18,7 @@ from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 from sanpath.views.json import render
 from sanpath.views.live.reading.snapshot import read_snapshot
-from tests.pulse.support import told_again
+from tests.pulse.support import judged_again
 from tests.support.stories import recorded
 
 
@@ -27,7 +27,7 @@ class Growing:
 
     def __init__(self, story: str, folder: Path) -> None:
         whole = recorded(story)
-        self.folder, self._said = folder, told_again(whole, every_kind=True)
+        self.folder, self._said = folder, judged_again(whole, every_kind=True)
         folder.mkdir()
         (folder / "writers").mkdir()
         shutil.copy(Path(str(whole.folder)) / "manifest.json", folder)

@@ -25,7 +25,7 @@ from sanpath.views import json as view
 from tests.collectors.snmp_switch.test_recorded_walks import DS5100B, INTERCONNECT, SNS2124, WALKS, switch
 from tests.collectors.test_recordings import rest2, with_flasharray
 from tests.support.recording import RecordingBuilder
-from tests.support.stories import STORIES, judged, recorded, told
+from tests.support.stories import STORIES, diagnosed, judged, recorded
 
 HARDWARE = re.compile(
     r"(?i)(v?fc|eth|ethernet|ct|sd|vmhba|vmnic|nvme|san-port-channel|mgmt|vlan|vsan|null|loopback|lun|slot|port|[a-z])?"
@@ -108,7 +108,7 @@ def test_the_diagnosis_is_the_same_but_for_the_names(story: str, tmp_path: Path)
     folder = recorded(story).folder
     mapping = redact(folder, tmp_path / "r.sanpath")
     copy = Recording(tmp_path / "r.sanpath")
-    before, after = (json.loads(view.render(one)) for one in (told(story), judged(copy)))
+    before, after = (json.loads(view.render(one)) for one in (diagnosed(story), judged(copy)))
     assert before["run"].pop("id") != after["run"].pop("id")
     same(before, after, mapping)
     assert copy.unreadable == set()
@@ -143,9 +143,9 @@ def of_devices(folder: Path) -> Recording:
 def _add(made: RecordingBuilder, source: str, items: Any) -> None:
     for item in items:
         if isinstance(item, SourceEntity):
-            made.thing(source, item.kind, item.local_id, item.label, item.ids, item.attributes)
+            made.entity(source, item.kind, item.local_id, item.label, item.ids, item.attributes)
         elif isinstance(item, SourceLink):
-            made.tie(source, item.relation, (item.from_end, item.to_end), item.evidence)
+            made.link(source, item.relation, (item.from_end, item.to_end), item.evidence)
 
 
 def joins_stay(folder: Path, original: Recording) -> set[str]:
@@ -188,7 +188,7 @@ def test_the_joins_of_a_real_array_stay_and_its_names_go(tmp_path: Path) -> None
     serials = [v.ids["naa"][0] for v in volumes if isinstance(v, SourceEntity) and "naa" in v.ids]
     for number, naa in enumerate(serials):
         device = {"naa": (f"3{naa.removeprefix('naa.')}",), "device": (f"sd{number}",)}
-        made.thing("linux", "lun", f"db1/{number}", ids=device)
+        made.entity("linux", "lun", f"db1/{number}", ids=device)
     original = made.write()
     gone = joins_stay(tmp_path / "r.sanpath", original)
     assert "z-win2019-poc-lun1" in gone
@@ -205,9 +205,9 @@ def hostile(folder: Path) -> RecordingBuilder:
         "description": "</script> contoso",
         "secret": "hunter2 contoso",
     }
-    made.thing("contoso-sw", "switch_port", "1", "\x1b[2Jcontoso\u202e", {"name": ("contoso",)}, attributes)
-    made.tie("contoso-sw", "logged_in", (("wwpn", "21000024ffabc123"), ("switch_port", "1")), 'said "ask Jürgen"')
-    made.thing("contoso-sw", "host", "2", attributes={"hydra": 1, "os": "Linux of Contoso"})
+    made.entity("contoso-sw", "switch_port", "1", "\x1b[2Jcontoso\u202e", {"name": ("contoso",)}, attributes)
+    made.link("contoso-sw", "logged_in", (("wwpn", "21000024ffabc123"), ("switch_port", "1")), 'said "ask Jürgen"')
+    made.entity("contoso-sw", "host", "2", attributes={"hydra": 1, "os": "Linux of Contoso"})
     made.poll("contoso-sw", 1, "failed", "10.20.30.40: refused martin@contoso.com: no such host 'hydra'")
     made.event(
         "contoso-sw", 2, "data-warning", code="contoso", text="contoso of martin", why="hydra", step="Contoso 1"
@@ -286,9 +286,9 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(what: str, tmp_path:
     elif what == "target is a file":
         copy.write_text("mine")
     before = sorted(copy.rglob("*")) if copy.is_dir() else copy.exists()
-    with pytest.raises((RecordingError, UsageError)) as said:
+    with pytest.raises((RecordingError, UsageError)) as reported:
         redact(folder, copy)
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(reported.value)
     assert (sorted(copy.rglob("*")) if copy.is_dir() else copy.exists()) == before
 
 
@@ -313,4 +313,4 @@ def test_the_command_says_what_it_did_and_the_key_tells_the_names_again(tmp_path
     assert oct((tmp_path / "key").stat().st_mode & 0o777) == "0o600"
     [bottleneck, *_] = diagnose(Recording(tmp_path / "r.sanpath")).verdict.bottlenecks
     again = re.sub(r"name\d+", lambda word: key[word[0]], bottleneck.entity)
-    assert again == told("published").verdict.bottlenecks[0].entity
+    assert again == diagnosed("published").verdict.bottlenecks[0].entity

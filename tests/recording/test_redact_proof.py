@@ -139,7 +139,7 @@ def test_what_nobody_thought_of_is_not_in_the_copy(tmp_path: Path) -> None:
     made = RecordingBuilder(folder)
     made.source("sw1", "snmp_switch", Table("switch_port", ()))
     numbers = {"serial_number": 84_021_177, "contoso_asset": 31_337_042, "chassis_id": 999_888_777, "slot": 4}
-    made.thing("sw1", "switch_port", "1", attributes=numbers | {"speed_bits_per_second": 8_500_000_000})
+    made.entity("sw1", "switch_port", "1", attributes=numbers | {"speed_bits_per_second": 8_500_000_000})
     made.event("sw1", 1.0, "data-warning", text="of martin", serial=84_021_177)
     made.write()
     writer = Writer(folder, "contoso-7.1")

@@ -82,20 +82,20 @@ def test_a_gauge_that_is_no_number_was_not_answered(writer: Writer) -> None:
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_texts_come_back_as_they_were(writer: Writer, text: str) -> None:
-    thing = SourceEntity(
+    item = SourceEntity(
         "switch_port", text, text, {"wwpn": (text,)}, {"description": text, "up": True, "speed": None}
     )
-    tie = SourceLink("member_of", ("switch_port", text), ("switch", text), text)
+    link = SourceLink("member_of", ("switch_port", text), ("switch", text), text)
     event = Event(3, text, {"step": text, "offered": 8})
     poll = Poll(text, 1, 2, 3, "failed", "refused", text)
     writer.samples(text, rows({"link_up": [1]}, entity=[text]))
-    writer.inventory(text, 1, thing)
-    writer.inventory(text, 2, tie)
+    writer.inventory(text, 1, item)
+    writer.inventory(text, 2, link)
     writer.event(text, event)
     writer.poll(poll)
     writer.flush()
     found = Recording(writer.folder)
-    assert found.inventory() == [(text, 1, thing), (text, 2, tie)]
+    assert found.inventory() == [(text, 1, item), (text, 2, link)]
     assert found.events() == [(text, event)]
     assert found.polls() == [poll]
     (row,) = samples(writer.folder)
@@ -109,8 +109,8 @@ def test_half_a_surrogate_pair_costs_one_character(writer: Writer) -> None:
     writer.flush()
     (row,) = samples(writer.folder)
     assert (row["source"], row["entity"]) == ("?s", "p?")
-    ((_, _, thing),) = Recording(writer.folder).inventory()
-    assert thing == SourceEntity("volume", "v?", "v", {}, {"tag": "?"})
+    ((_, _, item),) = Recording(writer.folder).inventory()
+    assert item == SourceEntity("volume", "v?", "v", {}, {"tag": "?"})
     assert Recording(writer.folder).events() == [("s", Event(1, "e", {"step": "?"}))]
 
 

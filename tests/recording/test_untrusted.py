@@ -42,11 +42,11 @@ def with_column(folder: Path, name: str, of: str, bits: int = 0) -> None:
     """Declare a column of every sample, and write it into every segment. `of`: SQL of its values. Whoever makes a
     recording knows how its digests are made."""
     for header in (folder / "writers").glob("*.json"):
-        told = json.loads(header.read_text())
-        for source in told.get("sources", ()):
+        outcome = json.loads(header.read_text())
+        for source in outcome.get("sources", ()):
             for table in source["tables"]:
                 table["columns"].append({"metric": name, "bits": bits, "scale": 1.0})
-        unsealed = json.dumps(told | {"sha256": UNSEALED})
+        unsealed = json.dumps(outcome | {"sha256": UNSEALED})
         header.write_bytes(sealed_document(unsealed.encode()))
     connection = duckdb.connect()
     quoted = '"' + name.replace('"', '""') + '"'

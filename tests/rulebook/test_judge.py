@@ -110,8 +110,8 @@ def test_a_limit_is_told_in_the_unit_of_the_fact_it_is_compared_with() -> None:
 
 def test_what_is_clear_can_be_left_out() -> None:
     table = links(row(), row(step="2", utilisation=0.1), row(step="3", utilisation=None))
-    told = judge([LINK_FULL], table, include_clear=False)
-    assert [(j.step, j.outcome) for j in told] == [("1", "hit"), ("3", "unknown")]
+    result = judge([LINK_FULL], table, include_clear=False)
+    assert [(j.step, j.outcome) for j in result] == [("1", "hit"), ("3", "unknown")]
 
 
 def test_outcomes_stay_with_their_rows_in_large_tables() -> None:

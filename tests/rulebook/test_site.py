@@ -59,9 +59,9 @@ def test_a_limit_of_the_configuration_beats_the_policy_and_is_told(tmp_path: Pat
     path = config(tmp_path, "rules:\n  policy: conservative\n  limits:\n    link-errors: {crc: 3}\n")
     rules, site = rules_of(Choice(config=path))
     assert find_rule(rules, "link-errors").limit_values()["crc"] == 3
-    told = {(one.rule, one.limit): (one.value, one.instead_of, one.source) for one in site.limits}
-    assert told["link-errors", "crc"] == (3.0, 0.0, "sanpath.yaml")
-    assert told["link-errors", "words"] == (41.0, 15.0, "policy conservative")
+    result = {(one.rule, one.limit): (one.value, one.instead_of, one.source) for one in site.limits}
+    assert result["link-errors", "crc"] == (3.0, 0.0, "sanpath.yaml")
+    assert result["link-errors", "words"] == (41.0, 15.0, "policy conservative")
 
 
 def test_the_command_line_s_policy_beats_the_configuration_s(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_what_was_accepted_is_taken_out_to_the_end_of_its_day(
     entity: str, day: date, kept: int, expired: bool
 ) -> None:
     accepted = Suppression("link-errors", entity, "a cable is on order", date(2027, 3, 31))
-    left, (told,) = split_accepted(findings(), [accepted], day)
-    assert (len(left), len(told.findings), told.expired) == (kept, 1 - kept, expired)
-    assert (told.reason, told.until) == ("a cable is on order", "2027-03-31")
+    left, (result,) = split_accepted(findings(), [accepted], day)
+    assert (len(left), len(result.findings), result.expired) == (kept, 1 - kept, expired)
+    assert (result.reason, result.until) == ("a cable is on order", "2027-03-31")
 
 
 def test_what_could_not_be_judged_was_accepted_by_nobody() -> None:

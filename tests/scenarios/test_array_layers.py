@@ -27,8 +27,8 @@ class LimitedSan(San):
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
         super()._array(out, last)
-        out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
-        out.thing("fa1", "host", "esx7", ids={"wwpn": (HOST_PORT.wwpn,)}, attributes=self.of_host)
+        out.entity("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
+        out.entity("fa1", "host", "esx7", ids={"wwpn": (HOST_PORT.wwpn,)}, attributes=self.of_host)
 
 
 def loaded(folder: Path, steps: Sequence[tuple[int, float, float, float]]) -> Diagnosis:
@@ -102,39 +102,39 @@ def test_an_array_that_serves_more_slowly_than_before_is_limited_behind_its_cont
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "reported"),
     [
         ({"qos_bytes_per_second": LIMIT}, "200.0 MB/s"),
         ({"qos_bytes_per_second": 10 * LIMIT, "qos_ops_per_second": 3050.0}, "3,050 IOPS"),
     ],
 )
 def test_the_volume_that_stands_at_its_limit_is_named_with_it(
-    tmp_path: Path, limits: Mapping[str, Scalar], said: str
+    tmp_path: Path, limits: Mapping[str, Scalar], reported: str
 ) -> None:
     found = capped(tmp_path, limits)
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity, cap.kind) == ("configured_cap", "volume:fa1/vol01", "volume")
     assert cap.layer == "array_front"
-    assert f"in volume:fa1/vol01 because its QoS limit of {said} is reached there" in found.verdict.headline
+    assert f"in volume:fa1/vol01 because its QoS limit of {reported} is reached there" in found.verdict.headline
     causes = {f.rule for f in found.findings if f.outcome == "hit" and f.role == "cause"}
     assert "configured-cap" in causes
     assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
 
 
 @pytest.mark.parametrize(
-    ("of_volume", "of_host", "said"),
+    ("of_volume", "of_host", "reported"),
     [
         ({"volume_group": "vg3", "group_qos_bytes_per_second": LIMIT}, {}, "200.0 MB/s of its volume group vg3"),
         ({}, {"qos_ops_per_second": 3050.0}, "3,050 IOPS of the host esx7"),
     ],
 )
 def test_a_limit_of_the_group_or_of_the_host_is_named(
-    tmp_path: Path, of_volume: Mapping[str, Scalar], of_host: Mapping[str, Scalar], said: str
+    tmp_path: Path, of_volume: Mapping[str, Scalar], of_host: Mapping[str, Scalar], reported: str
 ) -> None:
     found = capped(tmp_path, of_volume, of_host=of_host)
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
-    assert f"in volume:fa1/vol01 because the QoS limit of {said} is reached there" in found.verdict.headline
+    assert f"in volume:fa1/vol01 because the QoS limit of {reported} is reached there" in found.verdict.headline
 
 
 @pytest.mark.parametrize("limits", [{}, {"qos_bytes_per_second": 2 * LIMIT}], ids=["not told", "far above"])

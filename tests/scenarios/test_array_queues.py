@@ -77,6 +77,6 @@ def test_a_second_step_makes_an_array_that_queues_more_certain(tmp_path: Path) -
     alone = behind_a_full_queue(tmp_path / "one", 0.00377, 0.005, in_flight=(512,))
     assert (alone.verdict.kind, alone.verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
     assert alone.verdict.grade != "A"
-    beside = behind_a_full_queue(tmp_path / "two", 0.00377, 0.005, in_flight=(128, 512))
-    assert (beside.verdict.kind, beside.verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
-    assert (beside.verdict.probability or 0) > (alone.verdict.probability or 0)
+    alongside = behind_a_full_queue(tmp_path / "two", 0.00377, 0.005, in_flight=(128, 512))
+    assert (alongside.verdict.kind, alongside.verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
+    assert (alongside.verdict.probability or 0) > (alone.verdict.probability or 0)

@@ -64,11 +64,11 @@ class Site(San):
     def _configuration(self, out: RecordingBuilder) -> None:
         super()._configuration(out)
         naa = {"naa": (IDENTIFIED[self.exporter],)} if self.exporter in IDENTIFIED else {}
-        out.thing("config", "lun", "sqlvm1/sda", ids=naa, attributes={"queue_depth": 254})
+        out.entity("config", "lun", "sqlvm1/sda", ids=naa, attributes={"queue_depth": 254})
         if not naa:
             volume = f"{self.array_name}/vol01"
             if self.exporter == "spectrum_virtualize":
-                out.thing("config", "volume", volume)
+                out.entity("config", "volume", volume)
                 out.say(f"volume:{volume} member_of array:{self.array_name}")
             out.say(f"lun:sqlvm1/sda backed_by volume:{volume}")
 

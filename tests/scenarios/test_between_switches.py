@@ -20,9 +20,9 @@ NEIGHBOUR = "link:esx9/vmhba2--sw1/fc1/9"
 BLOCK = 32 * 2076.0
 
 
-def told(
+def result(
     tmp_path: Path,
-    mine: float,
+    local: float,
     others: float,
     stalls: Mapping[str, float] | None = None,
     neighbour_speed: float = 16,
@@ -37,16 +37,16 @@ def told(
         san.step(
             f"t{in_flight}",
             in_flight,
-            read=Flow(mine, in_flight / mine),
+            read=Flow(local, in_flight / local),
             seconds=30,
             ports={
-                "fc1/7": (mine * BLOCK, NOTHING),
+                "fc1/7": (local * BLOCK, NOTHING),
                 "fc1/9": (others * BLOCK, NOTHING),
-                "sw1/fc1/31": ((mine + others) * BLOCK, NOTHING),
-                "sw2/fc1/31": ((mine + others) * BLOCK, NOTHING),
-                "fc1/1": ((mine + others) * BLOCK, NOTHING),
+                "sw1/fc1/31": ((local + others) * BLOCK, NOTHING),
+                "sw2/fc1/31": ((local + others) * BLOCK, NOTHING),
+                "fc1/1": ((local + others) * BLOCK, NOTHING),
             },
-            array={"read": AtArray(0.0004, san=transfer_share * in_flight / mine, others=others)},
+            array={"read": AtArray(0.0004, san=transfer_share * in_flight / local, others=others)},
             stalls=stalls,
         )
     return diagnose(san.write())
@@ -54,7 +54,7 @@ def told(
 
 def test_a_link_between_switches_that_is_full_is_named(tmp_path: Path) -> None:
     """12,590 reads a second of both hosts are 836.4 MB/s counted on the 8GFC link; the others run at 16GFC."""
-    found = told(tmp_path, mine=6295, others=6295)
+    found = result(tmp_path, local=6295, others=6295)
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == (ISL, "fabric", "link")
     assert bottleneck.utilisation == pytest.approx(836.4 / 850, rel=1e-3)
@@ -62,12 +62,12 @@ def test_a_link_between_switches_that_is_full_is_named(tmp_path: Path) -> None:
 
 
 def test_its_ceiling_is_what_the_neighbour_leaves(tmp_path: Path) -> None:
-    (bottleneck,) = told(tmp_path, mine=6295, others=6295).verdict.bottlenecks
+    (bottleneck,) = result(tmp_path, local=6295, others=6295).verdict.bottlenecks
     assert bottleneck.ceiling_ops_per_second == pytest.approx(6295, rel=0.03)
 
 
 def test_a_link_between_switches_that_has_room_is_cleared(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=3000, others=100, transfer_share=0.02)
+    found = result(tmp_path, local=3000, others=100, transfer_share=0.02)
     assert ISL in [cleared.entity for cleared in found.cleared]
     assert found.verdict.kind != "bottleneck"
 
@@ -77,7 +77,7 @@ SLOW = {"sw2/fc1/31": 0.62, "sw1/fc1/9": 0.81}
 
 
 def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=700, stalls=SLOW)
+    found = result(tmp_path, local=1500, others=700, stalls=SLOW)
     assert found.verdict.kind == "bottleneck"
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == NEIGHBOUR
@@ -90,14 +90,14 @@ def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path)
 def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:
     """A block of 64 KiB takes 79 us at 8GFC; with 128 in flight the array needs 85 us to transfer it, beside 400 us
     of its own."""
-    found = told(tmp_path, mine=1500, others=700, stalls=SLOW, transfer_share=0.001)
+    found = result(tmp_path, local=1500, others=700, stalls=SLOW, transfer_share=0.001)
     assert NEIGHBOUR not in {bottleneck.entity for bottleneck in found.verdict.bottlenecks}
     assert any(f.rule == "congestion-victim" and f.outcome == "hit" for f in found.findings)
 
 
 def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> None:
     """esx9 has a 4GFC link that is full (6,297 reads a second); what is sent to it fills the buffers of sw1."""
-    found = told(tmp_path, mine=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
+    found = result(tmp_path, local=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == NEIGHBOUR
     assert bottleneck.culprit == "hba:esx9/vmhba2"
@@ -105,19 +105,19 @@ def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> 
 
 
 def test_a_host_under_test_that_returns_no_credits_is_its_own_culprit(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=0.1, stalls={"sw1/fc1/7": 0.7})
+    found = result(tmp_path, local=1500, others=0.1, stalls={"sw1/fc1/7": 0.7})
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == "link:esx7/vmhba2--sw1/fc1/7"
     assert (bottleneck.culprit, bottleneck.layer, bottleneck.victims) == ("hba:esx7/vmhba2", "host", ())
 
 
 def test_a_stalled_link_behind_which_nobody_is_seen_accuses_nobody(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=700, stalls={"sw2/fc1/31": 0.62})
+    found = result(tmp_path, local=1500, others=700, stalls={"sw2/fc1/31": 0.62})
     assert found.verdict.kind == "cannot_tell"
 
 
 def test_a_little_time_without_credit_on_a_busy_link_is_normal(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=6295, others=6295, stalls={"sw2/fc1/31": 0.2, "sw1/fc1/9": 0.05})
+    found = result(tmp_path, local=6295, others=6295, stalls={"sw2/fc1/31": 0.2, "sw1/fc1/9": 0.05})
     assert found.verdict.bottlenecks[0].entity == ISL
     assert found.verdict.bottlenecks[0].kind == "link"
 
@@ -131,7 +131,7 @@ def hits(found: Diagnosis) -> dict[str, list[str]]:
 
 
 def test_the_rules_tell_the_culprit_from_its_victim(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=700, stalls=SLOW)
+    found = result(tmp_path, local=1500, others=700, stalls=SLOW)
     assert (hits(found)["slow-drain-device"], hits(found)["congestion-victim"]) == ([NEIGHBOUR], [ISL])
     (culprit,) = [f for f in found.findings if f.rule == "slow-drain-device" and f.outcome == "hit"]
     assert culprit.role == "culprit"
@@ -140,11 +140,11 @@ def test_the_rules_tell_the_culprit_from_its_victim(tmp_path: Path) -> None:
 
 
 def test_the_rules_tell_a_full_neighbour_from_a_slow_one(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
+    found = result(tmp_path, local=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)
     assert hits(found)["oversubscribed-reader"] == [NEIGHBOUR]
     assert "slow-drain-device" not in hits(found)
 
 
 def test_a_slow_neighbour_that_the_test_does_not_wait_for_is_not_named(tmp_path: Path) -> None:
-    found = told(tmp_path, mine=1500, others=700, stalls={"sw1/fc1/9": 0.81})
+    found = result(tmp_path, local=1500, others=700, stalls={"sw1/fc1/9": 0.81})
     assert not {"slow-drain-device", "oversubscribed-reader", "congestion-victim"} & set(hits(found))

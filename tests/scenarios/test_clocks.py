@@ -14,7 +14,7 @@ from sanpath.views import json, markdown, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import AtArray, Flow, San
-from tests.support.stories import STORIES, calm, judged, told
+from tests.support.stories import STORIES, calm, diagnosed, judged
 
 
 def source(found: Diagnosis, name: str) -> SourceAccount:
@@ -45,7 +45,7 @@ def test_a_file_that_was_placed_90_seconds_off_gives_the_verdict_of_one_that_was
     """Steps of 12 s with pauses of 4 s: 90 s off the switch is beside the test, 37 s off it is in another step."""
     late = {name: by for name, by in late.items() if name != "fa1" or story == "published"}
     found = judged(STORIES[story](San(tmp_path, imported=late)).write())
-    assert shown(told(story)) == shown(found)
+    assert shown(diagnosed(story)) == shown(found)
     for name, by in late.items():
         account = source(found, name)
         if account.clock_told_by == "load_edges":
@@ -64,7 +64,7 @@ def test_a_file_that_lies_where_it_belongs_is_left_there(tmp_path: Path, late: f
 
 def test_what_was_asked_for_has_its_place() -> None:
     """Only files are laid beside the load."""
-    account = source(told("published"), "sw1")
+    account = source(diagnosed("published"), "sw1")
     assert (account.clock_offset_seconds, account.clock_told_by) == (None, None)
 
 
@@ -74,7 +74,7 @@ def plateau(folder: Path, lead: float, late: float) -> Diagnosis:
     out = RecordingBuilder(folder, imported={"sw1": late})
     out.source("fio", "fio", load)
     out.source("sw1", "snmp_switch", port)
-    out.thing("fio", "load", "job")
+    out.entity("fio", "load", "job")
     out.event("fio", 0.0, "step-begin", step="s", group=0, loads="job", offered=8)
     out.event("fio", 300.0, "step-end", step="s", group=0)
     for at in range(301):
@@ -101,7 +101,7 @@ def test_pauses_that_repeat_say_that_they_cannot_tell(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path, imported={"sw1": 20.0})
     out.source("fio", "fio", LOAD)
     out.source("sw1", "snmp_switch", port)
-    out.thing("fio", "load", "job")
+    out.entity("fio", "load", "job")
     for at in range(401):
         done = 100 * sum(min(max(at - 20 * n, 0), 15) for n in range(20))
         out.samples("fio", LOAD, at, {"job": {"ops_read_total": done, "latency_seconds_read_total": 10**9 * done}})

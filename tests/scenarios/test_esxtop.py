@@ -27,14 +27,14 @@ class Esxtop(San):
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
         out.source("top", "esxtop", LUN, VDISK)
-        out.thing("top", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi"})
+        out.entity("top", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi"})
         for naa in (NAA, OTHER):
-            out.thing("top", "lun", f"esx7/{naa}", ids={"naa": (naa,), "device": (naa,)})
-            out.tie("top", "attached_to", (("lun", f"esx7/{naa}"), ("host", "esx7")))
-        out.thing("top", "vm", "sqlvm1", ids={"name": ("sqlvm1",)})
-        out.tie("top", "runs_on", (("vm", "sqlvm1"), ("host", "esx7")))
-        out.thing("top", "vdisk", "sqlvm1/scsi0:1", ids={"name": ("sqlvm1/scsi0:1",)})
-        out.tie("top", "attached_to", (("vdisk", "sqlvm1/scsi0:1"), ("vm", "sqlvm1")))
+            out.entity("top", "lun", f"esx7/{naa}", ids={"naa": (naa,), "device": (naa,)})
+            out.link("top", "attached_to", (("lun", f"esx7/{naa}"), ("host", "esx7")))
+        out.entity("top", "vm", "sqlvm1", ids={"name": ("sqlvm1",)})
+        out.link("top", "runs_on", (("vm", "sqlvm1"), ("host", "esx7")))
+        out.entity("top", "vdisk", "sqlvm1/scsi0:1", ids={"name": ("sqlvm1/scsi0:1",)})
+        out.link("top", "attached_to", (("vdisk", "sqlvm1/scsi0:1"), ("vm", "sqlvm1")))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("top", at)
             self._sample(out, at)

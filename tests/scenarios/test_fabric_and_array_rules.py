@@ -11,7 +11,7 @@ import pytest
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_TARGET, STORIES, X, fast, judged, told
+from tests.support.stories import COUNTED, NOTHING, SECOND_TARGET, STORIES, X, diagnosed, fast, judged
 
 ARRAY_LINK = "link:sw1/fc1/1--fa1/CT0.FC0"
 
@@ -20,12 +20,12 @@ def of(found: Diagnosis, rule: str, outcome: str = "hit") -> list[Finding]:
     return [f for f in found.findings if (f.rule, f.outcome) == (rule, outcome)]
 
 
-def with_errors(folder: Path, told: Mapping[str, float]) -> Diagnosis:
+def with_errors(folder: Path, diagnosed: Mapping[str, float]) -> Diagnosis:
     """The test at a quarter of 16GFC; the host's port counts so many over the step."""
     san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
     ports = {port.name: (COUNTED, NOTHING) for port in san.ports}
     array = {"read": AtArray(0.0024, queue=0.0)}
-    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array=array, seconds=30, counted={"sw1/fc1/7": told})
+    san.step("t", 16, read=Flow(X, 16 / X), ports=ports, array=array, seconds=30, counted={"sw1/fc1/7": diagnosed})
     return judged(san.write())
 
 
@@ -64,26 +64,26 @@ def test_errors_that_nobody_counts_are_unknown_and_not_clear(tmp_path: Path) -> 
 
 
 def test_a_neighbour_that_fills_the_array_s_port_is_the_cause() -> None:
-    (finding,) = of(told("neighbour"), "noisy-neighbour")
+    (finding,) = of(diagnosed("neighbour"), "noisy-neighbour")
     assert (finding.role, finding.entity) == ("cause", ARRAY_LINK)
     assert "38.8 % of its bytes are not the test's" in finding.summary
 
 
 @pytest.mark.parametrize("name", ["published", "mixed", "unequal", "array_front"])
 def test_a_link_full_of_the_test_s_own_bytes_has_no_neighbour(name: str) -> None:
-    assert of(told(name), "noisy-neighbour") == []
+    assert of(diagnosed(name), "noisy-neighbour") == []
 
 
 def test_an_array_whose_ports_are_all_full_is_told_from_its_controllers() -> None:
-    (finding,) = of(told("array_front"), "array-front-all-full")
+    (finding,) = of(diagnosed("array_front"), "array-front-all-full")
     assert (finding.role, finding.entity) == ("cause", "array:fa1")
     assert "All 2 target ports of array:fa1" in finding.summary
-    assert of(told("array_front"), "array-service-grows") == []
+    assert of(diagnosed("array_front"), "array-service-grows") == []
 
 
 @pytest.mark.parametrize("name", ["published", "off_the_path", "neighbour"])
 def test_a_front_end_that_is_not_alone_in_the_way_is_not_blamed(name: str) -> None:
-    assert of(told(name), "array-front-all-full") == []
+    assert of(diagnosed(name), "array-front-all-full") == []
 
 
 def test_an_idle_target_port_is_a_risk(tmp_path: Path) -> None:
@@ -97,23 +97,23 @@ def test_an_idle_target_port_is_a_risk(tmp_path: Path) -> None:
 
 
 def test_a_limit_that_somebody_set_is_the_cause() -> None:
-    (finding,) = of(told("quality_of_service"), "configured-cap")
+    (finding,) = of(diagnosed("quality_of_service"), "configured-cap")
     assert (finding.role, finding.entity) == ("cause", "volume:fa1/vol01")
     assert "waits 4.6 ms of every I/O for a QoS limit" in finding.summary
-    assert told("quality_of_service").verdict.kind == "configured_cap"
+    assert diagnosed("quality_of_service").verdict.kind == "configured_cap"
 
 
 def test_an_array_that_claims_more_than_the_whole_is_data_quality() -> None:
-    (finding,) = of(told("array_slower_than_the_load"), "array-slower-than-load")
+    (finding,) = of(diagnosed("array_slower_than_the_load"), "array-slower-than-load")
     assert finding.role == "data-quality"
-    assert of(told("published"), "array-slower-than-load") == []
+    assert of(diagnosed("published"), "array-slower-than-load") == []
 
 
 def test_a_clock_five_minutes_off_is_told_and_changes_nothing(tmp_path: Path) -> None:
     found = judged(STORIES["published"](San(tmp_path, clock={"fa1": -300.0})).write())
     (finding,) = of(found, "clock-offset")
     assert finding.entity == "source:fa1"
-    assert found.verdict.bottlenecks[0].entity == told("published").verdict.bottlenecks[0].entity
+    assert found.verdict.bottlenecks[0].entity == diagnosed("published").verdict.bottlenecks[0].entity
 
 
 def test_a_speed_that_cannot_be_is_told(tmp_path: Path) -> None:
@@ -126,5 +126,5 @@ def test_a_speed_that_cannot_be_is_told(tmp_path: Path) -> None:
 
 
 def test_a_step_with_two_windows_is_told() -> None:
-    assert {f.entity for f in of(told("too_short"), "source-coarse")} == {"source:fa1", "source:sw1"}
-    assert of(told("published"), "source-coarse") == []
+    assert {f.entity for f in of(diagnosed("too_short"), "source-coarse")} == {"source:fa1", "source:sw1"}
+    assert of(diagnosed("published"), "source-coarse") == []

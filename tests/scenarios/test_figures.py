@@ -35,30 +35,30 @@ entity: "switch_port:sw1/fc1/1", quantity: throughput, value: 415.2 MB/s, direct
 """
 
 
-def array_part(told: Diagnosis) -> tuple[float, float]:
-    (budget,) = [b for b in told.latency_budget if b.step == "t800"]
+def array_part(result: Diagnosis) -> tuple[float, float]:
+    (budget,) = [b for b in result.latency_budget if b.step == "t800"]
     (part,) = [p for p in budget.parts if p.plane == "array"]
     return part.seconds
 
 
 def test_what_no_source_measured_is_taken_from_the_figure_as_an_interval(tmp_path: Path) -> None:
-    told = with_figures(tmp_path, ARRAY, "array_samples")
-    assert array_part(told) == (pytest.approx(0.003), pytest.approx(0.005))
-    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
-    said = [text for step in told.steps for text in step.valid]
-    assert any("latency 3 to 5 ms, read by hand (the array's GUI)" in text for text in said)
+    result = with_figures(tmp_path, ARRAY, "array_samples")
+    assert array_part(result) == (pytest.approx(0.003), pytest.approx(0.005))
+    assert result.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    reported = [text for step in result.steps for text in step.valid]
+    assert any("latency 3 to 5 ms, read by hand (the array's GUI)" in text for text in reported)
 
 
 def test_a_measurement_counts_whatever_the_figure_says(tmp_path: Path) -> None:
-    told = with_figures(tmp_path, ARRAY.replace("3-5", "50"))
-    assert array_part(told) == (pytest.approx(0.00035), pytest.approx(0.00035))
-    said = [text for step in told.steps for text in step.valid]
-    assert any("0.00035 was measured, and is what counts" in text for text in said)
+    result = with_figures(tmp_path, ARRAY.replace("3-5", "50"))
+    assert array_part(result) == (pytest.approx(0.00035), pytest.approx(0.00035))
+    reported = [text for step in result.steps for text in step.valid]
+    assert any("0.00035 was measured, and is what counts" in text for text in reported)
 
 
 def test_an_array_is_not_cleared_by_what_was_read_by_hand(tmp_path: Path) -> None:
-    told = with_figures(tmp_path, ARRAY, "array_samples")
-    assert "array:fa1" not in [cleared.entity for cleared in told.cleared]
+    result = with_figures(tmp_path, ARRAY, "array_samples")
+    assert "array:fa1" not in [cleared.entity for cleared in result.cleared]
 
 
 def test_a_data_sheet_may_be_what_limits_next(tmp_path: Path) -> None:
@@ -79,23 +79,23 @@ class UncountedPorts(San):
 def test_bytes_of_a_port_that_were_read_by_hand_convict_it_with_the_lowest_grade(tmp_path: Path) -> None:
     san = UncountedPorts(tmp_path / "a.sanpath")
     published(san).write()
-    told = with_figures(tmp_path, PORTS, recorded=san)
-    (bottleneck,) = told.verdict.bottlenecks
+    result = with_figures(tmp_path, PORTS, recorded=san)
+    (bottleneck,) = result.verdict.bottlenecks
     assert bottleneck.entity == "link:esx7/vmhba2--sw1/fc1/7"
     assert bottleneck.utilisation == pytest.approx(415.2 / 425)
-    assert told.verdict.grade == "C"
+    assert result.verdict.grade == "C"
 
 
 def test_a_name_that_nobody_knows_is_said(tmp_path: Path) -> None:
-    told = with_figures(tmp_path, ARRAY.replace("fa1", "fa2"))
-    assert any("nothing of this name is known" in text for step in told.steps for text in step.valid)
+    result = with_figures(tmp_path, ARRAY.replace("fa1", "fa2"))
+    assert any("nothing of this name is known" in text for step in result.steps for text in step.valid)
 
 
 def test_a_data_sheet_that_is_beaten_by_far_limits_nothing_and_is_pointed_out(tmp_path: Path) -> None:
     sheet = 'entity: "array:fa1", quantity: ceiling, value: 4000 IOPS, source: its data sheet'
-    told = with_figures(tmp_path, sheet, "switch", "array_samples")
-    assert "data_sheet" not in {suspect.kind for suspect in told.verdict.suspects}
-    assert told.verdict.next is None or told.verdict.next.change != "by its data sheet"
-    (finding,) = [f for f in told.findings if f.rule == "data-sheet-beaten" and f.outcome == "hit"]
+    result = with_figures(tmp_path, sheet, "switch", "array_samples")
+    assert "data_sheet" not in {suspect.kind for suspect in result.verdict.suspects}
+    assert result.verdict.next is None or result.verdict.next.change != "by its data sheet"
+    (finding,) = [f for f in result.findings if f.rule == "data-sheet-beaten" and f.outcome == "hit"]
     assert f"{X / 4000:.2f} times as much" in finding.summary
-    assert not any("data-sheet-beaten" in [r.rule for r in step.resolves] for step in told.plan)
+    assert not any("data-sheet-beaten" in [r.rule for r in step.resolves] for step in result.plan)

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, X, fast, judged, published, told
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, X, diagnosed, fast, judged, published
 
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
 # A full 4GFC link of 64 KiB blocks: 32 frames and the response, (32 x 2,076 + 52) / (32 x 2,108 + 84) of 425 MB/s.
@@ -25,7 +25,7 @@ def direction(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def test_of_2012(direction: str) -> Diagnosis:
-    return told("published" if direction == "read" else "published_write")
+    return diagnosed("published" if direction == "read" else "published_write")
 
 
 def test_the_published_test_is_limited_by_its_link_in_that_direction(test_of_2012: Diagnosis, direction: str) -> None:
@@ -44,15 +44,15 @@ def test_the_published_test_is_limited_by_its_link_in_that_direction(test_of_201
 
 
 def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012: Diagnosis, direction: str) -> None:
-    said = test_of_2012.verdict.headline
+    reported = test_of_2012.verdict.headline
     assert (
         f"4GFC link esx7/vmhba2 - sw1/fc1/7 is saturated in the {direction} direction: 415.2 MB/s counted of 425"
-        in said
+        in reported
     )
-    assert "97.7 %" in said
-    assert "128 ms is 800 outstanding I/Os / 6,250 IOPS" in said
-    assert "16 outstanding I/Os give the same throughput" in said
-    assert "array:fa1 is cleared up to 409.6 MB/s" in said
+    assert "97.7 %" in reported
+    assert "128 ms is 800 outstanding I/Os / 6,250 IOPS" in reported
+    assert "16 outstanding I/Os give the same throughput" in reported
+    assert "array:fa1 is cleared up to 409.6 MB/s" in reported
 
 
 def test_its_wait_in_the_guest_is_booked_to_the_link(test_of_2012: Diagnosis, direction: str) -> None:
@@ -113,7 +113,7 @@ def test_queue_and_speed_are_findings_that_do_not_outrank_the_link(test_of_2012:
 
 def test_reads_and_writes_on_one_link_are_judged_apart() -> None:
     """6,200 + 6,200 IOPS move 812.6 MB/s through "a 400 MB/s link"; each direction reads 411.9 of 425 MB/s."""
-    found = told("mixed")
+    found = diagnosed("mixed")
     assert {(b.entity, b.direction) for b in found.verdict.bottlenecks} == {
         (HOST_LINK, "read"),
         (HOST_LINK, "write"),
@@ -128,20 +128,20 @@ def test_reads_and_writes_on_one_link_are_judged_apart() -> None:
 
 
 def test_without_the_other_direction_there_is_no_budget_for_it() -> None:
-    assert {b.direction for b in told("published").latency_budget} == {"read"}
-    assert set(told("published").steps[0].directions) == {"read"}
+    assert {b.direction for b in diagnosed("published").latency_budget} == {"read"}
+    assert set(diagnosed("published").steps[0].directions) == {"read"}
 
 
 def test_of_two_unequal_links_under_round_robin_twice_the_slower_is_the_ceiling() -> None:
-    (bottleneck,) = told("unequal").verdict.bottlenecks
+    (bottleneck,) = diagnosed("unequal").verdict.bottlenecks
     assert bottleneck.entity == HOST_LINK
     assert bottleneck.coincident == ()
     assert bottleneck.ceiling_bytes_per_second == pytest.approx(2 * CEILING, rel=1e-4)  # 825 MB/s, not 1,239
-    assert "4GFC" in told("unequal").verdict.headline
+    assert "4GFC" in diagnosed("unequal").verdict.headline
 
 
 def test_a_neighbour_lowers_the_ceiling_of_the_port_it_shares() -> None:
-    found = told("neighbour")
+    found = diagnosed("neighbour")
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == ARRAY_LINK
     # 418.4 MB/s that a full link counts less 166.1 of the neighbour leave 252.3, as payload 248.9; what is not told
@@ -158,7 +158,7 @@ def test_a_neighbour_lowers_the_ceiling_of_the_port_it_shares() -> None:
 
 
 def test_target_ports_that_are_the_slower_end_and_all_full_are_the_front_of_the_array() -> None:
-    (bottleneck,) = told("array_front").verdict.bottlenecks
+    (bottleneck,) = diagnosed("array_front").verdict.bottlenecks
     assert bottleneck.layer == "array_front"
     assert {bottleneck.entity, *bottleneck.coincident} == {ARRAY_LINK, "link:sw1/fc1/2--fa1/CT1.FC0"}
     assert bottleneck.ceiling_bytes_per_second == pytest.approx(4 * CEILING, rel=1e-3)
@@ -185,7 +185,7 @@ def test_an_initiator_that_is_the_slower_end_is_the_host(tmp_path: Path) -> None
 
 
 def test_a_full_link_off_the_loaded_path_is_not_the_limit_of_this_test() -> None:
-    found = told("off_the_path")
+    found = diagnosed("off_the_path")
     (bottleneck,) = found.verdict.bottlenecks
     assert {bottleneck.entity, *bottleneck.coincident} == {HOST_LINK, ARRAY_LINK}
     entities = {f.entity for f in found.findings if f.rule == "link-full" and f.outcome == "hit"}
@@ -194,15 +194,15 @@ def test_a_full_link_off_the_loaded_path_is_not_the_limit_of_this_test() -> None
 
 
 def test_a_full_ethernet_link() -> None:
-    (bottleneck,) = told("ethernet").verdict.bottlenecks
+    (bottleneck,) = diagnosed("ethernet").verdict.bottlenecks
     assert bottleneck.entity == HOST_LINK
     assert bottleneck.utilisation == pytest.approx(728 * 68146 / 50e6, rel=1e-4)
-    assert "400 Mb/s Ethernet" in told("ethernet").verdict.headline
-    assert not any(fix.platform.startswith("Cisco MDS") for f in told("ethernet").findings for fix in f.fix)
+    assert "400 Mb/s Ethernet" in diagnosed("ethernet").verdict.headline
+    assert not any(fix.platform.startswith("Cisco MDS") for f in diagnosed("ethernet").findings for fix in f.fix)
 
 
 def test_without_the_array_the_link_is_still_found_and_the_array_neither_blamed_nor_cleared() -> None:
-    found = told("array_not_observed")
+    found = diagnosed("array_not_observed")
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.explains) == (HOST_LINK, None)
     assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
@@ -214,7 +214,7 @@ def test_without_the_array_the_link_is_still_found_and_the_array_neither_blamed_
 
 
 def test_a_step_that_is_too_short_is_graded_down_and_says_so() -> None:
-    found = told("too_short")
+    found = diagnosed("too_short")
     assert (found.verdict.kind, found.verdict.grade) == ("bottleneck", "C")
     (step,) = found.steps
     assert step.windows_used < 4
@@ -245,7 +245,7 @@ def test_an_agent_polled_out_of_step_with_its_cache_does_not_hide_the_full_link(
 @pytest.mark.parametrize(("source", "shift"), [("fio", 37.0), ("fa1", 37.0), ("fa1", -90.0)])
 def test_a_clock_that_is_wrong_changes_nothing_but_its_own_line(tmp_path: Path, source: str, shift: float) -> None:
     found = judged(published(San(tmp_path, clock={source: shift})).write())
-    right = told("published")
+    right = diagnosed("published")
     assert found.verdict == right.verdict
     assert found.latency_budget == right.latency_budget
     assert found.cleared == right.cleared

@@ -25,7 +25,7 @@ class HalfRead(San):
             San._switch(self, out, name, last)
 
 
-def told(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float = 8) -> Diagnosis:
+def result(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float = 8) -> Diagnosis:
     ports = [fast(HOST_PORT), replace(fast(ARRAY_PORT), on="sw2")]
     san = HalfRead(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True, isl_speed=isl_speed)
     for in_flight in (16, 128):
@@ -42,7 +42,7 @@ def told(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float = 8
 
 def test_the_port_that_leads_there_is_named_when_it_is_full(tmp_path: Path) -> None:
     """12,590 reads a second are 836.4 MB/s counted; 8GFC carries 836.7."""
-    found = told(tmp_path, 12590, 0.8)
+    found = result(tmp_path, 12590, 0.8)
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.kind == "link"
     assert "sw1/fc1/31" in bottleneck.entity
@@ -50,5 +50,5 @@ def test_the_port_that_leads_there_is_named_when_it_is_full(tmp_path: Path) -> N
 
 
 def test_it_is_not_named_when_it_has_room(tmp_path: Path) -> None:
-    found = told(tmp_path, 12590, 0.8, isl_speed=32)
+    found = result(tmp_path, 12590, 0.8, isl_speed=32)
     assert all("fc1/31" not in bottleneck.entity for bottleneck in found.verdict.bottlenecks)

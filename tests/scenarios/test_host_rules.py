@@ -10,7 +10,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from tests.support.esx_san import DEVICE, over_first_path
 from tests.support.san import NAA
-from tests.support.stories import judged, told
+from tests.support.stories import diagnosed, judged
 
 MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU", "path_access": "active/active"}
 ROUND_ROBIN = {"path_policy": "round_robin", "path_policy_native": "VMW_PSP_RR", "path_switch_operations": 1000}
@@ -79,7 +79,7 @@ def test_round_robin_over_8_and_16_gigabit(tmp_path: Path) -> None:
 
 def test_a_full_queue_of_32_is_the_cause_where_nothing_below_is_full() -> None:
     """8 KiB on 32GFC: 64,000 IOPS are 15.7 % of the link, and the guest admits 32."""
-    found = told("guest_queue")
+    found = diagnosed("guest_queue")
     (finding,) = of(found, "lun-queue-limits")
     assert (finding.role, finding.entity) == ("cause", "lun:sqlvm1/sda")
     assert found.verdict.bottlenecks[0].entity == finding.entity
@@ -88,7 +88,7 @@ def test_a_full_queue_of_32_is_the_cause_where_nothing_below_is_full() -> None:
 
 def test_a_full_queue_of_32_before_a_full_link_is_not_worth_a_word() -> None:
     """The published test: 32 of 32 in flight, and 97.7 % of the link."""
-    assert of(told("published"), "lun-queue-limits") == []
+    assert of(diagnosed("published"), "lun-queue-limits") == []
 
 
 def test_waits_in_the_kernel_and_one_full_core_are_told(tmp_path: Path) -> None:

@@ -42,25 +42,25 @@ class EsxQueue(San):
         San._configuration(self, out)
         out.source("vc", "vsphere", LUN, VDISK)
         lun, disk = ("lun", f"esx7/{NAA}"), ("vdisk", "sqlvm1/Hard disk 2")
-        out.thing("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
-        out.thing("vc", *lun, ids={"naa": (NAA,)})
-        out.tie("vc", "attached_to", (lun, ("host", "esx7")))
-        out.thing("vc", *disk, ids={"name": (disk[1],)})
-        out.tie("vc", "attached_to", (disk, ("vm", "sqlvm1")))
-        out.tie("vc", "backed_by", (disk, lun))
+        out.entity("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
+        out.entity("vc", *lun, ids={"naa": (NAA,)})
+        out.link("vc", "attached_to", (lun, ("host", "esx7")))
+        out.entity("vc", *disk, ids={"name": (disk[1],)})
+        out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
+        out.link("vc", "backed_by", (disk, lun))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("vc", at)
             busy = [(s, s.flows["read"], max(0.0, min(at, s.end) - s.begin)) for s in self.steps]
             done = round(sum(flow.ops * seconds for _, flow, seconds in busy))
             size = self.steps[0].block
-            told: dict[str, Number] = {"ops_read_total": done, "bytes_read_total": round(done * size)}
+            result: dict[str, Number] = {"ops_read_total": done, "bytes_read_total": round(done * size)}
             now = next((step.name for step in self.steps if step.begin <= at <= step.end), None)
             if now in self.milliseconds:
                 davg, kavg = self.milliseconds[now]
-                told |= {"device_seconds_mean_read": davg, "kernel_seconds_mean_read": kavg}
+                result |= {"device_seconds_mean_read": davg, "kernel_seconds_mean_read": kavg}
             if self.depth is not None:
-                told["queue_depth"] = self.depth
-            out.samples("vc", LUN, at, {f"esx7/{NAA}": told})
+                result["queue_depth"] = self.depth
+            out.samples("vc", LUN, at, {f"esx7/{NAA}": result})
             if self.at_vdisk:
                 waited = round(sum(f.ops * seconds * self.at_vdisk[s.name] * 1e9 for s, f, seconds in busy))
                 out.samples(

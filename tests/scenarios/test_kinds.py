@@ -11,7 +11,7 @@ import pytest
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import AtArray, Flow, San
-from tests.support.stories import STORIES, calm, judged, told
+from tests.support.stories import STORIES, calm, diagnosed, judged
 
 ASKED = {"requested_ops_per_second": 2000}
 
@@ -23,7 +23,7 @@ def paced(folder: Path, **changes: float) -> San:
 
 def test_every_kind_is_reached(tmp_path: Path) -> None:
     stories = ("published", "one_in_flight", "rate_limited", "cpu_bound", "quality_of_service", "switch_not_observed")
-    found = [told(name) for name in stories] + [judged(paced(tmp_path).write())]
+    found = [diagnosed(name) for name in stories] + [judged(paced(tmp_path).write())]
     assert {d.verdict.kind for d in found} == set(get_args(Kind))
 
 
@@ -89,7 +89,7 @@ def test_what_was_not_seen_is_not_healthy(tmp_path: Path, unseen: str) -> None:
 @pytest.mark.parametrize("story", ["published", "guest_queue", "saturated_array", "quality_of_service", "cpu_bound"])
 def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, story: str) -> None:
     """The rate that was asked for is just what the bottleneck gives."""
-    plain = told(story)
+    plain = diagnosed(story)
     top = next(s for s in plain.steps if s.name == plain.verdict.from_step)
     reached = sum(d.ops_per_second for d in top.directions.values())
     san = STORIES[story](San(tmp_path, about={"requested_ops_per_second": reached}))
@@ -100,13 +100,13 @@ def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, stor
 
 
 def test_too_little_in_flight_is_no_cause_beside_a_generator_at_the_end_of_its_core() -> None:
-    found = told("cpu_bound")
+    found = diagnosed("cpu_bound")
     assert found.verdict.kind == "generator_limited"
     assert [f.rule for f in found.findings if f.role == "cause" and f.outcome == "hit"] == ["generator-cpu"]
 
 
 def test_too_little_in_flight_is_the_cause_where_it_is_the_verdict() -> None:
-    found = told("one_in_flight")
+    found = diagnosed("one_in_flight")
     assert [f.rule for f in found.findings if f.role == "cause" and f.outcome == "hit"] == ["concurrency-too-low"]
 
 
@@ -123,7 +123,7 @@ def test_a_mix_is_not_told_by_one_of_its_directions(tmp_path: Path) -> None:
 
 
 def test_the_law_of_a_mix_names_the_direction_of_both_numbers() -> None:
-    headline = told("mixed").verdict.headline
+    headline = diagnosed("mixed").verdict.headline
     assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in headline
 
 

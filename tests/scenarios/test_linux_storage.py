@@ -36,14 +36,14 @@ class Storage(San):
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
         out.source("esx7", "linux_host", LUN, HOST)
-        out.thing("esx7", "host", "esx7", ids={"name": ("esx7",)})
+        out.entity("esx7", "host", "esx7", ids={"name": ("esx7",)})
         for device in ("dm-0", "sda", "sdb"):
             naa = (NAA,) if device == "dm-0" else ()
             about = {"queue_depth": self.depth if device == "dm-0" else None}
-            out.thing("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
-            out.tie("esx7", "attached_to", (("lun", device), ("host", "esx7")))
+            out.entity("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
+            out.link("esx7", "attached_to", (("lun", device), ("host", "esx7")))
             if device != "dm-0":
-                out.tie("esx7", "member_of", (("lun", device), ("lun", "dm-0")), "slaves")
+                out.link("esx7", "member_of", (("lun", device), ("lun", "dm-0")), "slaves")
         last = self.steps[-1].end + 2
         for second in range(int(last)):
             out.poll("esx7", second)
@@ -55,8 +55,8 @@ class Storage(San):
             out.samples("esx7", LUN, second, {"dm-0": whole, "sda": half, "sdb": half})
             out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, 0.0)})
         out.source("srv", "linux_target", CONTROLLER)
-        out.thing("srv", "controller", "srv", "srv")
-        out.tie("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
+        out.entity("srv", "controller", "srv", "srv")
+        out.link("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
         for second in range(int(last)):
             out.poll("srv", second)
             out.samples("srv", CONTROLLER, second, {"srv": ticks(second, self.busy, self.sent_again)})

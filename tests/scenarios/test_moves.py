@@ -27,17 +27,17 @@ class Moving(San):
         San._configuration(self, out)
         out.source("vc", "vsphere", LUN, VDISK)
         disk = ("vdisk", "sqlvm1/scsi0:1")
-        out.thing("vc", "vm", "sqlvm1", ids={"name": ("sqlvm1",)})
-        out.thing("vc", *disk)
-        out.tie("vc", "attached_to", (disk, ("vm", "sqlvm1")))
+        out.entity("vc", "vm", "sqlvm1", ids={"name": ("sqlvm1",)})
+        out.entity("vc", *disk)
+        out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
         for host in ("esx7", "esx8"):
             lun = ("lun", f"{host}/{NAA}")
-            out.thing("vc", "host", host, ids={"name": (host,)})
-            out.thing("vc", *lun, ids={"naa": (NAA,)})
-            out.tie("vc", "attached_to", (lun, ("host", host)))
+            out.entity("vc", "host", host, ids={"name": (host,)})
+            out.entity("vc", *lun, ids={"naa": (NAA,)})
+            out.link("vc", "attached_to", (lun, ("host", host)))
         for at, host in self.moves:
-            out.tie("vc", "runs_on", (("vm", "sqlvm1"), ("host", host)), at=at)
-            out.tie("vc", "backed_by", (disk, ("lun", f"{host}/{NAA}")), at=at)
+            out.link("vc", "runs_on", (("vm", "sqlvm1"), ("host", host)), at=at)
+            out.link("vc", "backed_by", (disk, ("lun", f"{host}/{NAA}")), at=at)
         out.poll("vc", 0.0)
 
 
@@ -65,8 +65,8 @@ def test_each_step_is_judged_on_the_host_that_the_machine_ran_on(tmp_path: Path)
     found = judged(moving(tmp_path, (34.5, "esx8")).write())
     assert limits(found) == {"a16": [FIRST_LINK], "a128": [FIRST_LINK], "b256": [OTHER_LINK]}
     assert found.verdict.from_step == "b256"
-    said = "sqlvm1 had moved from esx7 to esx8 before it: not compared with the steps on esx7"
-    assert [said in one.valid for one in found.steps] == [False, False, True]
+    reported = "sqlvm1 had moved from esx7 to esx8 before it: not compared with the steps on esx7"
+    assert [reported in one.valid for one in found.steps] == [False, False, True]
     assert not [because for because in step(found, "b256").verdict.because if "16 outstanding I/Os gave" in because]
 
 

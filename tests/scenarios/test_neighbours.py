@@ -17,10 +17,10 @@ FULL_4 = 66484 / 67540
 """What a full link reads with blocks of 64 KiB."""
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
 SECOND_HOST_LINK, SECOND_ARRAY_LINK = "link:esx7/vmhba3--sw1/fc1/8", "link:sw1/fc1/2--fa1/CT1.FC0"
-MINE = f"{HOST_PORT.wwpn}>{ARRAY_PORT.device}"
+LOCAL = f"{HOST_PORT.wwpn}>{ARRAY_PORT.device}"
 
 
-def beside(folder: Path, others: str, pairs: dict[str, float] | None = None, in_flight: int = 16) -> Diagnosis:
+def alongside(folder: Path, others: str, pairs: dict[str, float] | None = None, in_flight: int = 16) -> Diagnosis:
     """The test goes over vmhba2 and CT0, 24.4 % each. CT1 is full with what `others` sends, the second port of the
     test's own host or another host's."""
     neighbour = {"esx7": SECOND_HBA, "esx9": OTHER_HOST}[others]
@@ -55,7 +55,7 @@ def named(found: Diagnosis) -> set[str]:
 
 def test_a_target_port_that_a_neighbour_fills_is_not_named_when_nobody_counts_who_uses_it(tmp_path: Path) -> None:
     """415.2 and 1,660 MB/s at the array for a test of 415.2: either port may have carried all of it."""
-    found = beside(tmp_path, "esx9")
+    found = alongside(tmp_path, "esx9")
     assert SECOND_ARRAY_LINK not in named(found)
     for link in (ARRAY_LINK, SECOND_ARRAY_LINK):
         assert (use(found, link).on_loaded_path, use(found, link).share) == (None, None)
@@ -68,8 +68,8 @@ def test_a_target_port_that_a_neighbour_fills_is_not_named_when_nobody_counts_wh
 
 def test_where_the_array_counts_its_initiators_the_neighbour_s_port_is_off_the_path(tmp_path: Path) -> None:
     """All of the test by CT0: nothing is full, and 16 in flight / 6,250 IOPS are 2.56 ms."""
-    pairs = {MINE: X, f"{OTHER_HOST.wwpn}>{SECOND_TARGET.device}": 4 * X}
-    found = beside(tmp_path, "esx9", pairs)
+    pairs = {LOCAL: X, f"{OTHER_HOST.wwpn}>{SECOND_TARGET.device}": 4 * X}
+    found = alongside(tmp_path, "esx9", pairs)
     assert (use(found, ARRAY_LINK).on_loaded_path, use(found, ARRAY_LINK).share) == (True, 1.0)
     assert use(found, SECOND_ARRAY_LINK).on_loaded_path is False
     assert not found.verdict.bottlenecks
@@ -79,7 +79,7 @@ def test_where_the_array_counts_its_initiators_the_neighbour_s_port_is_off_the_p
 
 def test_a_port_of_the_own_host_that_another_machine_on_it_fills_is_not_named(tmp_path: Path) -> None:
     """415.2 by vmhba2, 1,660 by vmhba3: the test of 415.2 may have left by either."""
-    found = beside(tmp_path, "esx7")
+    found = alongside(tmp_path, "esx7")
     assert not {SECOND_HOST_LINK, SECOND_ARRAY_LINK} & named(found)
     for link in (HOST_LINK, SECOND_HOST_LINK):
         assert (use(found, link).on_loaded_path, use(found, link).share) == (None, None)
@@ -90,8 +90,8 @@ def test_a_port_of_the_own_host_that_another_machine_on_it_fills_is_not_named(tm
 
 def test_the_array_s_count_of_a_host_is_not_the_test_s_where_others_run_on_that_host(tmp_path: Path) -> None:
     """The array counts initiators, not machines: four fifths of this host's I/Os by CT1 need not be the test's."""
-    pairs = {MINE: X, f"{SECOND_HBA.wwpn}>{SECOND_TARGET.device}": 4 * X}
-    found = beside(tmp_path, "esx7", pairs)
+    pairs = {LOCAL: X, f"{SECOND_HBA.wwpn}>{SECOND_TARGET.device}": 4 * X}
+    found = alongside(tmp_path, "esx7", pairs)
     assert SECOND_ARRAY_LINK not in named(found)
     assert use(found, SECOND_ARRAY_LINK).on_loaded_path is None
     assert found.verdict.kind == "cannot_tell"

@@ -16,12 +16,12 @@ from tests.support.stories import (
     STORIES,
     X,
     calm,
+    diagnosed,
     fast,
     judged,
     published,
     quality_of_service,
     saturated_array,
-    told,
 )
 
 
@@ -31,15 +31,15 @@ def first(found: Diagnosis) -> str:
 
 def test_the_twin_at_8_kib_is_limited_by_the_queue_of_the_guest_and_not_by_the_link() -> None:
     """32 slots at 0.5 ms: 64,000 IOPS, 15.7 % of a 32GFC link. Here the queue is the cause, not the throttle."""
-    verdict = told("guest_queue").verdict
+    verdict = diagnosed("guest_queue").verdict
     (bottleneck,) = verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.kind, bottleneck.layer) == ("lun:sqlvm1/sda", "lun", "guest")
     assert bottleneck.ceiling_ops_per_second == pytest.approx(32 / 0.0005, rel=1e-3)
     assert bottleneck.explains == pytest.approx(1 - 0.5 / 8, rel=1e-3)
     assert verdict.knee_in_flight == pytest.approx(32, rel=1e-3)
     assert "32 I/Os through, 512 are offered" in verdict.headline
-    assert "link:esx7/vmhba2--sw1/fc1/7" in {c.entity for c in told("guest_queue").cleared}
-    budget = told("guest_queue").latency_budget[-1]
+    assert "link:esx7/vmhba2--sw1/fc1/7" in {c.entity for c in diagnosed("guest_queue").cleared}
+    budget = diagnosed("guest_queue").latency_budget[-1]
     assert budget.parts[0].seconds[0] == pytest.approx(0.0075, rel=1e-3)
     assert budget.parts[0].limited_by == "lun:sqlvm1/sda"
 
@@ -52,7 +52,7 @@ def test_a_queue_is_found_without_the_links_where_the_clocks_leave_them_no_wait(
 
 
 def test_an_array_that_slows_down_at_flat_throughput_is_the_bottleneck() -> None:
-    verdict = told("saturated_array").verdict
+    verdict = diagnosed("saturated_array").verdict
     (bottleneck,) = verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == ("array:fa1", "array_back", "array")
     assert bottleneck.ceiling_ops_per_second == pytest.approx(101_000, rel=1e-3)
@@ -60,8 +60,8 @@ def test_an_array_that_slows_down_at_flat_throughput_is_the_bottleneck() -> None
     # 8 in flight took 0.2 ms: 101,000 x 0.2 ms = 20 I/Os fill it.
     assert verdict.r0.seconds == pytest.approx(0.0002, rel=1e-3)
     assert verdict.knee_in_flight == pytest.approx(20.2, rel=1e-3)
-    assert not any(c.entity == "array:fa1" for c in told("saturated_array").cleared)
-    budget = told("saturated_array").latency_budget[-1]
+    assert not any(c.entity == "array:fa1" for c in diagnosed("saturated_array").cleared)
+    budget = diagnosed("saturated_array").latency_budget[-1]
     waited = next(p for p in budget.parts if p.what == "queue in the array")
     assert (waited.entity, waited.limited_by) == ("array:fa1", "array:fa1")
     fabric = next(p for p in budget.parts if p.layer == "fabric")
@@ -88,7 +88,7 @@ def test_an_array_whose_time_is_a_sliver_of_the_latency_is_not_blamed_for_its_gr
 
 def test_an_array_that_may_have_been_full_all_along_is_not_cleared() -> None:
     """Eight times as many in flight gave no more: not too few."""
-    found = told("full_before_it_began")
+    found = diagnosed("full_before_it_began")
     assert "concurrency_limited" not in {s.verdict.kind for s in found.steps}
     assert found.verdict.suspects[0].entity in ("array:fa1", "lun:sqlvm1/sda")
     assert not any(c.entity == "array:fa1" for c in found.cleared)
@@ -96,14 +96,14 @@ def test_an_array_that_may_have_been_full_all_along_is_not_cleared() -> None:
 
 
 def test_one_io_in_flight_is_too_little_in_flight() -> None:
-    verdict = told("one_in_flight").verdict
+    verdict = diagnosed("one_in_flight").verdict
     assert verdict.kind == "concurrency_limited"
     assert "0.50 ms is 1 outstanding I/Os / 2,000 IOPS" in verdict.headline
     assert (verdict.bottlenecks, verdict.next) == ((), None)
 
 
 def test_a_load_with_a_rate_asks_for_no_more() -> None:
-    verdict = told("rate_limited").verdict
+    verdict = diagnosed("rate_limited").verdict
     assert verdict.kind == "demand_limited"
     assert "1 of 32 I/Os" in verdict.headline
 
@@ -119,7 +119,7 @@ def test_a_load_that_thinks_between_its_ios_asks_for_no_more(tmp_path: Path) -> 
 
 
 def test_a_process_at_the_end_of_its_core_is_the_limit() -> None:
-    found = told("cpu_bound")
+    found = diagnosed("cpu_bound")
     assert found.verdict.kind == "generator_limited"
     assert "99.0 % of a core" in found.verdict.headline
     assert not any(c.entity == "load:fio" for c in found.cleared)
@@ -144,7 +144,7 @@ def test_a_busy_generator_below_a_full_link_is_not_the_limit(tmp_path: Path) -> 
 
 
 def test_without_the_switch_nobody_can_tell_and_the_report_says_what_would() -> None:
-    found = told("switch_not_observed")
+    found = diagnosed("switch_not_observed")
     verdict = found.verdict
     assert (verdict.kind, verdict.grade, verdict.bottlenecks) == ("cannot_tell", "C", ())
     assert verdict.decide_with is not None
@@ -223,7 +223,7 @@ def test_beside_a_port_of_unknown_speed_a_full_link_is_still_found(tmp_path: Pat
 
 def test_an_array_that_shows_more_than_the_load_leaves_a_negative_rest() -> None:
     """0.5 ms at the load, 0.9 + 0.2 at the array: -0.6 ms, shown and not cut off."""
-    (budget,) = told("array_slower_than_the_load").latency_budget
+    (budget,) = diagnosed("array_slower_than_the_load").latency_budget
     assert budget.unexplained_seconds == pytest.approx((-0.0006, -0.0006), rel=1e-3)
     total = sum(sum(p.seconds) / 2 for p in budget.parts) + budget.unexplained_seconds[0]
     assert total == pytest.approx(budget.total_seconds, abs=1e-9)
@@ -231,7 +231,7 @@ def test_an_array_that_shows_more_than_the_load_leaves_a_negative_rest() -> None
 
 def test_times_of_operations_that_were_split_on_the_way_are_not_subtracted() -> None:
     """One of 1 MiB at the load is four of 256 KiB at the array, some of them at once."""
-    found = told("split_on_the_way")
+    found = diagnosed("split_on_the_way")
     (budget,) = found.latency_budget
     assert budget.parts == ()
     assert budget.unexplained_seconds[0] == pytest.approx(budget.total_seconds)
@@ -282,7 +282,7 @@ def test_an_idle_second_fabric_reads_zero_and_not_unknown(tmp_path: Path) -> Non
 
 
 def test_a_qos_limit_just_below_the_link_is_the_limit_and_not_the_link() -> None:
-    found = told("quality_of_service")
+    found = diagnosed("quality_of_service")
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity, cap.layer) == ("configured_cap", "array:fa1", "array_front")
     assert "4.60 ms of 21.0 ms in array:fa1 because a QoS limit is reached" in found.verdict.headline

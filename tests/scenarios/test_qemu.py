@@ -46,33 +46,33 @@ class Qemu(San):
         out.say("load:fio runs_on vm:db1")
         out.source("kvm1", "qemu", VDISK)
         out.source("host", "linux_host", LUN)
-        out.thing("kvm1", "host", "kvm1", ids={"name": ("kvm1",)}, attributes={"os": "Linux 6.1"})
-        out.thing("kvm1", "vm", "db1", ids={"name": ("db1",)}, attributes={"hypervisor": "QEMU"})
-        out.tie("kvm1", "runs_on", (("vm", "db1"), ("host", "kvm1")))
+        out.entity("kvm1", "host", "kvm1", ids={"name": ("kvm1",)}, attributes={"os": "Linux 6.1"})
+        out.entity("kvm1", "vm", "db1", ids={"name": ("db1",)}, attributes={"hypervisor": "QEMU"})
+        out.link("kvm1", "runs_on", (("vm", "db1"), ("host", "kvm1")))
         for name, attributes in ((DISK, self.disk), (OTHER, {})):
             end = ("vdisk", name)
             about = {"controller_type": "virtio_blk", "cache": "none", "io_thread": "iothread1", **attributes}
-            out.thing("kvm1", *end, ids={"name": (name,)}, attributes=about)
-            out.tie("kvm1", "attached_to", (end, ("vm", "db1")))
-            out.tie("kvm1", "backed_by", (end, ("lun", HOST_DEVICE)))
+            out.entity("kvm1", *end, ids={"name": (name,)}, attributes=about)
+            out.link("kvm1", "attached_to", (end, ("vm", "db1")))
+            out.link("kvm1", "backed_by", (end, ("lun", HOST_DEVICE)))
             if self.group is not None:
-                out.tie("kvm1", "member_of", (end, ("vdisk", GROUP)))
+                out.link("kvm1", "member_of", (end, ("vdisk", GROUP)))
         if self.group is not None:
-            out.thing(
+            out.entity(
                 "kvm1", "vdisk", GROUP, ids={"name": (GROUP,)}, attributes={"kind": "throttle group", **self.group}
             )
         if self.guest_serial:
             out.source("guest", "linux_host", LUN)
             device = ("lun", "vda")
-            out.thing("guest", *device, "db1/vda", {"device": ("vda",)}, {"serial": self.guest_serial})
-            out.thing("fio", "load", "fio", ids={"name": ("fio",)})
-            out.thing("fio", *device, ids={"device": ("vda",)})
-            out.tie("fio", "targets", (("load", "fio"), device), "fio disk_util")
-            out.thing("guest", "host", "db1", attributes={"os": "Linux 6.12"})
-            out.tie("guest", "attached_to", (device, ("host", "db1")))
+            out.entity("guest", *device, "db1/vda", {"device": ("vda",)}, {"serial": self.guest_serial})
+            out.entity("fio", "load", "fio", ids={"name": ("fio",)})
+            out.entity("fio", *device, ids={"device": ("vda",)})
+            out.link("fio", "targets", (("load", "fio"), device), "fio disk_util")
+            out.entity("guest", "host", "db1", attributes={"os": "Linux 6.12"})
+            out.link("guest", "attached_to", (device, ("host", "db1")))
         if self.below:
-            out.thing("host", "lun", "dm-1", HOST_DEVICE, {"device": ("dm-1",)})
-            out.tie("host", "attached_to", (("lun", "dm-1"), ("host", "kvm1")))
+            out.entity("host", "lun", "dm-1", HOST_DEVICE, {"device": ("dm-1",)})
+            out.link("host", "attached_to", (("lun", "dm-1"), ("host", "kvm1")))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("kvm1", at)
             tested = self._counters(at)

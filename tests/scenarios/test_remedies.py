@@ -10,7 +10,7 @@ import pytest
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import markdown, text
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, judged, told
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, diagnosed, fast, judged
 
 HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 ROUND_ROBIN = f"esxcli storage nmp device set -d {NAA} --psp VMW_PSP_RR"
@@ -52,12 +52,12 @@ def test_the_path_policy_says_whether_it_matters_in_this_run(tmp_path: Path) -> 
 
 
 def test_round_robin_is_not_advised_where_there_is_no_other_path() -> None:
-    assert not any("VMW_PSP_RR" in command or "multipath" in command for command in commands(told("published")))
+    assert not any("VMW_PSP_RR" in command or "multipath" in command for command in commands(diagnosed("published")))
 
 
 def test_round_robin_is_not_advised_where_every_path_carries_the_test() -> None:
     """4GFC and 8GFC, half of the bytes each."""
-    assert not any("VMW_PSP_RR" in command for command in commands(told("unequal")))
+    assert not any("VMW_PSP_RR" in command for command in commands(diagnosed("unequal")))
 
 
 def test_round_robin_is_not_advised_where_both_ways_lead_through_the_same_full_port(tmp_path: Path) -> None:
@@ -74,11 +74,11 @@ def test_round_robin_helps_a_full_host_port_before_a_target_port_with_room(tmp_p
 
 def test_a_path_that_a_neighbour_fills_is_not_idle() -> None:
     """The other target port carries nothing of the test and 415.2 MB/s of another host."""
-    assert not any("VMW_PSP_RR" in command for command in commands(told("off_the_path")))
+    assert not any("VMW_PSP_RR" in command for command in commands(diagnosed("off_the_path")))
 
 
 def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
-    found = told("published")
+    found = diagnosed("published")
     for report in (text.render(found, 120), markdown.render(found)):
         assert "interface fc1/7" in report
         assert "interface fc1/1" in report
@@ -89,7 +89,7 @@ def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
 
 
 def test_every_step_of_a_remedy_is_listed_once() -> None:
-    report = text.render(told("published"), 160)
+    report = text.render(diagnosed("published"), 160)
     assert report.count("interface fc1/7") == 1
     assert report.count("When the switch or its optics cannot go faster") == 1
 

@@ -9,7 +9,7 @@ import pytest
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, STORIES, X, fast, judged, told
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, STORIES, X, diagnosed, fast, judged
 
 
 def of(found: Diagnosis, rule: str, outcome: str = "hit") -> list[Finding]:
@@ -17,7 +17,7 @@ def of(found: Diagnosis, rule: str, outcome: str = "hit") -> list[Finding]:
 
 
 def test_one_io_in_flight_is_the_cause() -> None:
-    (finding,) = of(told("one_in_flight"), "concurrency-too-low")
+    (finding,) = of(diagnosed("one_in_flight"), "concurrency-too-low")
     assert (finding.role, finding.entity, finding.direction, finding.steps) == (
         "cause",
         "load:fio",
@@ -30,13 +30,13 @@ def test_one_io_in_flight_is_the_cause() -> None:
 
 @pytest.mark.parametrize("name", ["published", "rate_limited", "unequal"])
 def test_a_full_link_or_a_load_that_wants_no_more_is_not_too_little_in_flight(name: str) -> None:
-    assert of(told(name), "concurrency-too-low") == []
+    assert of(diagnosed(name), "concurrency-too-low") == []
 
 
 @pytest.mark.parametrize("name", ["saturated_array", "guest_queue"])
 def test_a_sweep_that_begins_low_is_told_and_not_blamed(name: str) -> None:
     """Its first step keeps too little in flight, its last one is limited by something else."""
-    found = told(name)
+    found = diagnosed(name)
     (finding,) = of(found, "concurrency-too-low")
     assert finding.role == "information"
     assert found.verdict.from_step not in finding.steps
@@ -51,7 +51,7 @@ def test_links_that_nobody_saw_leave_it_unknown(tmp_path: Path) -> None:
 def test_an_array_that_takes_longer_for_no_more_is_the_cause() -> None:
     """100,000 to 101,000 IOPS for four times the I/Os, 1 % more; 2.4 ms are 13.3 times the 0.18 of the lowest load.
     From 8 to 64 in flight throughput had still grown 2.5 times."""
-    found = told("saturated_array")
+    found = diagnosed("saturated_array")
     (finding,) = of(found, "array-service-grows")
     assert (finding.role, finding.entity, finding.steps) == ("cause", "array:fa1", ("q256",))
     assert finding.evidence["growth"] == pytest.approx(13.33, rel=1e-3)
@@ -61,11 +61,11 @@ def test_an_array_that_takes_longer_for_no_more_is_the_cause() -> None:
 
 @pytest.mark.parametrize("name", ["published", "guest_queue", "full_before_it_began"])
 def test_an_array_whose_time_does_not_grow_is_not(name: str) -> None:
-    assert of(told(name), "array-service-grows") == []
+    assert of(diagnosed(name), "array-service-grows") == []
 
 
 def test_one_step_alone_does_not_tell_how_it_grows() -> None:
-    (finding,) = of(told("one_in_flight"), "array-service-grows", "unknown")
+    (finding,) = of(diagnosed("one_in_flight"), "array-service-grows", "unknown")
     assert "throughput_gain and growth not known" in finding.summary
 
 
@@ -93,7 +93,7 @@ def test_two_paths_in_use_are_none(tmp_path: Path, first: float, second: float) 
 
 
 def test_a_host_with_one_port_has_no_second_path_to_use() -> None:
-    assert of(told("one_in_flight"), "single-path-in-use") == []
+    assert of(diagnosed("one_in_flight"), "single-path-in-use") == []
 
 
 @pytest.mark.parametrize("noise", [0.999, 1.001])

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.verdict.model import Diagnosis
 from tests.support.sites import Life, Site, split
-from tests.support.stories import judged, recorded, told
+from tests.support.stories import diagnosed, judged, recorded
 
 LOAD = Site("db1", ("config", "fio"), load=True)
 FABRIC, ARRAY = ("sw1", "sw2"), ("fa1",)
@@ -35,7 +35,7 @@ def never_something_else(found: Diagnosis, whole: Diagnosis) -> None:
 @pytest.mark.parametrize("name", STORIES)
 def test_a_clock_that_is_off_changes_nothing(name: str, tmp_path: Path) -> None:
     found = three(tmp_path, name, Site("switches", FABRIC, 37.0), Site("array", ARRAY, -18.5))
-    whole = told(name)
+    whole = diagnosed(name)
     assert found.steps == whole.steps
     assert (found.verdict.headline, found.verdict.grade) == (whole.verdict.headline, whole.verdict.grade)
     clocks = {who.name: who.clock_offset_seconds for who in found.recorders}
@@ -47,7 +47,7 @@ def test_what_nobody_can_place_in_time_is_left_out_and_named(name: str, tmp_path
     """The load and its array run at one rate from end to end: a plateau has no edges to lay beside each other."""
     strange = Site("switches", FABRIC, 37.0, compares=False)
     found = three(tmp_path, name, strange, Site("array", ARRAY))
-    never_something_else(found, told(name))
+    never_something_else(found, diagnosed(name))
     assert not [use for use in found.elements if use.bytes_per_second] or not any(
         u.what == "the clock of sw1" for u in found.unobserved
     )
@@ -72,7 +72,7 @@ def test_a_site_that_is_not_there_never_makes_it_something_else(
         for site, sources in (("switches", FABRIC), ("array", ARRAY))
     ]
     found = three(tmp_path, name, *sites)
-    never_something_else(found, told(name))
+    never_something_else(found, diagnosed(name))
     (gap,) = next(r for r in found.recorders if r.name == who).absences
     way = {"from the middle on": "stopped", "at first": "joined", "for a while": "restarted"}[when]
     assert (gap.way, gap.until is None) == (way, way == "stopped")
@@ -87,7 +87,7 @@ def test_a_gap_in_the_step_that_decides_leaves_what_the_rest_suffices_for(who: s
         Site(site, sources, 37.0, lives if site == who else (Life(),))
         for site, sources in (("switches", FABRIC), ("array", ARRAY))
     ]
-    found, whole = three(tmp_path, "published", *sites), told("published")
+    found, whole = three(tmp_path, "published", *sites), diagnosed("published")
     assert (what(found), found.verdict.grade) == (what(whole), whole.verdict.grade)
     assert found.verdict.from_step == whole.verdict.from_step == "t800"
     assert [gap.way for r in found.recorders for gap in r.absences] == ["restarted"]
@@ -96,13 +96,13 @@ def test_a_gap_in_the_step_that_decides_leaves_what_the_rest_suffices_for(who: s
 def test_a_load_that_nobody_reads_any_more_ends_its_step(tmp_path: Path) -> None:
     """The others go on for half a minute in which nothing runs: a mean over it would be half of what was carried."""
     whole = recorded("published")
-    begun = told("published").steps[1]
+    begun = diagnosed("published").steps[1]
     killed = Site("db1", ("config", "fio"), load=True, lives=(Life(until=27.0, ended=False),))
     recording = split(whole, tmp_path / "r.sanpath", killed, Site("switches", FABRIC), Site("array", ARRAY))
     found = judged(recording)
-    assert [step.name for step in found.steps] == [told("published").steps[0].name, begun.name]
+    assert [step.name for step in found.steps] == [diagnosed("published").steps[0].name, begun.name]
     assert found.steps[1].end < begun.end
-    assert what(found) == what(told("published"))
+    assert what(found) == what(diagnosed("published"))
     used = [u.utilisation for u in found.elements if u.step == begun.name and u.direction == "read" and u.utilisation]
     assert max(used) == pytest.approx(0.977, abs=0.005)
     (gap,) = next(r for r in found.recorders if r.name == "db1").absences

@@ -23,12 +23,12 @@ class TwoHosts(San):
         for host, late in (("esx7", 0.0), ("esx9", 0.4)):
             root = f"{host}/fio"
             out.source(root, "fio", LOAD)
-            out.thing(root, "load", root, ids={"name": (root,)})
-            out.tie(root, "runs_on", (("load", root), ("host", host)))
+            out.entity(root, "load", root, ids={"name": (root,)})
+            out.link(root, "runs_on", (("load", root), ("host", host)))
             for number, step in enumerate(self.steps):
                 job = f"{root}/{step.name}"
-                out.thing(root, "load", job, ids={"name": (job,)})
-                out.tie(root, "member_of", (("load", job), ("load", root)))
+                out.entity(root, "load", job, ids={"name": (job,)})
+                out.link(root, "member_of", (("load", job), ("load", root)))
                 mark: dict[str, Scalar] = {
                     "step": step.name,
                     "group": number,
@@ -49,7 +49,7 @@ class TwoHosts(San):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+def result(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
     """8GFC at the hosts, half full each; 4GFC at the array, 415.2 of 425 MB/s."""
     folder: Path = tmp_path_factory.mktemp("two") / "two.sanpath"
     san = TwoHosts(folder, ports=[fast(HOST_PORT, 8), fast(OTHER_HOST, 8), ARRAY_PORT])
@@ -64,30 +64,30 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
     return diagnose(san.write())
 
 
-def test_the_shared_link_is_named(told: Diagnosis) -> None:
-    assert told.verdict.kind == "bottleneck"
-    assert told.verdict.bottlenecks[0].entity == "link:sw1/fc1/1--fa1/CT0.FC0"
+def test_the_shared_link_is_named(result: Diagnosis) -> None:
+    assert result.verdict.kind == "bottleneck"
+    assert result.verdict.bottlenecks[0].entity == "link:sw1/fc1/1--fa1/CT0.FC0"
 
 
-def test_it_is_one_step_with_the_sum_of_both(told: Diagnosis) -> None:
-    (step,) = told.steps
+def test_it_is_one_step_with_the_sum_of_both(result: Diagnosis) -> None:
+    (step,) = result.steps
     assert step.name == "both"
     assert step.directions["read"].ops_per_second == pytest.approx(X, rel=0.01)
     assert step.in_flight.configured == 128
     assert step.in_flight.measured == pytest.approx(128, rel=0.01)
 
 
-def test_each_host_carries_its_half(told: Diagnosis) -> None:
-    shares = {e.entity: e.share for e in told.elements if e.direction == "read"}
+def test_each_host_carries_its_half(result: Diagnosis) -> None:
+    shares = {e.entity: e.share for e in result.elements if e.direction == "read"}
     assert shares["link:esx7/vmhba2--sw1/fc1/7"] == pytest.approx(0.5, rel=0.02)
     assert shares["link:esx9/vmhba2--sw1/fc1/9"] == pytest.approx(0.5, rel=0.02)
     assert shares["link:sw1/fc1/1--fa1/CT0.FC0"] == pytest.approx(1.0)
 
 
-def test_the_load_is_named_after_both(told: Diagnosis) -> None:
-    (budget,) = told.latency_budget
+def test_the_load_is_named_after_both(result: Diagnosis) -> None:
+    (budget,) = result.latency_budget
     assert budget.total_seconds == pytest.approx(128 / X, rel=0.01)
-    assert told.verdict.headline
+    assert result.verdict.headline
 
 
 def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> None:

@@ -15,7 +15,17 @@ from sanpath.verdict.model import Diagnosis
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, calm, fast, guest_queue, judged, published, published_write, told
+from tests.support.stories import (
+    COUNTED,
+    NOTHING,
+    calm,
+    diagnosed,
+    fast,
+    guest_queue,
+    judged,
+    published,
+    published_write,
+)
 
 GB = 1e9
 GOOD: Mapping[str, Scalar] = {
@@ -57,7 +67,7 @@ def stamped(found: Diagnosis) -> dict[str, set[str]]:
 
 
 def test_a_test_that_tells_nothing_of_itself_is_not_accused() -> None:
-    found = told("published")
+    found = diagnosed("published")
     assert hits(found) == {}
     assert stamped(found) == {f"t{n}": set() for n in (16, 128, 512, 800)}
 
@@ -116,7 +126,7 @@ def test_through_the_file_cache_the_memory_of_the_machine_is_a_cache_as_well(tmp
 
 
 def test_three_seconds_are_too_short() -> None:
-    found = told("too_short")
+    found = diagnosed("too_short")
     assert hits(found).keys() == {"run-too-short"}
     assert hits(found)["run-too-short"].role == "validity"
     assert "measured for 3 s" in hits(found)["run-too-short"].summary
@@ -127,7 +137,7 @@ def over_time(folder: Path, *rates: float) -> Diagnosis:
     """A load with 16 in flight whose IOPS change from second to second; nothing else is observed."""
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
-    out.thing("fio", "load", "fio/s")
+    out.entity("fio", "load", "fio/s")
     mark: dict[str, Scalar] = {"step": "s", "group": 0, "loads": "fio/s", "offered": 16.0}
     out.event("fio", 4.0, "step-begin", **mark)
     for second, done in enumerate(accumulate(rates, initial=0.0)):
@@ -191,7 +201,7 @@ def test_one_stream_over_a_full_link_is_no_limit(tmp_path: Path) -> None:
 
 def test_blocks_that_the_host_splits_are_others_than_were_tested() -> None:
     """1 MiB at the load, 256 KiB at the array."""
-    found = told("split_on_the_way")
+    found = diagnosed("split_on_the_way")
     finding = hits(found)["block-sizes-differ"]
     assert (finding.role, finding.entity) == ("validity", "load:fio > array:fa1")
     assert "4 times as large at the load" in finding.summary
@@ -213,11 +223,11 @@ def test_a_load_that_keeps_one_of_32_in_flight_is_no_closed_loop(tmp_path: Path)
 
 
 def test_a_rate_that_was_asked_for_explains_it() -> None:
-    assert hits(told("rate_limited")) == {}
+    assert hits(diagnosed("rate_limited")) == {}
 
 
 def test_a_process_at_the_end_of_its_core_is_the_cause() -> None:
-    found = told("cpu_bound")
+    found = diagnosed("cpu_bound")
     assert found.verdict.kind == "generator_limited"
     finding = hits(found)["generator-cpu"]
     assert (finding.role, finding.entity) == ("cause", "load:fio")
@@ -271,7 +281,7 @@ def test_a_mixed_test_is_stamped_for_what_it_writes(tmp_path: Path) -> None:
 
 def test_a_step_that_drifts_takes_a_grade_and_predicts_nothing(tmp_path: Path) -> None:
     """The latency rises by two fifths: over the second half by a fifth of a mean that is a tenth higher."""
-    steady, found = told("published"), judged(published(San(tmp_path, drift=0.4)).write())
+    steady, found = diagnosed("published"), judged(published(San(tmp_path, drift=0.4)).write())
     assert (steady.verdict.grade, found.verdict.grade) == ("A", "B")
     assert found.verdict.bottlenecks[0].entity == steady.verdict.bottlenecks[0].entity
     assert steady.verdict.next is not None

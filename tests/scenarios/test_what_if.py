@@ -44,8 +44,8 @@ def test_a_host_queue_of_32_bounds_what_eight_times_the_link_gives(tmp_path: Pat
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.explains == pytest.approx(1 - 800 / highest / 0.128, rel=1e-3)  # 80.1 %
     assert bottleneck.wait_at == "lun:sqlvm1/sda"
-    said = " ".join(text.render(found, 100).split())
-    assert "sqlvm1/sda with the 32 I/Os it lets through limits next" in said
+    reported = " ".join(text.render(found, 100).split())
+    assert "sqlvm1/sda with the 32 I/Os it lets through limits next" in reported
 
 
 def test_with_an_array_of_a_third_of_it_the_link_is_next_again(tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ class Copy(San):
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         out.source("esx7", "linux_host", LUN)
-        out.thing("esx7", "host", "esx7", ids={"name": ("esx7",)})
+        out.entity("esx7", "host", "esx7", ids={"name": ("esx7",)})
         for device in ("dm-0", "sdb"):
             naa = (NAA,) if device == "dm-0" else ()
-            out.thing("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa})
-            out.tie("esx7", "attached_to", (("lun", device), ("host", "esx7")))
-        out.tie("esx7", "member_of", (("lun", "sdb"), ("lun", "dm-0")), "slaves")
+            out.entity("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa})
+            out.link("esx7", "attached_to", (("lun", device), ("host", "esx7")))
+        out.link("esx7", "member_of", (("lun", "sdb"), ("lun", "dm-0")), "slaves")
         for second in range(int(last) + 1):
             out.poll("esx7", second)
             values: dict[str, Number] = dict(self._disk(second))

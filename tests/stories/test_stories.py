@@ -70,8 +70,8 @@ def test_findings_and_what_was_not_seen_are_listed(name: str, recording: str) ->
 
 @pytest.mark.parametrize("name", stories.names())
 def test_comparisons_say_what_is_expected(name: str) -> None:
-    told: Mapping[str, Any] = diagnose_story(name).story
-    for wanted, comparison in zip(told.get("compared", []), diagnose_story(name).comparisons, strict=True):
+    result: Mapping[str, Any] = diagnose_story(name).story
+    for wanted, comparison in zip(result.get("compared", []), diagnose_story(name).comparisons, strict=True):
         text = " ".join([comparison["headline"], *comparison["remarks"]])
         for words in wanted:
             assert words in text

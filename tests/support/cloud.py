@@ -114,10 +114,10 @@ class CloudSan(San):
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
-        out.thing("config", "host", "db7", ids={"name": ("db7",)})
+        out.entity("config", "host", "db7", ids={"name": ("db7",)})
         for device in self.devices:
-            out.thing("fio", "lun", device, ids={"device": (device,)})
-            out.tie("fio", "targets", (("load", "fio"), ("lun", device)), "fio disk_util")
+            out.entity("fio", "lun", device, ids={"device": (device,)})
+            out.link("fio", "targets", (("load", "fio"), ("lun", device)), "fio disk_util")
         asyncio.run(self._collect(out))
 
     async def _collect(self, out: RecordingBuilder) -> None:
@@ -129,9 +129,9 @@ class CloudSan(San):
         await collector.open(ctx)
         async for item in collector.inventory(ctx):
             if isinstance(item, SourceEntity):
-                out.thing("c1", item.kind, item.local_id, item.label, item.ids, item.attributes)
+                out.entity("c1", item.kind, item.local_id, item.label, item.ids, item.attributes)
             elif isinstance(item, SourceLink):
-                out.tie("c1", item.relation, (item.from_end, item.to_end), item.evidence)
+                out.link("c1", item.relation, (item.from_end, item.to_end), item.evidence)
         is_declared = False
         for second in range(int(self.steps[-1].end + 2)):
             now = microseconds(second)

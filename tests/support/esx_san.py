@@ -53,23 +53,23 @@ class EsxSan(San):
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
         out.source("vc", "vsphere", LUN, PATH, VDISK, HOST, HBA)
-        out.thing("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
+        out.entity("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
         lun = ("lun", f"esx7/{NAA}")
-        out.thing("vc", *lun, ids={"naa": (NAA,), "device": (NAA,)}, attributes=self.lun)
-        out.tie("vc", "attached_to", (lun, ("host", "esx7")))
+        out.entity("vc", *lun, ids={"naa": (NAA,), "device": (NAA,)}, attributes=self.lun)
+        out.link("vc", "attached_to", (lun, ("host", "esx7")))
         for number, (path, (hba, target)) in enumerate(ENDS.items()):
             speed = {"speed_bits_per_second": self.speeds[number]} if self.speeds else {}
             end = ("hba", f"esx7/{hba.device}")
-            out.thing("vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed})
+            out.entity("vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed})
             state = "dead" if number and self.lost_at is not None else self.states[number]
-            out.thing("vc", "path", path, attributes={"state": state, "usable": state == "active"})
-            out.tie("vc", "member_of", (("path", path), lun))
-            out.tie("vc", "attached_to", (("path", path), end))
-            out.tie("vc", "targets", (("path", path), ("wwpn", target.wwpn)))
+            out.entity("vc", "path", path, attributes={"state": state, "usable": state == "active"})
+            out.link("vc", "member_of", (("path", path), lun))
+            out.link("vc", "attached_to", (("path", path), end))
+            out.link("vc", "targets", (("path", path), ("wwpn", target.wwpn)))
         for disk, about in self.vdisks.items():
-            out.thing("vc", "vdisk", disk, ids={"name": (disk,)}, attributes=about)
-            out.tie("vc", "attached_to", (("vdisk", disk), ("vm", "sqlvm1")))
-            out.tie("vc", "backed_by", (("vdisk", disk), lun))
+            out.entity("vc", "vdisk", disk, ids={"name": (disk,)}, attributes=about)
+            out.link("vc", "attached_to", (("vdisk", disk), ("vm", "sqlvm1")))
+            out.link("vc", "backed_by", (("vdisk", disk), lun))
         self._host_samples(out)
 
     def _host_samples(self, out: RecordingBuilder) -> None:
@@ -89,9 +89,10 @@ class EsxSan(San):
                 moved = {"ops_read_total": round(done / len(self.vdisks)), **self.counted.get("vdisk", {})}
                 out.samples("vc", VDISK, at, {disk: moved})
             for table, entity in ((LUN, f"esx7/{NAA}"), (HOST, "esx7"), (HBA, "esx7/vmhba2")):
-                if told := self.counted.get(table.kind):
+                if result := self.counted.get(table.kind):
                     values = {
-                        name: at * (value or 0) if name.endswith("_total") else value for name, value in told.items()
+                        name: at * (value or 0) if name.endswith("_total") else value
+                        for name, value in result.items()
                     }
                     out.samples("vc", table, at, {entity: values})
 

@@ -41,7 +41,7 @@ class RecordingBuilder:
         """Declare a source with what it may yield."""
         self._sources[name] = (collector, every, list(tables))
 
-    def thing(
+    def entity(
         self,
         source: str,
         kind: str,
@@ -51,10 +51,10 @@ class RecordingBuilder:
         attributes: Mapping[str, Scalar] | None = None,
     ) -> None:
         """A thing as a source knows it, seen at the start."""
-        thing = SourceEntity(kind, local_id, label or local_id, ids or {}, attributes or {})
-        self._writer.inventory(source, START_US, thing)
+        item = SourceEntity(kind, local_id, label or local_id, ids or {}, attributes or {})
+        self._writer.inventory(source, START_US, item)
 
-    def tie(
+    def link(
         self,
         source: str,
         relation: str,
@@ -69,7 +69,7 @@ class RecordingBuilder:
         """A link of the configuration: "kind:name relation kind:name"."""
         first, relation, second = sentence.split()
         ends = _end(first), _end(second)
-        self.tie("config", relation, ends, f"sanpath.yaml: {sentence}")
+        self.link("config", relation, ends, f"sanpath.yaml: {sentence}")
 
     def event(self, source: str, at: float, name: str, **detail: Scalar) -> None:
         """Something that happened."""

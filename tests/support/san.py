@@ -185,27 +185,27 @@ class San:
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on vm:sqlvm1")
         out.say("vm:sqlvm1 runs_on host:esx7")
-        out.thing("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
-        out.thing("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
-        out.thing("config", "host", "esx7", attributes={"os": "VMware ESXi"})
+        out.entity("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
+        out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
+        out.entity("config", "host", "esx7", attributes={"os": "VMware ESXi"})
         out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
         for port in self.ports:
             if port.host:
                 name = f"{port.host}/{port.device}"
-                out.thing("config", "hba", name, ids={"wwpn": (port.wwpn,)}, attributes=_capable(port.capable))
+                out.entity("config", "hba", name, ids={"wwpn": (port.wwpn,)}, attributes=_capable(port.capable))
                 out.say(f"hba:{name} attached_to host:{port.host}")
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
-        out.thing("fio", "load", "fio", ids={"name": ("fio",)})
+        out.entity("fio", "load", "fio", ids={"name": ("fio",)})
         if "disk" not in self.leave_out:
-            out.thing("fio", "lun", "sda", ids={"device": ("sda",)})
-            out.tie("fio", "targets", (("load", "fio"), ("lun", "sda")), "fio disk_util")
+            out.entity("fio", "lun", "sda", ids={"device": ("sda",)})
+            out.link("fio", "targets", (("load", "fio"), ("lun", "sda")), "fio disk_util")
         shift = self.clock.get("fio", 0.0)
         for number, step in enumerate(self.steps):
             job = f"fio/{step.name}"
-            told: dict[str, Scalar] = {"block_bytes": step.block, "rate_limited": step.rate_limited, **self.about}
-            out.thing("fio", "load", job, ids={"name": (job,)}, attributes=told)
-            out.tie("fio", "member_of", (("load", job), ("load", "fio")), "fio job")
+            result: dict[str, Scalar] = {"block_bytes": step.block, "rate_limited": step.rate_limited, **self.about}
+            out.entity("fio", "load", job, ids={"name": (job,)}, attributes=result)
+            out.link("fio", "member_of", (("load", job), ("load", "fio")), "fio job")
             if "steps" not in self.leave_out:
                 mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job}
                 mark |= {"offered": step.in_flight, "block_bytes": step.block, "rate_limited": step.rate_limited}
@@ -249,24 +249,24 @@ class San:
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         ports = [port for port in self.ports if port.on == name]
         out.source(name, "snmp_switch", PORTS, every=self.switch_every)
-        out.thing(name, "switch", name, ids={"name": (name,)}, attributes={"make": self.make})
+        out.entity(name, "switch", name, ids={"name": (name,)}, attributes={"make": self.make})
         for port in ports:
             about = {"technology": self.technology, **_capable(port.switch)}
-            out.thing(name, "switch_port", port.name, port.name, {"name": (port.name,)}, about)
+            out.entity(name, "switch_port", port.name, port.name, {"name": (port.name,)}, about)
             end = ("switch_port", port.name)
-            out.tie(name, "member_of", (end, ("switch", name)), "ifTable")
-            out.tie(name, "logged_in", (("wwpn", port.wwpn), end), f'ifAlias "{port.device} {port.wwpn}"')
+            out.link(name, "member_of", (end, ("switch", name)), "ifTable")
+            out.link(name, "logged_in", (("wwpn", port.wwpn), end), f'ifAlias "{port.device} {port.wwpn}"')
         if self.inter_switch_link:
             about = {"technology": self.technology}
-            out.thing(name, "switch_port", "fc1/31", "fc1/31", {"name": ("fc1/31",)}, about)
-            out.tie(name, "member_of", (("switch_port", "fc1/31"), ("switch", name)), "ifTable")
+            out.entity(name, "switch_port", "fc1/31", "fc1/31", {"name": ("fc1/31",)}, about)
+            out.link(name, "member_of", (("switch_port", "fc1/31"), ("switch", name)), "ifTable")
             if any(f"{name}/fc1/31" in step.ports for step in self.steps):
                 # sw1 is at the hosts: its port of the link takes in what is read, as the array's ports do.
                 ports.append(Port("fc1/31", "", "", self.isl_speed, host="" if name == "sw1" else "sw1", on=name))
         for at in _every(self.switch_every, 0.5, last):
             out.poll(name, at)
-            told = at if self.switch_cache is None else at // self.switch_cache * self.switch_cache
-            out.samples(name, PORTS, at, {port.name: self._port(port, told) for port in ports})
+            result = at if self.switch_cache is None else at // self.switch_cache * self.switch_cache
+            out.samples(name, PORTS, at, {port.name: self._port(port, result) for port in ports})
 
     def _port(self, port: Port, at: float) -> dict[str, Number]:
         read, write = (
@@ -287,7 +287,7 @@ class San:
                 s.stalls.get(f"{port.on}/{port.name}", 0.0) * _overlap(0, at, s.begin, s.end) for s in self.steps
             ]
             values["credit_stall_seconds_tx_total"] = round(sum(stalled) / CREDIT_TICK_SECONDS)
-        for metric in {name for step in self.steps for told in step.counted.values() for name in told}:
+        for metric in {name for step in self.steps for result in step.counted.values() for name in result}:
             parts = [
                 s.counted.get(f"{port.on}/{port.name}", {}).get(metric, 0.0)
                 * _overlap(0, at, s.begin, s.end)
@@ -298,14 +298,14 @@ class San:
         return values
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
-        out.thing("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes={"cache_bytes": self.cache_bytes})
+        out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes={"cache_bytes": self.cache_bytes})
         for port in self.ports:
             if not port.host:
                 about = {"technology": self.technology, **_capable(port.capable)}
-                out.thing("fa1", "array_port", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)
-                out.tie("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
-        out.thing("fa1", "volume", "vol01", ids={"naa": (NAA,)})
-        out.tie("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
+                out.entity("fa1", "array_port", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)
+                out.link("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
+        out.entity("fa1", "volume", "vol01", ids={"naa": (NAA,)})
+        out.link("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
         for at in _every(self.others_every, 0.0, last):
             out.poll("fa1", at + wait)
@@ -323,15 +323,17 @@ class San:
 def _performance(step: _Step | None, whole: bool) -> dict[str, Number]:
     values: dict[str, Number] = {}
     for direction in DIRECTIONS:
-        said = step.array.get(direction) if step is not None else None
+        reported = step.array.get(direction) if step is not None else None
         flow = step.flows.get(direction, Flow(0, 0)) if step is not None else Flow(0, 0)
-        ops = 0.0 if said is None else flow.ops if said.ops is None else said.ops
-        size = 0.0 if said is None or step is None else ops * step.block if said.size is None else said.size
-        busy = 1 + said.others / ops if said is not None and whole else 1.0
+        ops = 0.0 if reported is None else flow.ops if reported.ops is None else reported.ops
+        size = (
+            0.0 if reported is None or step is None else ops * step.block if reported.size is None else reported.size
+        )
+        busy = 1 + reported.others / ops if reported is not None and whole else 1.0
         values[f"ops_per_second_{direction}"] = ops * busy
         values[f"bytes_per_second_{direction}"] = size * busy
         for name in ("service", "queue", "san", "qos_limit", "response"):
-            seconds = getattr(said, name.removesuffix("_limit"), None) if said is not None else 0.0
+            seconds = getattr(reported, name.removesuffix("_limit"), None) if reported is not None else 0.0
             values[f"{name}_seconds_{direction}"] = None if seconds is None else seconds * 1e6
     return values
 

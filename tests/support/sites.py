@@ -85,8 +85,8 @@ def _write(recording: Recording, folder: Path, site: Site, name: str, limits: tu
         }
     )
     if site.compares:
-        told = {"offset_seconds": 0.02 - site.ahead, "uncertainty_seconds": WITHIN_SECONDS}
-        writer.event("recorder", Event(limits[0] + ahead_us, "store-clock", told))
+        result = {"offset_seconds": 0.02 - site.ahead, "uncertainty_seconds": WITHIN_SECONDS}
+        writer.event("recorder", Event(limits[0] + ahead_us, "store-clock", result))
     if ended:
         writer.end({"ended_us": limits[1] + ahead_us, "load_exit_code": None, "recorder_cpu_seconds": 0.0})
     else:

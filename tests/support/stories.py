@@ -180,13 +180,13 @@ def neighbour(san: San) -> San:
     """Another host takes 40 % of the array's 4GFC port: 3,750 IOPS are left, 245.8 MB/s of payload and 249.1 counted
     on the test's own host port (58.6 %), and 415.2 at the array's."""
     san.ports = [HOST_PORT, ARRAY_PORT, OTHER_HOST]
-    mine, others = 0.6 * COUNTED, 0.4 * COUNTED
+    local, others = 0.6 * COUNTED, 0.4 * COUNTED
     for n in (16, 64):
         san.step(
             f"q{n}",
             n,
             read=Flow(3750, n / 3750),
-            ports={"fc1/7": (mine, NOTHING), "fc1/9": (others, NOTHING), "fc1/1": (COUNTED, NOTHING)},
+            ports={"fc1/7": (local, NOTHING), "fc1/9": (others, NOTHING), "fc1/1": (COUNTED, NOTHING)},
             array={"read": AtArray(0.0004, san=0.003, others=2500)},
         )
     return san
@@ -319,7 +319,7 @@ def computed(name: str) -> Facts:
 
 
 @cache
-def told(name: str) -> Diagnosis:
+def diagnosed(name: str) -> Diagnosis:
     """The diagnosis of a story; made once a test run."""
     return judged(recorded(name))
 

@@ -10,7 +10,7 @@ from sanpath.catalogue.load import facts
 from sanpath.cli import app
 from sanpath.rulebook.load import load_rulebook
 from sanpath.views import markdown, text, words
-from tests.support.stories import STORIES, told
+from tests.support.stories import STORIES, diagnosed
 
 Text = tuple[str, str]
 """(where it stands, the text)."""
@@ -54,7 +54,7 @@ def of_words() -> Iterator[Text]:
 def of_first_screens() -> Iterator[Text]:
     """The first screen of every story."""
     for name in STORIES:
-        summary = told(name).summary
+        summary = diagnosed(name).summary
         lines = (summary.verdict, summary.consequence, summary.acquittal, summary.action, summary.gain)
         yield from ((name, line) for line in lines if line)
 
@@ -62,8 +62,8 @@ def of_first_screens() -> Iterator[Text]:
 def of_reports() -> Iterator[Text]:
     """Whole reports of every story."""
     for name in STORIES:
-        yield f"{name}, terminal", text.render(told(name), 118)
-        yield f"{name}, Markdown", markdown.render(told(name))
+        yield f"{name}, terminal", text.render(diagnosed(name), 118)
+        yield f"{name}, Markdown", markdown.render(diagnosed(name))
 
 
 def texts() -> Iterator[Text]:
@@ -73,5 +73,5 @@ def texts() -> Iterator[Text]:
 
 
 if __name__ == "__main__":
-    for where, said in texts():
-        print(f"{where}: {said}")
+    for where, reported in texts():
+        print(f"{where}: {reported}")

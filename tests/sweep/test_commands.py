@@ -21,8 +21,8 @@ EXPORTS = {"uri": ["nbd://10.0.0.1:10809", "nbd://10.0.0.2:10809"]}
 
 
 def plan(matrix: dict[str, Any], target: dict[str, Any] | None = None, **changes: Any) -> Plan:
-    told = {"target": target or LUNS, "matrix": matrix, "allow_writes": True} | changes
-    return Plan.model_validate(told)
+    result = {"target": target or LUNS, "matrix": matrix, "allow_writes": True} | changes
+    return Plan.model_validate(result)
 
 
 def fio_options(made: Plan, step: int = 0) -> dict[str, str]:

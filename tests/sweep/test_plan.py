@@ -68,11 +68,11 @@ MISTAKES = {
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, line: int | None, key: str, words: str) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(text)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as result:
         load_plan(file)
-    assert (told.value.line, told.value.key) == (line, key)
-    assert words in str(told.value)
-    assert "\n" not in str(told.value)
+    assert (result.value.line, result.value.key) == (line, key)
+    assert words in str(result.value)
+    assert "\n" not in str(result.value)
 
 
 def test_a_file_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_step_that_takes_longer_than_the_others_does_not_eat_their_time() -> N
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.4, "0 s"), (59.4, "59 s"), (130, "2 min 10 s"), (3 * 3600 + 300, "3 h 5 min")]
+    ("seconds", "reported"), [(0.4, "0 s"), (59.4, "59 s"), (130, "2 min 10 s"), (3 * 3600 + 300, "3 h 5 min")]
 )
-def test_time_as_a_person_says_it(seconds: float, said: str) -> None:
-    assert span(seconds) == said
+def test_time_as_a_person_says_it(seconds: float, reported: str) -> None:
+    assert span(seconds) == reported

@@ -7,39 +7,39 @@ from collections.abc import Mapping
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 
-Said = tuple[str, SourceEntity | SourceLink]
+Reported = tuple[str, SourceEntity | SourceLink]
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
 
 
-def topology(*said: Said) -> Topology:
-    return resolve((source, number, item) for number, (source, item) in enumerate(said))
+def topology(*reported: Reported) -> Topology:
+    return resolve((source, number, item) for number, (source, item) in enumerate(reported))
 
 
-def thing(source: str, kind: str, local_id: str, label: str = "", **ids: str) -> Said:
+def entity(source: str, kind: str, local_id: str, label: str = "", **ids: str) -> Reported:
     return source, SourceEntity(kind, local_id, label or local_id, {key: (value,) for key, value in ids.items()})
 
 
-def about(source: str, kind: str, local_id: str, attributes: Mapping[str, Scalar], **ids: str) -> Said:
+def about(source: str, kind: str, local_id: str, attributes: Mapping[str, Scalar], **ids: str) -> Reported:
     return source, SourceEntity(kind, local_id, local_id, {key: (value,) for key, value in ids.items()}, attributes)
 
 
-def tie(source: str, first: str, relation: str, second: str) -> Said:
+def edge(source: str, first: str, relation: str, second: str) -> Reported:
     ends = [tuple(end.split(":", 1)) for end in (first, second)]
     return source, SourceLink(
         relation, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), f"{first} {relation} {second}"
     )
 
 
-def said(source: str, sentence: str) -> Said:
+def reported(source: str, sentence: str) -> Reported:
     first, relation, second = sentence.split()
-    return tie(source, first, relation, second)
+    return edge(source, first, relation, second)
 
 
 def test_one_port_in_three_spellings_is_one_entity_with_the_name_from_the_configuration() -> None:
     found = topology(
-        thing("config", "hba", "esx7/vmhba2", wwpn="21:00:00:24:FF:00:00:01"),
-        thing("fa1", "hba", "21000024FF000001", wwpn="21000024FF000001"),
-        thing("vcenter", "hba", "key-vim.vmhba2", wwpn="0x21000024ff000001"),
+        entity("config", "hba", "esx7/vmhba2", wwpn="21:00:00:24:FF:00:00:01"),
+        entity("fa1", "hba", "21000024FF000001", wwpn="21000024FF000001"),
+        entity("vcenter", "hba", "key-vim.vmhba2", wwpn="0x21000024ff000001"),
     )
     assert list(found.entities) == ["hba:esx7/vmhba2"]
     (hba,) = found.of_kind("hba")
@@ -49,15 +49,15 @@ def test_one_port_in_three_spellings_is_one_entity_with_the_name_from_the_config
 
 
 def test_two_sources_that_name_one_host_mean_one_host() -> None:
-    found = topology(thing("fa1", "host", "esx7"), thing("vcenter", "host", "host-42", label="esx7"))
+    found = topology(entity("fa1", "host", "esx7"), entity("vcenter", "host", "host-42", label="esx7"))
     assert list(found.entities) == ["host:esx7"]
 
 
 def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
     found = topology(
-        said("config", "vm:sqlvm1 runs_on host:esx7"),
-        thing("config", "host", "esx7", wwpn="21:00:00:24:ff:00:00:01"),
-        thing("fa1", "host", "ESX-7-prod", wwpn="21000024ff000001"),
+        reported("config", "vm:sqlvm1 runs_on host:esx7"),
+        entity("config", "host", "esx7", wwpn="21:00:00:24:ff:00:00:01"),
+        entity("fa1", "host", "ESX-7-prod", wwpn="21000024ff000001"),
     )
     assert [host.id for host in found.of_kind("host")] == ["host:esx7"]
     assert found.known_as["fa1", "host", "ESX-7-prod"] == "host:esx7"
@@ -65,11 +65,11 @@ def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
 
 def test_ports_and_volumes_are_named_after_their_device() -> None:
     found = topology(
-        thing("sw1", "switch_port", "17", label="fc1/7"),
-        thing("sw2", "switch_port", "17", label="fc1/7"),
-        thing("fa1", "array_port", "CT0.FC0"),
-        thing("fa1", "volume", "vol01"),
-        thing("fa1", "array", "pure-prod-01"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        entity("sw2", "switch_port", "17", label="fc1/7"),
+        entity("fa1", "array_port", "CT0.FC0"),
+        entity("fa1", "volume", "vol01"),
+        entity("fa1", "array", "pure-prod-01"),
     )
     assert set(found.entities) == {
         *("switch_port:sw1/fc1/7", "switch_port:sw2/fc1/7"),
@@ -79,11 +79,11 @@ def test_ports_and_volumes_are_named_after_their_device() -> None:
 
 def test_a_lun_is_named_after_the_machine_its_load_runs_on() -> None:
     found = topology(
-        said("config", "load:fio runs_on vm:sqlvm1"),
-        thing("config", "lun", "sqlvm1/sda", naa=NAA),
-        thing("fio", "load", "fio"),
+        reported("config", "load:fio runs_on vm:sqlvm1"),
+        entity("config", "lun", "sqlvm1/sda", naa=NAA),
+        entity("fio", "load", "fio"),
         ("fio", SourceEntity("lun", "sda", "sda", {"device": ("sda",)})),
-        said("fio", "load:fio targets lun:sda"),
+        reported("fio", "load:fio targets lun:sda"),
     )
     assert [lun.id for lun in found.of_kind("lun")] == ["lun:sqlvm1/sda"]
     assert found.related("load:fio", "targets") == ["lun:sqlvm1/sda"]
@@ -91,7 +91,7 @@ def test_a_lun_is_named_after_the_machine_its_load_runs_on() -> None:
 
 def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written() -> None:
     found = topology(
-        thing("config", "lun", "db1/sdb", naa="3624a93706c1b16ce1c034d1c00013918"),
+        entity("config", "lun", "db1/sdb", naa="3624a93706c1b16ce1c034d1c00013918"),
         ("fa1", SourceEntity("volume", "vol01", "vol01", {"naa": (NAA,), "serial": ("6C1B16CE1C034D1C00013918",)})),
     )
     (link,) = [link for link in found.links if link.relation == "backed_by"]
@@ -100,7 +100,7 @@ def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written
 
 
 def test_a_lun_without_a_volume_is_told() -> None:
-    found = topology(thing("config", "lun", "db1/sdb", naa=NAA))
+    found = topology(entity("config", "lun", "db1/sdb", naa=NAA))
     (unjoined,) = found.unjoined
     assert "lun:db1/sdb" in unjoined.subject
     assert "no array presents a volume" in unjoined.reason
@@ -108,19 +108,19 @@ def test_a_lun_without_a_volume_is_told() -> None:
 
 def test_a_target_given_by_address_is_the_port_that_has_it() -> None:
     found = topology(
-        thing("fa1", "array_port", "CT0.ETH4", ip="10.0.0.2"),
-        thing("fio", "load", "fio"),
-        said("fio", "load:fio targets ip:10.0.0.2"),
+        entity("fa1", "array_port", "CT0.ETH4", ip="10.0.0.2"),
+        entity("fio", "load", "fio"),
+        reported("fio", "load:fio targets ip:10.0.0.2"),
     )
     assert found.related("load:fio", "targets") == ["array_port:fa1/CT0.ETH4"]
 
 
 def test_a_wwpn_in_a_port_description_is_a_login_of_the_port_and_not_of_its_host() -> None:
     found = topology(
-        thing("fa1", "host", "esx7", wwpn="21000024ff000001"),
-        thing("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
-        thing("sw1", "switch_port", "17", label="fc1/7"),
-        said("sw1", "wwpn:21:00:00:24:FF:00:00:01 logged_in switch_port:17"),
+        entity("fa1", "host", "esx7", wwpn="21000024ff000001"),
+        entity("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        reported("sw1", "wwpn:21:00:00:24:FF:00:00:01 logged_in switch_port:17"),
     )
     login, attached = found.links
     assert (login.from_entity, login.to_entity) == ("hba:esx7/vmhba2", "switch_port:sw1/fc1/7")
@@ -132,8 +132,8 @@ def test_a_wwpn_in_a_port_description_is_a_login_of_the_port_and_not_of_its_host
 
 def test_a_wwpn_that_nobody_knows_is_told_with_where_it_was_seen() -> None:
     found = topology(
-        thing("sw1", "switch_port", "17", label="fc1/7"),
-        said("sw1", "wwpn:500143802426baf4 logged_in switch_port:17"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        reported("sw1", "wwpn:500143802426baf4 logged_in switch_port:17"),
     )
     (unjoined,) = found.unjoined
     assert "500143802426baf4" in unjoined.subject
@@ -143,8 +143,8 @@ def test_a_wwpn_that_nobody_knows_is_told_with_where_it_was_seen() -> None:
 
 def test_a_misspelt_port_is_told_with_the_one_that_may_be_meant() -> None:
     found = topology(
-        thing("sw1", "switch_port", "17", label="fc1/7"),
-        said("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1-7"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        reported("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1-7"),
     )
     (unjoined,) = found.unjoined
     assert unjoined.reason == "no source has it; did you mean switch_port:sw1/fc1/7?"
@@ -152,8 +152,8 @@ def test_a_misspelt_port_is_told_with_the_one_that_may_be_meant() -> None:
 
 def test_names_of_the_configuration_address_what_a_collector_found() -> None:
     found = topology(
-        thing("sw1", "switch_port", "17", label="fc1/7"),
-        said("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1/7"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        reported("config", "hba:esx7/vmhba2 logged_in switch_port:sw1/fc1/7"),
     )
     assert found.related("hba:esx7/vmhba2", "logged_in") == ["switch_port:sw1/fc1/7"]
     assert not found.unjoined
@@ -161,11 +161,11 @@ def test_names_of_the_configuration_address_what_a_collector_found() -> None:
 
 def test_the_same_link_from_two_sources_is_one_link_with_both_pieces_of_evidence() -> None:
     found = topology(
-        thing("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
-        thing("fa1", "hba", "21000024ff000001", wwpn="21000024ff000001"),
-        thing("fa1", "host", "esx7"),
-        said("config", "hba:esx7/vmhba2 attached_to host:esx7"),
-        said("fa1", "hba:21000024ff000001 attached_to host:esx7"),
+        entity("config", "hba", "esx7/vmhba2", wwpn="21000024ff000001"),
+        entity("fa1", "hba", "21000024ff000001", wwpn="21000024ff000001"),
+        entity("fa1", "host", "esx7"),
+        reported("config", "hba:esx7/vmhba2 attached_to host:esx7"),
+        reported("fa1", "hba:21000024ff000001 attached_to host:esx7"),
     )
     (link,) = found.links
     assert [text.partition(":")[0] for text in link.evidence] == ["config", "fa1"]
@@ -192,9 +192,9 @@ def test_the_configuration_wins_and_the_others_fill_in() -> None:
 
 def test_zeroes_and_blanks_join_nothing() -> None:
     found = topology(
-        thing("sw1", "switch_port", "1", label="fc1/1", wwpn="0000000000000000"),
-        thing("sw1", "switch_port", "2", label="fc1/2", wwpn="00:00:00:00:00:00:00:00"),
-        thing("sw1", "switch_port", "3", label="fc1/3", mac=""),
+        entity("sw1", "switch_port", "1", label="fc1/1", wwpn="0000000000000000"),
+        entity("sw1", "switch_port", "2", label="fc1/2", wwpn="00:00:00:00:00:00:00:00"),
+        entity("sw1", "switch_port", "3", label="fc1/3", mac=""),
     )
     assert len(found.of_kind("switch_port")) == 3
 
@@ -207,7 +207,7 @@ def test_nothing_is_no_topology() -> None:
 
 
 def test_the_graph_has_every_entity_and_link() -> None:
-    found = topology(said("config", "vm:sqlvm1 runs_on host:esx7"), thing("fa1", "array", "fa1"))
+    found = topology(reported("config", "vm:sqlvm1 runs_on host:esx7"), entity("fa1", "array", "fa1"))
     graph = found.graph()
     assert set(graph.nodes) == {"vm:sqlvm1", "host:esx7", "array:fa1"}
     assert graph.edges["vm:sqlvm1", "host:esx7"]["relation"] == "runs_on"

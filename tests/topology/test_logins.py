@@ -7,28 +7,28 @@ from sanpath.topology.identity import Topology, resolve
 
 HOST, TARGET, UPLINK, OTHER_UPLINK = "20000025b5100001", "524a9371af4e8200", "201f002a6a000000", "2020002a6a000000"
 
-Said = tuple[str, SourceEntity | SourceLink]
+Reported = tuple[str, SourceEntity | SourceLink]
 
 
-def resolved(*said: Said) -> Topology:
-    return resolve((source, number, item) for number, (source, item) in enumerate(said))
+def resolved(*reported: Reported) -> Topology:
+    return resolve((source, number, item) for number, (source, item) in enumerate(reported))
 
 
-def switch(name: str, **ports: str) -> list[Said]:
+def switch(name: str, **ports: str) -> list[Reported]:
     """A switch with ports by label, each with its own WWPN ("": not told)."""
-    said: list[Said] = [(name, SourceEntity("switch", name, name, {"name": (name,)}))]
+    reported: list[Reported] = [(name, SourceEntity("switch", name, name, {"name": (name,)}))]
     for label, wwpn in ports.items():
         ids = {"wwpn": (wwpn,)} if wwpn else {}
-        said.append((name, SourceEntity("switch_port", label, label, ids)))
-        said.append((name, SourceLink("member_of", ("switch_port", label), ("switch", name), "ifTable")))
-    return said
+        reported.append((name, SourceEntity("switch_port", label, label, ids)))
+        reported.append((name, SourceLink("member_of", ("switch_port", label), ("switch", name), "ifTable")))
+    return reported
 
 
-def login(source: str, wwpn: str, port: str, evidence: str = "name server") -> Said:
+def login(source: str, wwpn: str, port: str, evidence: str = "name server") -> Reported:
     return source, SourceLink("logged_in", ("wwpn", wwpn), ("switch_port", port), evidence)
 
 
-def device(source: str, kind: str, wwpn: str, label: str = "") -> Said:
+def device(source: str, kind: str, wwpn: str, label: str = "") -> Reported:
     return source, SourceEntity(kind, label or wwpn, label or wwpn, {"wwpn": (wwpn,)})
 
 
@@ -61,7 +61,7 @@ def test_behind_an_npv_device_the_nearest_port_is_the_login() -> None:
 
 
 def test_without_the_npv_device_the_port_of_its_uplink_is_the_nearest_there_is() -> None:
-    found = resolved(*(said for said in NPV if said[0] == "core"))
+    found = resolved(*(reported for reported in NPV if reported[0] == "core"))
     assert ("logged_in", HOST, "core/p1") in links(found)
     assert {unjoined.subject.split()[1] for unjoined in found.unjoined} == {UPLINK, OTHER_UPLINK}
 
@@ -146,11 +146,11 @@ def test_ports_of_one_name_that_see_the_same_logins_are_two_where_their_own_wwpn
 
 
 def test_one_switch_read_under_two_names_is_one_by_its_own_wwn() -> None:
-    said = [
+    reported = [
         (name, SourceEntity("switch", name, name, {"switch_wwn": (wwn,)}))
         for name, wwn in (("sw1", "10:00:00:05:33:00:00:01"), ("sw1-again", "1000000533000001"))
     ]
-    assert [entity.id for entity in resolved(*said).of_kind("switch")] == ["switch:sw1"]
+    assert [entity.id for entity in resolved(*reported).of_kind("switch")] == ["switch:sw1"]
 
 
 def test_a_wwpn_is_a_name_only_where_nothing_better_is_known() -> None:

@@ -26,7 +26,7 @@ def sentence(source: str, text: str) -> tuple[str, int, SourceLink]:
 
 def san(*more: tuple[str, int, SourceEntity | SourceLink], switches: int = 1) -> Topology:
     """Two initiators and two target ports on one switch, or on a switch each."""
-    said: list[tuple[str, int, SourceEntity | SourceLink]] = [
+    reported: list[tuple[str, int, SourceEntity | SourceLink]] = [
         sentence("config", "load:fio runs_on vm:sqlvm1"),
         sentence("config", "vm:sqlvm1 runs_on host:esx7"),
         ("fa1", 0, SourceEntity("array", "fa1", "fa1")),
@@ -36,7 +36,7 @@ def san(*more: tuple[str, int, SourceEntity | SourceLink], switches: int = 1) ->
     for number, ((hba, initiator), (port, target)) in enumerate(zip(HBAS.items(), TARGETS.items(), strict=True)):
         switch = f"sw{min(number, switches - 1) + 1}"
         host_port, array_port = f"{number + 1}", f"{number + 11}"
-        said += [
+        reported += [
             ("config", 0, SourceEntity("hba", f"esx7/{hba}", "", {"wwpn": (initiator,)})),
             sentence("config", f"hba:esx7/{hba} attached_to host:esx7"),
             ("fa1", 0, SourceEntity("array_port", port, port, {"wwpn": (target,)})),
@@ -47,7 +47,7 @@ def san(*more: tuple[str, int, SourceEntity | SourceLink], switches: int = 1) ->
             sentence(switch, f"wwpn:{initiator} logged_in switch_port:{host_port}"),
             sentence(switch, f"wwpn:{target} logged_in switch_port:{array_port}"),
         ]
-    return resolve([*said, *more])
+    return resolve([*reported, *more])
 
 
 def ends(topology: Topology) -> set[tuple[str, str]]:

@@ -84,13 +84,13 @@ def running(folder: Path, *settings: str) -> Iterator[Server]:
     server = Server(port, folder, process)
     try:
         for _ in range(200):
-            if "Server listening" in (said := log.read_text(encoding="utf-8") if log.exists() else ""):
+            if "Server listening" in (reported := log.read_text(encoding="utf-8") if log.exists() else ""):
                 break
             if process.poll() is not None:
-                pytest.skip(f"sshd does not start here: {said.strip()}")
+                pytest.skip(f"sshd does not start here: {reported.strip()}")
             time.sleep(0.05)
         else:
-            pytest.fail(f"sshd did not start: {said}")
+            pytest.fail(f"sshd did not start: {reported}")
         yield server
     finally:
         server.drop_connections()

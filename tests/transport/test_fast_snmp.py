@@ -115,9 +115,9 @@ def test_rows_that_need_not_be_whole_are_the_same(turn: Turn) -> None:
     async def scene(session: Snmp) -> object:
         agent.serve(turn.before)
         await session.get([UPTIME])
-        said = [await outcome(session.columns(COLUMNS, row_per_pdu=False))]
+        reported = [await outcome(session.columns(COLUMNS, row_per_pdu=False))]
         agent.serve(turn.after)
-        return [*said, *[await outcome(session.columns(COLUMNS, row_per_pdu=False)) for _ in range(2)]]
+        return [*reported, *[await outcome(session.columns(COLUMNS, row_per_pdu=False)) for _ in range(2)]]
 
     with serving(turn.before) as agent:
         assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
@@ -271,15 +271,15 @@ def test_an_error_in_the_midst_of_a_table_is_not_its_end(status: int, once: bool
     with serving(USUAL) as agent:
         whole = by_pysnmp(credentials(agent.port), scene)
         agent.answer = failing  # type: ignore[method-assign]  # an agent that fails from row 20 on
-        said = by_both(credentials(agent.port), scene)
+        reported = by_both(credentials(agent.port), scene)
         assert failed
         if once:
-            assert said == whole
+            assert reported == whole
         else:
             alone = by_pysnmp(credentials(agent.port), scene)
-            assert isinstance(said, tuple)
+            assert isinstance(reported, tuple)
             assert isinstance(alone, tuple)
-            assert said[0] is alone[0]
+            assert reported[0] is alone[0]
 
 
 @pytest.mark.parametrize("objects", [USUAL[:-1], table([1, 2, 3, 4], octets_of=[1, 2])[:-1]])

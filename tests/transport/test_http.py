@@ -72,12 +72,12 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 async def _echo(request: web.Request) -> web.Response:
-    said = {
+    reported = {
         "method": request.method,
         "query": dict(request.query),
         "token": request.headers.get("x-auth-token"),
     }
-    return web.json_response(said, headers={"X-Seen": "yes", "Set-Cookie": "a=b"})
+    return web.json_response(reported, headers={"X-Seen": "yes", "Set-Cookie": "a=b"})
 
 
 async def _redirect(_: web.Request) -> web.Response:

@@ -64,10 +64,10 @@ def name(port: int, who: SnmpUser, timeout_seconds: float = 5.0) -> SnmpValue:
 def refused(port: int, who: SnmpUser) -> CollectorError:
     with pytest.raises(CollectorError) as caught:
         name(port, who, timeout_seconds=0.3)
-    said = str(caught.value)
-    assert "wrongwrong" not in said
-    assert AUTH not in said
-    assert PRIVACY not in said
+    reported = str(caught.value)
+    assert "wrongwrong" not in reported
+    assert AUTH not in reported
+    assert PRIVACY not in reported
     return caught.value
 
 

@@ -66,7 +66,7 @@ def test_polls_of_every_pair_are_those_by_community(agent: Address, digest: str,
     assert by_community[-1] == {SYS_NAME: b"lab-switch"}
 
 
-def said(asking: Snmp) -> tuple[Failure, str]:
+def reported(asking: Snmp) -> tuple[Failure, str]:
     async def play() -> None:
         try:
             await asking.get([SYS_NAME])
@@ -81,8 +81,8 @@ def said(asking: Snmp) -> tuple[Failure, str]:
 def test_a_wrong_key_a_wrong_user_and_a_dead_host_are_told_apart(agent: Address) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind((LOOPBACK, 0))
-        dead = said(session(silent.getsockname(), wait=0.3))
-    key, user = said(session(agent, auth="wrongwrong")), said(session(agent, name="nobody"))
+        dead = reported(session(silent.getsockname(), wait=0.3))
+    key, user = reported(session(agent, auth="wrongwrong")), reported(session(agent, name="nobody"))
     assert (key[0], user[0], dead[0]) == (Failure.REFUSED, Failure.REFUSED, Failure.UNREACHABLE)
     assert "wrong auth_password" in key[1]
     assert "has no SNMPv3 user 'nobody'" in user[1]

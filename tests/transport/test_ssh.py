@@ -263,18 +263,18 @@ def test_a_revoked_host_key_is_told_apart(server: Server, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reported"),
     [
         ({"known_hosts": Path("/no/such/file")}, "known_hosts /no/such/file"),
         ({"key_file": Path("/no/such/key")}, "key_file /no/such/key"),
     ],
 )
 def test_a_file_of_the_configuration_that_is_not_there_is_named(
-    server: Server, change: dict[str, Path], said: str
+    server: Server, change: dict[str, Path], reported: str
 ) -> None:
     wrong = failure(server.target(**change))
     assert wrong.failure is Failure.MISCONFIGURED
-    assert said in str(wrong)
+    assert reported in str(wrong)
 
 
 def test_a_key_with_a_passphrase_is_a_mistake_of_the_configuration(server: Server, tmp_path: Path) -> None:

@@ -8,46 +8,50 @@ from sanpath.model import Event, Scalar
 from sanpath.verdict.explanation.source_limits import reported_gaps
 
 
-def said(name: str, **detail: Scalar) -> tuple[str, Event]:
+def reported(name: str, **detail: Scalar) -> tuple[str, Event]:
     return "vc1", Event(1, name, detail)
 
 
 @pytest.mark.parametrize(
-    ("told", "what", "why"),
+    ("result", "what", "why"),
     [
         (
-            said("counters-missing", text="counters virtualDisk: readOIO: these values are unknown"),
+            reported("counters-missing", text="counters virtualDisk: readOIO: these values are unknown"),
             "counters virtualDisk: readOIO (vc1)",
             "these values are unknown",
         ),
         (
-            said("facts-unknown", entity="esx7", why="no privilege", consequence="queue limits are unknown"),
+            reported("facts-unknown", entity="esx7", why="no privilege", consequence="queue limits are unknown"),
             "settings of esx7 (vc1)",
             "no privilege",
         ),
         (
-            said("host-state", host="esx7", **{"from": None, "to": "maintenance", "consequence": "not the test's"}),
+            reported(
+                "host-state", host="esx7", **{"from": None, "to": "maintenance", "consequence": "not the test's"}
+            ),
             "the activity of esx7 (vc1)",
             "it is maintenance",
         ),
-        (said("no-samples", entity="sqlvm1", why="gone"), "the activity of sqlvm1 (vc1)", "gone"),
-        (said("samples-late", seconds=90.0), "the latest samples (vc1)", "they came 90.0 s late"),
-        (said("vm-stopped", vm="sqlvm1", state="poweredOff"), "the activity of sqlvm1 (vc1)", "it is poweredOff"),
+        (reported("no-samples", entity="sqlvm1", why="gone"), "the activity of sqlvm1 (vc1)", "gone"),
+        (reported("samples-late", seconds=90.0), "the latest samples (vc1)", "they came 90.0 s late"),
+        (reported("vm-stopped", vm="sqlvm1", state="poweredOff"), "the activity of sqlvm1 (vc1)", "it is poweredOff"),
     ],
 )
-def test_what_a_source_cannot_read_is_told(told: tuple[str, Event], what: str, why: str) -> None:
-    (entry,) = reported_gaps([told])
+def test_what_a_source_cannot_read_is_told(result: tuple[str, Event], what: str, why: str) -> None:
+    (entry,) = reported_gaps([result])
     assert (entry.what, entry.why) == (what, why)
     assert entry.consequence
 
 
 def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
-    back = said("host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"})
-    assert reported_gaps([back, said("samples-in-time", seconds=1.0), said("step-begin", step="a")]) == []
+    back = reported(
+        "host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"}
+    )
+    assert reported_gaps([back, reported("samples-in-time", seconds=1.0), reported("step-begin", step="a")]) == []
 
 
 def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
-    events = [said("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
+    events = [reported("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
     entries = reported_gaps(events)
     assert [entry.what for entry in entries[:2]] == ["the activity of vm0 (vc1)", "the activity of vm1 (vc1)"]
     assert entries[-1].what == "56 more like it (vc1)"

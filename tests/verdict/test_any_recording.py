@@ -17,7 +17,7 @@ from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
-from tests.support.stories import OTHER_HOST, SECOND_HBA, SECOND_TARGET, STORIES, fast, judged, recorded, told
+from tests.support.stories import OTHER_HOST, SECOND_HBA, SECOND_TARGET, STORIES, diagnosed, fast, judged, recorded
 
 
 def random_san(folder: Path, rng: random.Random) -> San:
@@ -124,7 +124,7 @@ def test_recordings_of_random_numbers(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_every_story(name: str) -> None:
-    check(told(name))
+    check(diagnosed(name))
 
 
 PIECES = [
@@ -155,8 +155,8 @@ def test_pieces_that_are_missing_or_damaged(tmp_path: Path, seed: int) -> None:
             damaged.add(path.name)
     found = judged(Recording(folder))
     check(found)
-    told_of = {u.what for u in found.unobserved}
-    assert all(any(name in what for what in told_of) for name in damaged)
+    reported_of = {u.what for u in found.unobserved}
+    assert all(any(name in what for what in reported_of) for name in damaged)
 
 
 def test_an_empty_recording_says_that_there_is_nothing_to_judge(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_load_without_byte_counters_is_judged(tmp_path: Path) -> None:
     """Some load generators count operations only: their bytes follow from the block size."""
     found = judged(STORIES["published"](San(tmp_path, counts_bytes=False)).write())
     check(found)
-    assert found.verdict == told("published").verdict
+    assert found.verdict == diagnosed("published").verdict
 
 
 def test_a_load_without_bytes_and_block_size_is_judged_by_what_the_link_reads(tmp_path: Path) -> None:

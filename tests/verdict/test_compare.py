@@ -16,7 +16,7 @@ from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, X, judged, told
+from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
 
 
 def swept(
@@ -103,7 +103,7 @@ def _tenth_more(directions: Mapping[str, DirectionResult]) -> dict[str, Directio
 
 def test_more_through_the_same_bottleneck_is_better_and_not_fixed() -> None:
     """An array publishes no ceiling: it is the same limit that gives a tenth more."""
-    was = told("saturated_array")
+    was = diagnosed("saturated_array")
     after = replace(was, steps=[replace(s, directions=_tenth_more(s.directions)) for s in was.steps])
     assert was.verdict.bottlenecks[0].kind in ("array", "volume")
     assert compare(was, after).outcome == "BETTER"
@@ -139,11 +139,11 @@ def test_other_block_sizes_are_never_compared(before: Diagnosis, tmp_path: Path)
 
 
 def test_reads_are_not_compared_with_writes() -> None:
-    assert compare(told("published"), told("published_write")).pairs == ()
+    assert compare(diagnosed("published"), diagnosed("published_write")).pairs == ()
 
 
 def test_a_run_beside_itself_has_not_changed() -> None:
-    found = compare(told("mixed"), told("mixed"))
+    found = compare(diagnosed("mixed"), diagnosed("mixed"))
     assert found.outcome == "NO CHANGE"
     assert {p.direction for p in found.pairs} == {"read", "write"}
     assert all((p.throughput_change, p.latency_change) == (0, 0) for p in found.pairs)

@@ -17,7 +17,7 @@ from sanpath.verdict.comparison.same_latency import at_latency, interpolated
 from sanpath.verdict.comparison.side_by_side import side_by_side
 from sanpath.verdict.model import CurvePoint, Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, X, judged, told
+from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
 
 
 def run(
@@ -91,9 +91,9 @@ def test_a_finding_that_the_later_run_could_not_see_is_not_fixed(runs: tuple[Dia
 
 def test_what_the_later_run_did_not_do_or_see_is_neither_fixed_nor_the_same() -> None:
     """Reads and writes before, only reads after; and a run without the switch."""
-    no_writes = compare(told("mixed"), told("published")).findings
+    no_writes = compare(diagnosed("mixed"), diagnosed("published")).findings
     assert {f.outcome for f in no_writes if f.direction == "write"} == {"CANNOT TELL"}
-    no_switch = compare(told("published"), told("switch_not_observed")).findings
+    no_switch = compare(diagnosed("published"), diagnosed("switch_not_observed")).findings
     assert {f.outcome for f in no_switch if f.entity.startswith("link:")} == {"CANNOT TELL"}
 
 
@@ -141,18 +141,20 @@ def invoked(*words: str) -> tuple[int, str]:
 
 def test_the_command_tells_all_of_it(recordings: tuple[Recording, Recording]) -> None:
     folders = [str(recording.folder) for recording in recordings]
-    code, said = invoked(*folders, "--latency", "20ms")
-    said = " ".join(said.split())
+    code, reported = invoked(*folders, "--latency", "20ms")
+    reported = " ".join(reported.split())
     assert code == 0
-    assert "changed: switch_port:sw1/fc1/7.speed: 4GFC > 8GFC" in said
-    assert "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0%)" in said
-    assert "FIXED: speed-held-by-one-end link:esx7/vmhba2--sw1/fc1/7 read" in said
-    assert "model: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in said
-    code, said = invoked(*folders, folders[0])
-    assert (code, said.splitlines()[0][:2]) == (0, "A ")
-    assert "x2.00" in said
-    code, said = invoked(*folders, folders[0], "--format", "json")
-    assert (code, json.loads(said)["schema"]) == (0, "sanpath.systems/1")
+    assert "changed: switch_port:sw1/fc1/7.speed: 4GFC > 8GFC" in reported
+    assert (
+        "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0%)" in reported
+    )
+    assert "FIXED: speed-held-by-one-end link:esx7/vmhba2--sw1/fc1/7 read" in reported
+    assert "model: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in reported
+    code, reported = invoked(*folders, folders[0])
+    assert (code, reported.splitlines()[0][:2]) == (0, "A ")
+    assert "x2.00" in reported
+    code, reported = invoked(*folders, folders[0], "--format", "json")
+    assert (code, json.loads(reported)["schema"]) == (0, "sanpath.systems/1")
 
 
 @pytest.mark.parametrize("words", [["--latency", "soon"], ["--latency", "0ms"]])

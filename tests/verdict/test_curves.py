@@ -14,7 +14,7 @@ from sanpath.verdict.prediction.scalability import fit_scalability
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
-from tests.support.stories import NOTHING, fast, judged, told
+from tests.support.stories import NOTHING, diagnosed, fast, judged
 
 
 def law(rate: float, contention: float, coherency: float, in_flight: Sequence[int]) -> list[float]:
@@ -96,7 +96,7 @@ def test_a_collapse_with_enough_steps_tells_its_peak(tmp_path: Path) -> None:
 
 
 def test_below_the_fewest_tested_above_the_most_and_one_step(tmp_path: Path) -> None:
-    (story,) = told("published").verdict.curves
+    (story,) = diagnosed("published").verdict.curves
     assert (story.shape, story.knee.below, story.knee.in_flight) == ("plateau", pytest.approx(16, rel=0.01), None)
     rising = swept(tmp_path / "rising", [(n, n / 0.0005) for n in (1, 2, 4, 8, 16, 32)])
     assert (rising.shape, rising.knee.in_flight) == ("rising", None)
@@ -108,7 +108,7 @@ def test_below_the_fewest_tested_above_the_most_and_one_step(tmp_path: Path) -> 
 
 
 def test_reads_writes_and_sizes_have_curves_of_their_own(tmp_path: Path) -> None:
-    assert {c.direction for c in told("mixed").verdict.curves} == {"read", "write"}
+    assert {c.direction for c in diagnosed("mixed").verdict.curves} == {"read", "write"}
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
     for block, ops in ((8 * KIB, 4000.0), (64 * KIB, 2000.0)):
         for n in (1, 4):
@@ -119,9 +119,9 @@ def test_reads_writes_and_sizes_have_curves_of_their_own(tmp_path: Path) -> None
 
 
 def test_the_report_and_the_json_tell_it() -> None:
-    said = " ".join(as_text(told("saturated_array"), 100).split())
-    assert "read of 8 KiB: plateau, 101,000 IOPS from 64 to 256 outstanding I/Os: more add only latency" in said
-    assert "too few steps: 3 queue depths, a fit needs 4" in said
-    found = json.loads(render(told("published")))["verdict"]["curves"][0]
+    reported = " ".join(as_text(diagnosed("saturated_array"), 100).split())
+    assert "read of 8 KiB: plateau, 101,000 IOPS from 64 to 256 outstanding I/Os: more add only latency" in reported
+    assert "too few steps: 3 queue depths, a fit needs 4" in reported
+    found = json.loads(render(diagnosed("published")))["verdict"]["curves"][0]
     assert found["shape"] == "plateau"
     assert found["knee"]["law"]["contention"][0] > 0.5

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from sanpath.views import json as written
-from tests.support.stories import told
+from tests.support.stories import diagnosed
 
 
 def test_every_plane_has_what_is_in_flight_beside_what_it_lets_through() -> None:
     """800 in flight at the load, 32 below the queue of the guest's disk; 6,250 x 0.35 ms are two in the array."""
-    step = told("published").steps[-1]
+    step = diagnosed("published").steps[-1]
     planes = {plane.plane: plane for plane in step.in_flight.planes}
     assert list(planes) == ["load", "guest_block", "array"]
     assert [sum(plane.measured) / 2 for plane in planes.values()] == [
@@ -24,7 +24,7 @@ def test_every_plane_has_what_is_in_flight_beside_what_it_lets_through() -> None
 
 
 def test_each_direction_of_a_mix_has_its_own() -> None:
-    step = told("mixed").steps[0]
+    step = diagnosed("mixed").steps[0]
     loads = [plane for plane in step.in_flight.planes if plane.plane == "load"]
     assert [plane.direction for plane in loads] == ["read", "write"]
     assert [sum(plane.measured) / 2 for plane in loads] == [pytest.approx(512, rel=0.01)] * 2
@@ -32,6 +32,6 @@ def test_each_direction_of_a_mix_has_its_own() -> None:
 
 
 def test_a_program_finds_it_beside_the_step() -> None:
-    account = json.loads(written.render(told("published")))["steps"][0]["in_flight"]
+    account = json.loads(written.render(diagnosed("published")))["steps"][0]["in_flight"]
     assert account["configured"] == 16
     assert {"plane", "entity", "direction", "measured", "admitted"} == set(account["planes"][0])

@@ -17,7 +17,7 @@ from sanpath.rulebook.site import Site, Suppression
 from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.model import R0, Bottleneck, Next, PlanStep, Verdict
 from sanpath.views import markdown, text
-from tests.support.stories import STORIES, recorded, told
+from tests.support.stories import STORIES, diagnosed, recorded
 
 VERDICT = Verdict("bottleneck", "A", "s", "-", (), None, None, R0(None, None), Next("link:b", "", (1e3, 2e3), (1, 2)))
 
@@ -121,7 +121,7 @@ def test_what_was_not_judged_calls_for_nothing() -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_plan_of_a_story_is_in_order_and_in_every_report(name: str) -> None:
-    found = told(name)
+    found = diagnosed(name)
     order = ["limit", "test", "risk"]
     limiting = {e for b in found.verdict.bottlenecks for e in (b.entity, b.culprit, *b.coincident)}
     relieving = {f.rule for f in found.findings if f.relieves in limiting}
@@ -144,7 +144,7 @@ def test_the_plan_of_a_story_is_in_order_and_in_every_report(name: str) -> None:
 
 
 def test_the_published_test_names_the_switch_and_not_the_path_policy_first() -> None:
-    first = told("published").plan[0]
+    first = diagnosed("published").plan[0]
     assert first.purpose == "limit"
     assert {resolved.rule for resolved in first.resolves} <= {"link-full", "speed-held-by-one-end"}
 
@@ -152,7 +152,7 @@ def test_the_published_test_names_the_switch_and_not_the_path_policy_first() -> 
 @pytest.mark.parametrize("name", ["published", "too_short"])
 def test_to_suppress_findings_never_worsens_a_grade(name: str) -> None:
     """Everything that hits is suppressed: verdict and grades stay, what steps are not good for only becomes less."""
-    whole = told(name)
+    whole = diagnosed(name)
     hit = sorted({f.rule for f in whole.findings if f.outcome == "hit"})
     site = Site(suppressions=tuple(Suppression(rule, "*", "accepted", date.max) for rule in hit))
     found = diagnose(recorded(name), load_rulebook(), site)
@@ -170,9 +170,9 @@ def test_an_expired_suppression_counts_again_and_says_so() -> None:
     site = Site(suppressions=(Suppression("link-full", "*", "new switch on order", date(2000, 1, 1)),))
     found = diagnose(recorded("published"), load_rulebook(), site)
     assert "link-full" in {f.rule for f in found.findings if f.outcome == "hit"}
-    said = "the suppression of link-full ended on 2000-01-01, its findings count again: new switch on order"
-    assert said in text.render(found, 400)
-    assert said in markdown.render(found).replace("\\", "")
+    reported = "the suppression of link-full ended on 2000-01-01, its findings count again: new switch on order"
+    assert reported in text.render(found, 400)
+    assert reported in markdown.render(found).replace("\\", "")
 
 
 def test_one_remedy_on_several_ports_is_one_step() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import fast, judged, told
+from tests.support.stories import diagnosed, fast, judged
 
 
 def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_path: Path) -> None:
@@ -20,8 +20,8 @@ def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_p
 
 
 def test_the_deciding_step_is_the_one_with_most_in_flight_among_equals() -> None:
-    assert told("published").verdict.from_step == "t800"
-    assert told("saturated_array").verdict.from_step == "q256"
+    assert diagnosed("published").verdict.from_step == "t800"
+    assert diagnosed("saturated_array").verdict.from_step == "q256"
 
 
 def test_a_step_that_gave_more_decides_whatever_its_place(tmp_path: Path) -> None:

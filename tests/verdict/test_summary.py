@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.san import San
-from tests.support.stories import STORIES, judged, told
+from tests.support.stories import STORIES, diagnosed, judged
 
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_a_verdict_is_one_line_of_at_most_twelve_words(name: str) -> None:
-    summary = told(name).summary
+    summary = diagnosed(name).summary
     assert 3 <= len(summary.verdict.split()) <= 12, summary.verdict
     assert "--" not in summary.verdict
     assert ":fa1" not in summary.verdict, "no names of the program's own"
@@ -20,7 +20,7 @@ def test_a_verdict_is_one_line_of_at_most_twelve_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_the_path_begins_at_the_load_and_marks_what_the_verdict_names(name: str) -> None:
-    found = told(name)
+    found = diagnosed(name)
     path = found.summary.path
     assert path[0].entity == "load:fio"
     limits = {e.entity for e in (*path, *found.summary.off_path) if e.role == "limits"}
@@ -31,7 +31,7 @@ def test_the_path_begins_at_the_load_and_marks_what_the_verdict_names(name: str)
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_the_first_action_is_the_first_of_the_plan_unless_something_has_to_be_decided_first(name: str) -> None:
-    found = told(name)
+    found = diagnosed(name)
     if found.summary.plan_step is not None:
         assert found.summary.plan_step == 1
         assert found.summary.action == found.plan[0].action
@@ -42,14 +42,14 @@ def test_the_first_action_is_the_first_of_the_plan_unless_something_has_to_be_de
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_the_array_is_acquitted_only_where_it_was_cleared_and_is_not_blamed(name: str) -> None:
-    found = told(name)
+    found = diagnosed(name)
     if "array is not the problem" in (found.summary.acquittal or ""):
         assert any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
         assert not any(b.layer.startswith("array") for b in found.verdict.bottlenecks)
 
 
 def test_the_published_test_is_told_in_three_lines() -> None:
-    summary = told("published").summary
+    summary = diagnosed("published").summary
     assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"
     assert summary.consequence == (
         "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS and latency grows from 2.56 ms to 128 ms. "
@@ -68,7 +68,7 @@ def test_the_published_test_is_told_in_three_lines() -> None:
 
 
 def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
-    assert "39 % of the link's bytes are other hosts'." in (told("neighbour").summary.consequence or "")
+    assert "39 % of the link's bytes are other hosts'." in (diagnosed("neighbour").summary.consequence or "")
 
 
 def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:

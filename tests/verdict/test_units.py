@@ -8,7 +8,7 @@ from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "reported"),
     [
         (0.128, "128 ms"),
         (1.5, "1,500 ms"),
@@ -20,8 +20,8 @@ from sanpath.verdict.units import bandwidth, count, duration, iops, percent
         (-0.0006, "-0.60 ms"),
     ],
 )
-def test_durations(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+def test_durations(seconds: float, reported: str) -> None:
+    assert duration(seconds) == reported
 
 
 def test_bandwidth_is_decimal() -> None:

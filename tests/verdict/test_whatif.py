@@ -180,7 +180,7 @@ def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "reported"),
     [
         ("lun:sqlvm1/sda.queue_depht=3", "did you mean queue_depth?"),
         ("lun:sqlvm1/sdb.queue_depth=3", "did you mean lun:sqlvm1/sda?"),
@@ -197,10 +197,10 @@ def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
         ("tape:lto.speed=8GFC", "speed"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_do(setting: str, said: str) -> None:
+def test_a_mistake_is_one_line_that_says_what_to_do(setting: str, reported: str) -> None:
     with pytest.raises(UsageError, match=r".") as raised:
         asked(recorded("published"), setting)
-    assert said in str(raised.value)
+    assert reported in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -250,13 +250,13 @@ def run(recording: Recording, *options: str) -> tuple[int, str]:
 
 
 def test_the_command_prints_text_and_json() -> None:
-    code, said = run(recorded("published"), *(o for s in BOTH for o in ("--set", s)))
+    code, reported = run(recorded("published"), *(o for s in BOTH for o in ("--set", s)))
     assert code == 0
-    assert said.startswith("switch_port:sw1/fc1/7.speed: 4GFC > 8GFC\n")
-    assert "esx7/vmhba2 - sw1/fc1/7 at 8GFC" in said
-    assert "not tested: array:fa1: has carried 6,250 IOPS and no more" in said
-    code, said = run(recorded("published"), "--relieve", "--format", "json")
-    found = json.loads(said)
+    assert reported.startswith("switch_port:sw1/fc1/7.speed: 4GFC > 8GFC\n")
+    assert "esx7/vmhba2 - sw1/fc1/7 at 8GFC" in reported
+    assert "not tested: array:fa1: has carried 6,250 IOPS and no more" in reported
+    code, reported = run(recorded("published"), "--relieve", "--format", "json")
+    found = json.loads(reported)
     assert (code, found["schema"], len(found["steps"])) == (0, "sanpath.whatif/1", 4)
     assert found["steps"][-1]["predicted_ops_per_second"] == pytest.approx([1.4 * 6_250, 12_595], rel=2e-3)
 
@@ -265,8 +265,8 @@ def test_names_cannot_change_the_text() -> None:
     found = asked(recorded("published"), *BOTH)
     nasty = "[red]\x1b[2J\n# forged"
     steps: Sequence[Prediction] = [replace(step, step=nasty) for step in found.steps]
-    said = as_text(replace(found, steps=tuple(steps)), 160)
-    assert "[red]" in said
-    assert "\x1b" not in said
-    assert "\n# forged" not in said
+    reported = as_text(replace(found, steps=tuple(steps)), 160)
+    assert "[red]" in reported
+    assert "\x1b" not in reported
+    assert "\n# forged" not in reported
     assert json.loads(as_json(found))["settings"][0]["then"] == "8GFC"

@@ -18,7 +18,7 @@ from sanpath.verdict.model import Diagnosis
 from sanpath.views.compare import as_json, as_markdown, as_text, schema
 from sanpath.views.html.comparison import render
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, X, fast, judged, published, recorded, told
+from tests.support.stories import COUNTED, NOTHING, X, diagnosed, fast, judged, published, recorded
 
 
 def faster(folder: Path) -> Path:
@@ -40,7 +40,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def comparison(after: Path) -> Comparison:
     from sanpath.recording.reading.recording import Recording
 
-    return compare(told("published"), judged(Recording(after)))
+    return compare(diagnosed("published"), judged(Recording(after)))
 
 
 def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
@@ -72,10 +72,10 @@ def test_no_line_is_longer_than_the_screen(comparison: Comparison, width: int) -
 def test_names_cannot_change_the_text(comparison: Comparison) -> None:
     nasty = " [red]\x1b[2J\n# forged\u202e"
     pairs = tuple(replace(pair, before_step=nasty, after_step=nasty + "2") for pair in comparison.pairs)
-    said = as_text(replace(comparison, pairs=pairs, unmatched=(nasty,)), 160)
-    assert "[red]" in said
-    assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]|\u202e", said)
-    assert "\n# forged" not in said
+    reported = as_text(replace(comparison, pairs=pairs, unmatched=(nasty,)), 160)
+    assert "[red]" in reported
+    assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]|\u202e", reported)
+    assert "\n# forged" not in reported
 
 
 def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) -> None:
@@ -92,7 +92,7 @@ def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) 
 
 
 def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> None:
-    other = compare(told("published"), judged(published(San(tmp_path), in_flight=(4,)).write()))
+    other = compare(diagnosed("published"), judged(published(San(tmp_path), in_flight=(4,)).write()))
     found = json.loads(as_json(other))
     assert (found["outcome"], found["pairs"]) == (None, [])
     assert as_text(other, 80).startswith("No step of one run")
@@ -103,7 +103,7 @@ def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> N
 def runs(after: Path) -> tuple[Diagnosis, Diagnosis]:
     from sanpath.recording.reading.recording import Recording
 
-    return told("published"), judged(Recording(after))
+    return diagnosed("published"), judged(Recording(after))
 
 
 def test_the_page_shows_both_runs_in_one_chart_with_the_change(runs: tuple[Diagnosis, Diagnosis]) -> None:
@@ -133,7 +133,7 @@ def test_names_cannot_become_markup_of_the_page(runs: tuple[Diagnosis, Diagnosis
 
 
 def test_runs_without_a_common_step_are_a_page_too(tmp_path: Path) -> None:
-    runs = told("published"), judged(published(San(tmp_path), in_flight=(4,)).write())
+    runs = diagnosed("published"), judged(published(San(tmp_path), in_flight=(4,)).write())
     page = render(compare(*runs), *runs)
     assert "No step has a peer" in page
     assert 'data-export="changes"' not in page

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sanpath.views import curve
-from tests.support.stories import told
+from tests.support.stories import diagnosed
 
 
 def test_a_row_a_step_with_what_bound_it() -> None:
-    found = told("published")
+    found = diagnosed("published")
     rows = curve.rows(found)
     assert [row[2] for row in rows] == ["16", "128", "512", "800"]
     for row, step in zip(rows, found.steps, strict=True):
@@ -18,15 +18,15 @@ def test_a_row_a_step_with_what_bound_it() -> None:
 
 
 def test_the_knee_names_what_is_full() -> None:
-    said = curve.knee(told("saturated_array"))
-    assert said.startswith("Knee at fa1")
-    assert "outstanding I/Os saturate it; more add only latency" in said
-    assert "without a queue, from step" in said
-    assert curve.knee(told("one_in_flight")) == "Knee: none was found up to 1 outstanding I/Os."
+    reported = curve.knee(diagnosed("saturated_array"))
+    assert reported.startswith("Knee at fa1")
+    assert "outstanding I/Os saturate it; more add only latency" in reported
+    assert "without a queue, from step" in reported
+    assert curve.knee(diagnosed("one_in_flight")) == "Knee: none was found up to 1 outstanding I/Os."
 
 
 def test_text_and_markdown_say_the_same() -> None:
-    found = told("published")
+    found = diagnosed("published")
     text, markdown = curve.text(found, 200), curve.markdown(found)
     for row in curve.rows(found):
         assert any(all(cell in line for cell in row) for line in text.splitlines())

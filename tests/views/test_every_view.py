@@ -20,7 +20,7 @@ from sanpath.topology.identity import resolve
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import curve, progress
 from sanpath.views.html.page import render as as_html
-from tests.support.stories import STORIES, recorded, told
+from tests.support.stories import STORIES, diagnosed, recorded
 
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[a](javascript:b)<http://c.d> {{7*7}}"
 ATTACKS = {
@@ -67,8 +67,8 @@ every_attack = pytest.mark.parametrize("attack", sorted(ATTACKS))
 
 @cache
 def nasty(attack: str) -> Diagnosis:
-    found: Diagnosis = attacked(told("published"), ATTACKS[attack])
-    assert found.verdict.headline != told("published").verdict.headline
+    found: Diagnosis = attacked(diagnosed("published"), ATTACKS[attack])
+    assert found.verdict.headline != diagnosed("published").verdict.headline
     assert found.steps[0].name.startswith(ATTACKS[attack])
     return found
 
@@ -76,7 +76,7 @@ def nasty(attack: str) -> Diagnosis:
 @cache
 def of(attack: str, form: Format) -> str:
     """What a view shows of it; "" is nobody's attack."""
-    diagnosis = nasty(attack) if attack else told("published")
+    diagnosis = nasty(attack) if attack else diagnosed("published")
     if form is not Format.html:
         return rendered(diagnosis, form, "")
     recording = recorded("published")
@@ -148,4 +148,4 @@ def test_the_line_of_a_run_under_way_and_the_curve_are_plain(attack: str) -> Non
 def test_the_attack_reaches_what_it_is_meant_to_reach() -> None:
     """Every sort of text that a device can cause is in some story."""
     for name in STORIES:
-        assert attacked(told(name), "x").verdict.headline.startswith("x ")
+        assert attacked(diagnosed(name), "x").verdict.headline.startswith("x ")

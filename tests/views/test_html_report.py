@@ -27,7 +27,7 @@ from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.sites import Life, Site, split
-from tests.support.stories import COUNTED, NOTHING, STORIES, X, judged, published, recorded, told
+from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged, published, recorded
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 NASTY = (
@@ -78,8 +78,8 @@ class Page(HTMLParser):
 def page_of(name: str) -> str:
     recording = recorded(name)
     topology = resolve(recording.inventory())
-    path = [element.entity for element in told(name).summary.path]
-    return render(told(name), topology, series(recording, topology, path=path))
+    path = [element.entity for element in diagnosed(name).summary.path]
+    return render(diagnosed(name), topology, series(recording, topology, path=path))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_the_strip_of_the_path_is_a_table_as_well(html: str) -> None:
 
 def test_percentiles_are_drawn_where_a_load_reports_them() -> None:
     """Two steps with all of them, and a third without: its points are missing, its place is there."""
-    was = told("published")
+    was = diagnosed("published")
     full = Latency(0.002, 0.0018, 0.004, 0.009, 0.05)
     steps = [
         replace(
@@ -359,16 +359,16 @@ def test_who_recorded_is_listed_where_there_were_several(tmp_path: Path, html: s
     folder = tmp_path / "r.sanpath"
     found = rendered(judged(split(recorded("published"), folder, *sites)), Format.html, folder)
     assert Page(found)
-    told = {
+    diagnosed = {
         name: (sources, started, last, clock)
         for name, _, sources, started, last, clock in rows_of(found, "Recorders")
     }
-    assert set(told) == {"db1", "switches", "array"}
-    sources, started, _, clock = told["switches"]
+    assert set(diagnosed) == {"db1", "switches", "array"}
+    sources, started, _, clock = diagnosed["switches"]
     assert sources == "sw1"
     assert started.startswith("2 times, ")
     assert clock.startswith("+37.0 ± ")
-    assert told["array"][2].endswith("did not end")
+    assert diagnosed["array"][2].endswith("did not end")
     assert rows_of(html, "Recorders") == [], "one recorder that was always there"
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from sanpath.views import json as view
-from tests.support.stories import STORIES, told
+from tests.support.stories import STORIES, diagnosed
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +42,7 @@ SOURCE = {"name", "kind", "polls", "failures", "gaps", "clock_offset_seconds", "
 
 
 def printed(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view.render(told(name)))
+    found: dict[str, Any] = json.loads(view.render(diagnosed(name)))
     return found
 
 
@@ -108,8 +108,8 @@ def test_the_verdict_is_that_of_the_step_it_names(story: dict[str, Any]) -> None
     step = next(s for s in story["steps"] if s["name"] == verdict["from_step"])
     assert (verdict["kind"], verdict["grade"]) == (step["verdict"]["kind"], step["verdict"]["grade"])
     fastest = max(sum(d["bytes_per_second"] for d in s["directions"].values()) for s in story["steps"])
-    mine = sum(d["bytes_per_second"] for d in step["directions"].values())
-    assert mine >= 0.97 * fastest
+    local = sum(d["bytes_per_second"] for d in step["directions"].values())
+    assert local >= 0.97 * fastest
 
 
 def test_entities_are_kind_and_name_and_times_are_utc(story: dict[str, Any]) -> None:

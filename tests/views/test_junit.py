@@ -11,7 +11,7 @@ from defusedxml.ElementTree import fromstring
 
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import junit
-from tests.support.stories import STORIES, told
+from tests.support.stories import STORIES, diagnosed
 
 
 def suite_of(diagnosis: Diagnosis) -> Element:
@@ -29,7 +29,7 @@ def outcome(found: Element) -> str:
 
 
 def test_the_bottleneck_and_its_cause_fail() -> None:
-    suite = suite_of(told("published"))
+    suite = suite_of(diagnosed("published"))
     verdict = case(suite, "verdict").find("failure")
     assert verdict is not None
     assert verdict.get("type") == "bottleneck"
@@ -42,15 +42,15 @@ def test_the_bottleneck_and_its_cause_fail() -> None:
 
 
 def test_what_could_not_be_judged_never_passes() -> None:
-    suite = suite_of(told("published"))
+    suite = suite_of(diagnosed("published"))
     skipped = case(suite, "sanpath.rules.test-fits-in-cache").find("skipped")
     assert skipped is not None
     assert "working_set_bytes" in (skipped.get("message") or "")
-    assert outcome(case(suite_of(told("switch_not_observed")), "verdict")) == "skipped"
+    assert outcome(case(suite_of(diagnosed("switch_not_observed")), "verdict")) == "skipped"
 
 
 def test_a_rate_that_was_met_passes_and_a_failed_load_is_an_error() -> None:
-    calm = told("rate_limited")
+    calm = diagnosed("rate_limited")
     assert outcome(case(suite_of(calm), "verdict")) == "passed"
     failed = replace(calm, run=replace(calm.run, load_exit_code=3))
     error = case(suite_of(failed), "load command").find("error")
@@ -59,7 +59,7 @@ def test_a_rate_that_was_met_passes_and_a_failed_load_is_an_error() -> None:
 
 
 def test_information_is_told_and_fails_nothing() -> None:
-    found = told("published")
+    found = diagnosed("published")
     info = replace(found, findings=[replace(f, severity="info") for f in found.findings if f.outcome == "hit"])
     suite = suite_of(info)
     assert outcome(case(suite, "sanpath.rules.link-full")) == "passed"
@@ -68,7 +68,7 @@ def test_information_is_told_and_fails_nothing() -> None:
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_the_counts_are_those_of_the_cases(name: str) -> None:
-    suite = suite_of(told(name))
+    suite = suite_of(diagnosed(name))
     cases = list(suite.iter("testcase"))
     outcomes = [outcome(c) for c in cases]
     assert suite.get("tests") == str(len(cases))
@@ -83,7 +83,7 @@ def hostile(diagnosis: Diagnosis) -> Iterator[Diagnosis]:
 
 
 def test_no_name_breaks_the_document() -> None:
-    for diagnosis in hostile(told("published")):
+    for diagnosis in hostile(diagnosed("published")):
         suite = suite_of(diagnosis)
         assert len(list(suite.iter("testcase"))) > 3
         assert not list(suite.iter("b"))

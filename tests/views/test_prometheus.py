@@ -23,7 +23,7 @@ from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Snapshot
 from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown
 from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, SERIES, render
-from tests.support.stories import STORIES, told
+from tests.support.stories import STORIES, diagnosed
 
 ROOT = Path(__file__).parents[2]
 NASTY = '"} 1\nforged_metric{a="b\\" </script> \x1b[2J\u202e\u200b\x00\ud800 =cmd()'
@@ -55,7 +55,7 @@ def scraped(snapshot: Snapshot) -> str:
 
 
 def test_the_verdict_its_bottleneck_and_the_newest_step() -> None:
-    diagnosis = told("published")
+    diagnosis = diagnosed("published")
     found = series(render(diagnosis))
     kinds = {labels["kind"]: value for labels, value in values(found, "sanpath_verdict")}
     assert [kind for kind, value in kinds.items() if value] == ["bottleneck"]
@@ -77,14 +77,14 @@ def test_the_verdict_its_bottleneck_and_the_newest_step() -> None:
 
 
 def test_the_parts_of_the_latency_are_all_there_and_sum_up() -> None:
-    found = series(render(told("published")))
+    found = series(render(diagnosed("published")))
     parts = sum(value for _, value in values(found, "sanpath_latency_part_seconds"))
     [(_, rest)] = values(found, "sanpath_latency_unexplained_seconds")
     assert parts + rest == pytest.approx(0.128)
 
 
 def test_what_is_not_known_has_no_series() -> None:
-    found = series(render(told("array_not_observed")))
+    found = series(render(diagnosed("array_not_observed")))
     assert not [labels for labels, _ in values(found, "sanpath_latency_part_seconds") if labels["plane"] == "array"]
     assert all(value == value for value in found.values()), "not a number"
 
@@ -92,7 +92,7 @@ def test_what_is_not_known_has_no_series() -> None:
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_only_declared_metrics_and_labels(name: str) -> None:
     labels = {f"sanpath_{m.name}{'_info' if m.kind == 'info' else ''}": set(m.labels) for m in METRICS}
-    found = series(render(told(name)))
+    found = series(render(diagnosed(name)))
     assert found
     for metric, shown in found:
         assert {label for label, _ in shown} == labels[metric]
@@ -111,7 +111,7 @@ def test_every_metric_is_documented_and_has_its_unit_and_kind_in_its_name() -> N
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_promtool_has_nothing_to_say(name: str) -> None:
     command = ["promtool", "check", "metrics"]
-    done = subprocess.run(command, input=render(told(name)), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=render(diagnosed(name)), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -141,7 +141,7 @@ def with_names(diagnosis: Diagnosis, more: str) -> Diagnosis:
 
 
 def test_names_forge_no_metric_and_reach_nobody_s_terminal() -> None:
-    tame, nasty = render(told("published")), render(with_names(told("published"), NASTY))
+    tame, nasty = render(diagnosed("published")), render(with_names(diagnosed("published"), NASTY))
     assert len(series(nasty)) == len(series(tame))
     assert not any(metric.startswith("forged") for metric, _ in series(nasty))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u200b\u202e\ud800]", nasty)
@@ -150,7 +150,7 @@ def test_names_forge_no_metric_and_reach_nobody_s_terminal() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=4))
 def test_any_names_parse_in_both_formats_and_no_series_comes_twice(names: list[str]) -> None:
-    diagnosis = told("published")
+    diagnosis = diagnosed("published")
     used = [e for e in diagnosis.elements if e.step == "t800"]
     elements = [replace(e, entity=name) for name in names for e in used]
     sources = [replace(diagnosis.sources[0], name=name) for name in names]
@@ -163,7 +163,7 @@ def test_any_names_parse_in_both_formats_and_no_series_comes_twice(names: list[s
 
 
 def test_the_series_of_a_huge_fabric_are_bounded_and_the_loaded_path_stays() -> None:
-    diagnosis = told("published")
+    diagnosis = diagnosed("published")
     [hot, *_] = [e for e in diagnosis.elements if e.step == "t800" and e.on_loaded_path]
     idle = [replace(hot, entity=f"link:{n}", on_loaded_path=False, utilisation=0.9) for n in range(SERIES + 10)]
     found = series(render(replace(diagnosis, elements=[*idle, hot])))
@@ -179,7 +179,7 @@ def numbers(text: str) -> dict[str, Any]:
 
 
 def snapshots() -> list[tuple[Snapshot, float, float]]:
-    now, diagnosis = 1_000_000.0, told("published")
+    now, diagnosis = 1_000_000.0, diagnosed("published")
     return [
         (Snapshot(now, None, "there is no such recording"), 0, 0),
         (Snapshot(now, diagnosis, newest=now - 1), 1, 0),

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, progress, text
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, STORIES, X, judged, told
+from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
 
 NASTY = " [red]|*_`<b>#\\ \x1b[2J\r\n# forged\u202e {x}"
 
@@ -48,14 +48,14 @@ def tame(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
 @pytest.mark.parametrize("width", [80, 100, 160])
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_no_line_is_longer_than_the_screen(name: str, width: int) -> None:
-    lines = text.render(told(name), width).splitlines()
+    lines = text.render(diagnosed(name), width).splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert len(lines) > 15
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
-    report = joined(text.render(told("published"), width))
+    report = joined(text.render(diagnosed("published"), width))
     for words in (
         *("BOTTLENECK", "Confidence A", "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"),
         "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS and latency grows from 2.56 ms to 128 ms.",
@@ -81,7 +81,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
 
 
 def test_markdown_has_the_same_words() -> None:
-    report = joined(markdown.render(told("published")).replace("\\", ""))
+    report = joined(markdown.render(diagnosed("published")).replace("\\", ""))
     for words in (
         *("# 4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated", "Confidence A", "not the problem: 0.35 ms of 128 ms"),
         *("**First action: Let the ports", "## Actions", "## How sure", "## Where the 128 ms go (read, step t800)"),
@@ -92,12 +92,15 @@ def test_markdown_has_the_same_words() -> None:
 
 
 def test_the_verdict_stands_first() -> None:
-    assert text.render(told("published"), 100).startswith("BOTTLENECK   Confidence A")
-    assert markdown.render(told("published")).startswith("# 4 Gb/s link")
+    assert text.render(diagnosed("published"), 100).startswith("BOTTLENECK   Confidence A")
+    assert markdown.render(diagnosed("published")).startswith("# 4 Gb/s link")
 
 
 def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
-    for report in (text.render(told("switch_not_observed"), 100), markdown.render(told("switch_not_observed"))):
+    for report in (
+        text.render(diagnosed("switch_not_observed"), 100),
+        markdown.render(diagnosed("switch_not_observed")),
+    ):
         assert "bottleneck not proven" in joined(report).lower()
         assert "First action: Read the switch ports" in joined(report)
         assert re.search(r"likelihood \d\d %: something not measured", joined(report))
@@ -106,20 +109,20 @@ def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
 
 def test_a_negative_rest_is_shown() -> None:
     for report in (
-        text.render(told("array_slower_than_the_load"), 100),
-        markdown.render(told("array_slower_than_the_load")),
+        text.render(diagnosed("array_slower_than_the_load"), 100),
+        markdown.render(diagnosed("array_slower_than_the_load")),
     ):
         assert re.search(r"unexplained\W+-0\.60 ms", report)
 
 
 def test_what_a_step_is_not_good_for_is_said() -> None:
-    for report in (text.render(told("too_short"), 100), markdown.render(told("too_short"))):
+    for report in (text.render(diagnosed("too_short"), 100), markdown.render(diagnosed("too_short"))):
         assert "too short" in report
         assert "Confidence C" in report
 
 
 def test_both_directions_of_a_mixed_step_have_a_row_and_a_budget() -> None:
-    report = text.render(told("mixed"), 120)
+    report = text.render(diagnosed("mixed"), 120)
     assert re.search(r"^ rw +read ", report, re.MULTILINE)
     assert re.search(r"^ rw +write ", report, re.MULTILINE)
     assert "(read, step rw)" in report
@@ -170,7 +173,7 @@ def test_names_cannot_change_the_markdown_report(nasty: Diagnosis, tame: Diagnos
 
 @pytest.mark.parametrize("name", [*sorted(STORIES), "nasty"])
 def test_markdown_tables_keep_their_columns(name: str, nasty: Diagnosis) -> None:
-    lines = markdown.render(nasty if name == "nasty" else told(name)).splitlines()
+    lines = markdown.render(nasty if name == "nasty" else diagnosed(name)).splitlines()
     tables = [n for n, line in enumerate(lines) if re.fullmatch(r"\|( --- \|)+", line)]
     assert len(tables) >= 2
     for number in tables:
@@ -196,13 +199,13 @@ def test_a_run_under_way_is_one_plain_line(nasty: Diagnosis) -> None:
     assert "\n" not in line
     assert "\x1b" not in line
     assert "so far bottleneck" in line
-    assert progress.line(told("published")) == (
+    assert progress.line(diagnosed("published")) == (
         "sanpath: step t800; read 6,250 IOPS, 409.6 MB/s, 128 ms; so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read"
     )
 
 
 def test_a_source_that_never_answered_is_named_while_the_test_runs() -> None:
-    found = told("published")
+    found = diagnosed("published")
     silent = replace(found.sources[1], failures=3, last_answer=None)
     line = progress.line(replace(found, sources=(silent,)))
     assert f"NO ANSWER from {silent.name}" in line

@@ -18,7 +18,7 @@ from sanpath.views import json as report
 from sanpath.views import progress
 from sanpath.views.topology import as_graphml, as_json, as_tree
 from tests.support.san import ARRAY_PORT, HOST_PORT, San
-from tests.support.stories import STORIES, computed, judged, published, recorded, told
+from tests.support.stories import STORIES, computed, diagnosed, judged, published, recorded
 
 NASTY = ' <node id="x"/> ]]> & \' \x1b[2J\x00\ufffe\n\u202e'
 
@@ -82,7 +82,7 @@ def test_the_command_draws_each_form(form: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_links_of_the_report_are_those_of_the_facts(name: str) -> None:
-    shown = json.loads(report.render(told(name)))["elements"]
+    shown = json.loads(report.render(diagnosed(name)))["elements"]
     rows = {(r["entity"], r["step"], r["direction"]): r for r in computed(name).tables["link"]}
     assert len(shown) == len(rows)
     for use in shown:
@@ -97,7 +97,7 @@ def test_links_of_the_report_are_those_of_the_facts(name: str) -> None:
 
 
 def test_a_link_of_the_published_test_reads_as_it_was_counted() -> None:
-    shown = json.loads(report.render(told("published")))["elements"]
+    shown = json.loads(report.render(diagnosed("published")))["elements"]
     (use,) = [u for u in shown if (u["step"], u["direction"]) == ("t800", "read") and "vmhba2" in u["entity"]]
     assert use["bytes_per_second"] == pytest.approx(415.2e6)
     assert (use["speed"], use["share"], use["full_windows_ratio"]) == ("4GFC", 1.0, 1.0)

@@ -33,20 +33,22 @@ ELSEWHERE = {
 @pytest.mark.parametrize("phrase", sorted(ELSEWHERE))
 def test_no_text_needs_a_second_reading(phrase: str) -> None:
     found = [
-        where for where, said in (*of_words(), *of_rules(), *of_help(), *of_reports()) if re.search(phrase, said)
+        where
+        for where, reported in (*of_words(), *of_rules(), *of_help(), *of_reports())
+        if re.search(phrase, reported)
     ]
     assert found == [], f"say {ELSEWHERE[phrase]!r}"
 
 
 def test_first_screens_speak_of_outstanding_ios_and_name_no_entity_by_its_kind() -> None:
-    for where, said in of_first_screens():
-        assert "in flight" not in said, (where, said)
-        assert not re.search(r"\b(link|lun|hba|array|volume|load|switch_port):", said), (where, said)
+    for where, reported in of_first_screens():
+        assert "in flight" not in reported, (where, reported)
+        assert not re.search(r"\b(link|lun|hba|array|volume|load|switch_port):", reported), (where, reported)
 
 
 def test_what_is_to_be_done_fits_in_a_line() -> None:
-    actions: list[Text] = [(where, said) for where, said in of_rules() if where.endswith(" action")]
+    actions: list[Text] = [(where, reported) for where, reported in of_rules() if where.endswith(" action")]
     assert len(actions) > 100
-    for where, said in actions:
-        assert len(said) <= 60, (where, said)
-        assert not said.endswith("."), (where, said)
+    for where, reported in actions:
+        assert len(reported) <= 60, (where, reported)
+        assert not reported.endswith("."), (where, reported)

@@ -61,12 +61,12 @@ def test_settings_come_from_the_command_line_where_their_section_is_lost() -> No
     text = OLD[: OLD.index("Input parameters:")] + OLD[OLD.index("Results for") :]
     items = read(text.encode())
     assert codes(items) == ["no-input-parameters"]
-    told, whole = (
+    result, whole = (
         next(item for item in found if isinstance(item, SourceEntity)).attributes
         for found in (items, read(OLD.encode()))
     )
     # -o2 in the command line, 4 in the section.
-    assert told == {**whole, "in_flight_configured": 4}
+    assert result == {**whole, "in_flight_configured": 4}
 
 
 def test_a_rate_limit_of_an_old_version_is_in_its_command_line_only() -> None:

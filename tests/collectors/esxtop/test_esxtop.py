@@ -31,8 +31,8 @@ def samples(items: list[Item], kind: str, entity: str) -> list[dict[str, Any]]:
         if isinstance(rows, Rows) and rows.table.kind == kind and entity in rows.entity:
             at = rows.entity.index(entity)
             scales = {column.metric: column.scale for column in rows.table.columns}
-            told = {metric: values[at] for metric, values in rows.values.items()}
-            found.append({"seen": rows.seen[at]} | {m: v * scales[m] for m, v in told.items() if v is not None})
+            result = {metric: values[at] for metric, values in rows.values.items()}
+            found.append({"seen": rows.seen[at]} | {m: v * scales[m] for m, v in result.items() if v is not None})
     return found
 
 

@@ -39,15 +39,15 @@ def document(at: float, *jobs: dict[str, Any], **keys: Any) -> bytes:
     return json.dumps(body, indent=2).encode() + b"\n"
 
 
-class Said:
+class Reported:
     """What a reader has said. Times in seconds; `rows`: load → (time, values in base units) as they came."""
 
     def __init__(self, items: Iterable[Item], clock: ResultClock = "utc", since: int = START) -> None:
         self.items = list(items)
         self.clock = clock
         self._since = since if clock == "utc" else 0
-        self.things = {item.local_id: item.attributes for item in self.items if isinstance(item, SourceEntity)}
-        self.ties = [(t.relation, t.from_end, t.to_end) for t in self.items if isinstance(t, SourceLink)]
+        self.entities = {item.local_id: item.attributes for item in self.items if isinstance(item, SourceEntity)}
+        self.links = [(t.relation, t.from_end, t.to_end) for t in self.items if isinstance(t, SourceLink)]
         self.rows: dict[str, list[tuple[float, dict[str, float | None]]]] = {}
         self.covers: dict[str, list[float]] = {}
         for entity, moment, values, covers in self._rows("load"):
@@ -55,12 +55,12 @@ class Said:
             self.covers.setdefault(entity, []).append(covers)
 
     @classmethod
-    def of_report(cls, *parts: bytes, since: int = START) -> Said:
+    def of_report(cls, *parts: bytes, since: int = START) -> Reported:
         """What is said of an output that was fed in these parts."""
         return cls.fed(FioResult("f"), *parts, since=since)
 
     @classmethod
-    def fed(cls, reader: FioResult, *parts: bytes, since: int = START) -> Said:
+    def fed(cls, reader: FioResult, *parts: bytes, since: int = START) -> Reported:
         """What a reader says of these parts."""
         items: list[Item] = []
         for part in parts:
@@ -69,7 +69,7 @@ class Said:
         return cls(items, reader.clock, since)
 
     @classmethod
-    def of_file(cls, path: Path) -> Said:
+    def of_file(cls, path: Path) -> Reported:
         """What is said of a file, as `sanpath import` reads it."""
         reader = FioResult("f")
         items = list(reader.read(ImportedFile(path)))
@@ -99,7 +99,7 @@ class Said:
         """All events, or those of a name."""
         return [item for item in self.items if isinstance(item, Event) and name in (None, item.name)]
 
-    def told(self, event: str, key: str) -> list[Scalar]:
+    def reported(self, event: str, key: str) -> list[Scalar]:
         """One detail of all events of a name."""
         return [found.detail.get(key) for found in self.events(event)]
 
@@ -143,7 +143,7 @@ class Said:
 def refusal(*parts: bytes, name: str = "") -> str:
     """The error that a reader ends with."""
     try:
-        Said.fed(FioResult("f", name), *parts)
+        Reported.fed(FioResult("f", name), *parts)
     except CollectorError as error:
         return f"{error.failure.value}: {error}"
     return ""

@@ -14,7 +14,7 @@ import pytest
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.buckets import bucket_limits, lower_limit, middle, upper_bounds
 from sanpath_collectors.fio.result import FioResult
-from tests.collectors.fio.printed import Said, refusal
+from tests.collectors.fio.printed import Reported, refusal
 
 EPOCH_MS = 1_800_000_000_000
 
@@ -23,8 +23,8 @@ def lines(*rows: Sequence[object]) -> bytes:
     return b"".join(", ".join(map(str, row)).encode() + b"\n" for row in rows)
 
 
-def fed(name: str, *parts: bytes) -> Said:
-    return Said.fed(FioResult("f", name), *parts, since=EPOCH_MS * 1000)
+def fed(name: str, *parts: bytes) -> Reported:
+    return Reported.fed(FioResult("f", name), *parts, since=EPOCH_MS * 1000)
 
 
 def raw(count: int, seed: int = 1) -> bytes:
@@ -35,34 +35,34 @@ def raw(count: int, seed: int = 1) -> bytes:
 
 
 def test_bandwidth_is_summed_up_to_bytes() -> None:
-    said = fed(
+    reported = fed(
         "lg_bw.1.log", lines((499, 1000, 0, 0, 0), (500, 500, 1, 0, 0), (1000, 2000, 0, 0, 0), (1001, 600, 1, 0, 0))
     )
-    assert said.clock == "elapsed"
-    assert said.moments == {"f/lg.1": [0.0, 0.5, 1.001]}
-    assert said.column("f/lg.1", "bytes_read_total") == [0, 510976, 510976 + 1026048]
-    assert said.column("f/lg.1", "bytes_write_total") == [0, 256000, 256000 + 307814]
-    assert said.steps == [("step-begin", "lg.1", 0.0), ("step-end", "lg.1", 1.001)]
-    assert ("member_of", ("load", "f/lg.1"), ("load", "f")) in said.ties
+    assert reported.clock == "elapsed"
+    assert reported.moments == {"f/lg.1": [0.0, 0.5, 1.001]}
+    assert reported.column("f/lg.1", "bytes_read_total") == [0, 510976, 510976 + 1026048]
+    assert reported.column("f/lg.1", "bytes_write_total") == [0, 256000, 256000 + 307814]
+    assert reported.steps == [("step-begin", "lg.1", 0.0), ("step-end", "lg.1", 1.001)]
+    assert ("member_of", ("load", "f/lg.1"), ("load", "f")) in reported.links
 
 
 def test_operations_a_second_are_summed_up_to_operations() -> None:
-    said = fed("lg_iops.2.log", lines(*((number * 1000, 250, 0, 0, 0) for number in range(1, 5))))
-    assert said.column("f/lg.2", "ops_read_total") == [0, 250, 500, 750, 1000]
-    assert said.column("f/lg.2", "ops_write_total") == [0, 0, 0, 0, 0]
+    reported = fed("lg_iops.2.log", lines(*((number * 1000, 250, 0, 0, 0) for number in range(1, 5))))
+    assert reported.column("f/lg.2", "ops_read_total") == [0, 250, 500, 750, 1000]
+    assert reported.column("f/lg.2", "ops_write_total") == [0, 0, 0, 0, 0]
 
 
 def test_windows_without_io_are_missing_and_count_for_nothing() -> None:
-    said = fed(
+    reported = fed(
         "lg_iops.1.log", lines((1000, 100, 0, 0, 0), (2000, 100, 0, 0, 0), (5000, 100, 0, 0, 0), (6000, 100, 0, 0, 0))
     )
-    assert said.moments == {"f/lg.1": [0.0, 1.0, 2.0, 5.0, 6.0]}
-    assert said.column("f/lg.1", "ops_read_total") == [0, 100, 200, 300, 400]
+    assert reported.moments == {"f/lg.1": [0.0, 1.0, 2.0, 5.0, 6.0]}
+    assert reported.column("f/lg.1", "ops_read_total") == [0, 100, 200, 300, 400]
 
 
 def test_the_last_window_counts_once_where_fio_writes_it_twice() -> None:
-    said = fed("lg_iops.1.log", lines((500, 100, 0, 0, 0), (1000, 100, 0, 0, 0), (1000, 100, 0, 0, 0)))
-    assert said.column("f/lg.1", "ops_read_total") == [0, 50, 100]
+    reported = fed("lg_iops.1.log", lines((500, 100, 0, 0, 0), (1000, 100, 0, 0, 0), (1000, 100, 0, 0, 0)))
+    assert reported.column("f/lg.1", "ops_read_total") == [0, 50, 100]
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,19 @@ def test_the_last_window_counts_once_where_fio_writes_it_twice() -> None:
     [("lat", "latency_seconds"), ("clat", "completion_seconds"), ("slat", "submission_seconds")],
 )
 def test_mean_latencies_cover_their_window(kind: str, metric: str) -> None:
-    said = fed(f"lg_{kind}.1.log", lines((500, 400_000, 0, 0, 0), (500, 250_000, 1, 0, 0), (1000, 410_000, 0, 0, 0)))
-    assert said.column("f/lg.1", f"{metric}_mean_read") == pytest.approx([0.0004, 0.00041])
-    assert said.column("f/lg.1", f"{metric}_mean_write") == [pytest.approx(0.00025), None]
-    assert said.covers["f/lg.1"] == [0.5, 0.5]
+    reported = fed(
+        f"lg_{kind}.1.log", lines((500, 400_000, 0, 0, 0), (500, 250_000, 1, 0, 0), (1000, 410_000, 0, 0, 0))
+    )
+    assert reported.column("f/lg.1", f"{metric}_mean_read") == pytest.approx([0.0004, 0.00041])
+    assert reported.column("f/lg.1", f"{metric}_mean_write") == [pytest.approx(0.00025), None]
+    assert reported.covers["f/lg.1"] == [0.5, 0.5]
 
 
 def test_times_since_1970_are_those_of_the_epoch() -> None:
     rows = ((EPOCH_MS + 1000 * number, 100, 0, 0, 0, "0x0000") for number in range(1, 4))
-    said = fed("lg_iops.1.log", lines(*rows))
-    assert said.clock == "utc"
-    assert said.moments == {"f/lg.1": [0.0, 1.0, 2.0, 3.0]}
+    reported = fed("lg_iops.1.log", lines(*rows))
+    assert reported.clock == "utc"
+    assert reported.moments == {"f/lg.1": [0.0, 1.0, 2.0, 3.0]}
 
 
 def test_a_log_of_all_jobs_has_no_number() -> None:
@@ -88,13 +90,15 @@ def test_a_log_of_all_jobs_has_no_number() -> None:
 
 
 def test_mean_and_largest_of_each_window_are_told_apart() -> None:
-    said = fed("lg_lat.1.log", lines(*((1000 * (n // 2), 400_000 + n, 900_000, n % 2, 0, 0) for n in (2, 3, 4, 5))))
-    assert said.column("f/lg.1", "latency_seconds_mean_read") == pytest.approx([0.000400002, 0.000400004])
-    assert said.column("f/lg.1", "latency_seconds_mean_write") == pytest.approx([0.000400003, 0.000400005])
+    reported = fed(
+        "lg_lat.1.log", lines(*((1000 * (n // 2), 400_000 + n, 900_000, n % 2, 0, 0) for n in (2, 3, 4, 5)))
+    )
+    assert reported.column("f/lg.1", "latency_seconds_mean_read") == pytest.approx([0.000400002, 0.000400004])
+    assert reported.column("f/lg.1", "latency_seconds_mean_write") == pytest.approx([0.000400003, 0.000400005])
 
 
 def test_every_line_of_a_raw_log_is_an_io() -> None:
-    said = fed(
+    reported = fed(
         "db_lat.1.log",
         lines(
             (0, 400_000, 0, 4096, 0),
@@ -103,19 +107,19 @@ def test_every_line_of_a_raw_log_is_an_io() -> None:
             (1500, 400_000, 0, 4096, 0),
         ),
     )
-    assert said.moments == {"f/db.1": [0.0, 1.0, 1.501]}
-    assert said.column("f/db.1", "ops_read_total") == [0, 2, 3]
-    assert said.column("f/db.1", "bytes_write_total") == [0, 8192, 8192]
-    assert said.column("f/db.1", "latency_seconds_read_total") == pytest.approx([0, 0.0008, 0.0012])
-    assert said.column("f/db.1", "latency_seconds_max_read")[-1] == pytest.approx(0.0004)
-    assert said.column("f/db.1", "latency_seconds_p99_write")[-1] == pytest.approx(0.0002, rel=0.016)
-    assert [event.detail["direction"] for event in said.events("latency-histogram")] == ["read", "write"]
+    assert reported.moments == {"f/db.1": [0.0, 1.0, 1.501]}
+    assert reported.column("f/db.1", "ops_read_total") == [0, 2, 3]
+    assert reported.column("f/db.1", "bytes_write_total") == [0, 8192, 8192]
+    assert reported.column("f/db.1", "latency_seconds_read_total") == pytest.approx([0, 0.0008, 0.0012])
+    assert reported.column("f/db.1", "latency_seconds_max_read")[-1] == pytest.approx(0.0004)
+    assert reported.column("f/db.1", "latency_seconds_p99_write")[-1] == pytest.approx(0.0002, rel=0.016)
+    assert [event.detail["direction"] for event in reported.events("latency-histogram")] == ["read", "write"]
 
 
 def test_raw_logs_of_other_values_tell_operations_and_bytes_too() -> None:
     for kind in ("bw", "iops", "clat", "slat"):
-        said = fed(f"db_{kind}.1.log", raw(600))
-        last = {name: value for _, values in said.rows["f/db.1"] for name, value in values.items()}
+        reported = fed(f"db_{kind}.1.log", raw(600))
+        last = {name: value for _, values in reported.rows["f/db.1"] for name, value in values.items()}
         assert (last["ops_read_total"], last["bytes_write_total"]) == (300, 300 * 4096)
         assert "latency_seconds_read_total" not in last
 
@@ -125,13 +129,13 @@ def test_the_database_and_python_sum_up_the_same(tmp_path: Path, packed: bool) -
     content = raw(2000) + lines((6666, 5, 2, 4096, 0)) + b"garbage\n12, x, 0, 1, 1\n"
     path = tmp_path / ("db_lat.1.log.gz" if packed else "db_lat.1.log")
     path.write_bytes(gzip.compress(content) if packed else content)
-    assert Said.of_file(path).items == Said.fed(FioResult("f", "db_lat.1.log"), content).items
+    assert Reported.of_file(path).items == Reported.fed(FioResult("f", "db_lat.1.log"), content).items
 
 
 def test_a_raw_log_that_the_database_cannot_unpack_is_read_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "db_lat.1.log.xz"
     path.write_bytes(lzma.compress(raw(500)))
-    assert Said.of_file(path).gained("f/db.1")["ops_read_total"] == 250
+    assert Reported.of_file(path).gained("f/db.1")["ops_read_total"] == 250
 
 
 @pytest.mark.parametrize(
@@ -142,17 +146,17 @@ def test_a_raw_log_that_the_database_cannot_unpack_is_read_all_the_same(tmp_path
 def test_columns_that_other_options_add_do_not_matter(tmp_path: Path, more: tuple[object, ...]) -> None:
     path = tmp_path / "db_lat.1.log"
     path.write_bytes(lines(*((number, 400_000, 0, 4096, *more) for number in range(1500))))
-    said = Said.of_file(path)
-    assert said.gained("f/db.1")["ops_read_total"] == 1500
-    assert said.in_flight("f/db.1") == pytest.approx(0.4)
+    reported = Reported.of_file(path)
+    assert reported.gained("f/db.1")["ops_read_total"] == 1500
+    assert reported.in_flight("f/db.1") == pytest.approx(0.4)
 
 
 def test_a_raw_log_with_the_time_of_day_begins_with_its_first_io(tmp_path: Path) -> None:
     path = tmp_path / "db_lat.1.log"
     path.write_bytes(lines(*((EPOCH_MS + 850 + number, 400_000, 0, 4096, 0) for number in range(1000))))
-    said = Said.of_file(path)
-    assert [moment - EPOCH_MS / 1000 for moment in said.moments["f/db.1"]] == pytest.approx([0.85, 1.85])
-    assert said.in_flight("f/db.1") == pytest.approx(0.4)
+    reported = Reported.of_file(path)
+    assert [moment - EPOCH_MS / 1000 for moment in reported.moments["f/db.1"]] == pytest.approx([0.85, 1.85])
+    assert reported.in_flight("f/db.1") == pytest.approx(0.4)
 
 
 def test_latencies_that_cannot_be_nanoseconds_are_doubted() -> None:
@@ -178,24 +182,24 @@ def histogram_line(at_ms: int, direction: int, width: int, **counts: int) -> byt
     ],
 )
 def test_histograms_are_laid_out_as_their_number_of_buckets_says(width: int, bucket: int, seconds: float) -> None:
-    said = fed("db_clat_hist.1.log", histogram_line(1000, 0, width, **{f"b{bucket}": 10}))
-    assert said.column("f/db.1", "latency_seconds_p50_read")[-1] == pytest.approx(seconds, rel=0.07)
-    assert said.column("f/db.1", "ops_read_total") == [0, 10]
-    (event,) = said.events("latency-histogram")
+    reported = fed("db_clat_hist.1.log", histogram_line(1000, 0, width, **{f"b{bucket}": 10}))
+    assert reported.column("f/db.1", "latency_seconds_p50_read")[-1] == pytest.approx(seconds, rel=0.07)
+    assert reported.column("f/db.1", "ops_read_total") == [0, 10]
+    (event,) = reported.events("latency-histogram")
     assert float(str(event.detail["buckets"]).partition(":")[0]) == pytest.approx(seconds, rel=0.13)
 
 
 def test_histograms_of_windows_are_summed_up() -> None:
-    said = fed(
+    reported = fed(
         "db_clat_hist.1.log",
         histogram_line(1000, 0, 1856, b900=9, b1000=1),
         histogram_line(1000, 1, 1856, b950=5),
         histogram_line(2000, 0, 1856, b900=9, b1000=1),
     )
-    assert said.moments["f/db.1"] == [0.0, 1.0, 2.0]
-    assert said.column("f/db.1", "ops_read_total") == [0, 10, 20]
-    assert said.column("f/db.1", "ops_write_total") == [0, 5, 5]
-    read, write = said.events("latency-histogram")
+    assert reported.moments["f/db.1"] == [0.0, 1.0, 2.0]
+    assert reported.column("f/db.1", "ops_read_total") == [0, 10, 20]
+    assert reported.column("f/db.1", "ops_write_total") == [0, 5, 5]
+    read, write = reported.events("latency-histogram")
     assert [share.partition(":")[2] for share in str(read.detail["buckets"]).split()] == ["0.9", "0.1"]
     assert write.detail["direction"] == "write"
 
@@ -250,10 +254,10 @@ def test_where_a_part_ends_does_not_matter(name: str, content: bytes, size: int)
 def test_damage_in_a_log_leaves_the_rest(kind: str, damage: bytes, tmp_path: Path) -> None:
     good = histogram_line(1000, 0, 1856, b9=5) if kind == "clat_hist" else lines((1000, 5000, 0, 0, 0))
     more = histogram_line(2000, 0, 1856, b9=5) if kind == "clat_hist" else lines((2000, 5000, 0, 0, 0))
-    said = fed(f"db_{kind}.1.log", good, damage + b"\n", more)
-    assert said.moments["f/db.1"][-1] == 2.0
+    reported = fed(f"db_{kind}.1.log", good, damage + b"\n", more)
+    assert reported.moments["f/db.1"][-1] == 2.0
     writer = Writer(tmp_path, "test")
-    for item in said.items:
+    for item in reported.items:
         if hasattr(item, "values"):
             writer.samples("f", item)  # type: ignore[arg-type] # Rows alone have values
     writer.close()

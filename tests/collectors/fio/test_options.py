@@ -10,7 +10,7 @@ from sanpath_collectors.fio.options import combined_profile, duration, profile, 
 GIB = 2.0**30
 
 
-def told(processes: int = 1, **options: str) -> LoadProfile:
+def result(processes: int = 1, **options: str) -> LoadProfile:
     return profile(tuple(options.items()), processes, "3.33")
 
 
@@ -72,13 +72,13 @@ def test_duration(text: str | None, seconds: float | None) -> None:
     ],
 )
 def test_block_size_of_what_the_job_does(options: dict[str, str], block: float | None) -> None:
-    assert told(**options).block_bytes == block
+    assert result(**options).block_bytes == block
 
 
 def test_a_synchronous_engine_keeps_one_in_flight_a_process_whatever_was_asked_for() -> None:
-    sync = told(4, ioengine="psync", iodepth="16")
+    sync = result(4, ioengine="psync", iodepth="16")
     assert (sync.in_flight, sync.asked_in_flight, sync.synchronous, sync.threads) == (4, 64, True, 4)
-    asynchronous = told(4, ioengine="io_uring", iodepth="16")
+    asynchronous = result(4, ioengine="io_uring", iodepth="16")
     assert (asynchronous.in_flight, asynchronous.asked_in_flight, asynchronous.synchronous) == (64, None, False)
 
 
@@ -98,7 +98,7 @@ def test_a_synchronous_engine_keeps_one_in_flight_a_process_whatever_was_asked_f
     ],
 )
 def test_mix(options: dict[str, str], reads: float | None, random: float | None) -> None:
-    assert (told(**options).read_ratio, told(**options).random_ratio) == (reads, random)
+    assert (result(**options).read_ratio, result(**options).random_ratio) == (reads, random)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_mix(options: dict[str, str], reads: float | None, random: float | None)
     ],
 )
 def test_past_the_file_cache(options: dict[str, str], direct: bool | None) -> None:
-    assert told(**options).direct is direct
+    assert result(**options).direct is direct
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_past_the_file_cache(options: dict[str, str], direct: bool | None) -> No
     ],
 )
 def test_what_is_written(options: dict[str, str], fill: str | None) -> None:
-    assert told(rw="write", **options).fill == fill
-    assert told(rw="read", **options).fill is None
+    assert result(rw="write", **options).fill == fill
+    assert result(rw="read", **options).fill is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_what_is_written(options: dict[str, str], fill: str | None) -> None:
     ],
 )
 def test_working_set(processes: int, options: dict[str, str], files: int | None, size: float | None) -> None:
-    assert (told(processes, **options).files, told(processes, **options).working_set_bytes) == (files, size)
+    assert (result(processes, **options).files, result(processes, **options).working_set_bytes) == (files, size)
 
 
 @pytest.mark.parametrize(
@@ -165,22 +165,22 @@ def test_working_set(processes: int, options: dict[str, str], files: int | None,
     ],
 )
 def test_held_back(options: dict[str, str], limited: bool) -> None:
-    assert told(**options).rate_limited is limited
+    assert result(**options).rate_limited is limited
 
 
 def test_length_and_ramp() -> None:
-    assert (told(runtime="60", ramp_time="500ms").seconds, told(ramp_time="500ms").warmup_seconds) == (60.0, 0.5)
+    assert (result(runtime="60", ramp_time="500ms").seconds, result(ramp_time="500ms").warmup_seconds) == (60.0, 0.5)
 
 
 def test_jobs_together_tell_what_all_of_them_do() -> None:
     both = combined_profile(
         [
-            told(2, ioengine="libaio", iodepth="4", rw="read", direct="1"),
-            told(ioengine="psync", rw="write", direct="1"),
+            result(2, ioengine="libaio", iodepth="4", rw="read", direct="1"),
+            result(ioengine="psync", rw="write", direct="1"),
         ]
     )
     assert (both.in_flight, both.threads, both.direct, both.read_ratio, both.synchronous) == (9, 3, True, None, None)
-    assert combined_profile([told(iodepth="4"), LoadProfile(engine="fio")]).in_flight is None
+    assert combined_profile([result(iodepth="4"), LoadProfile(engine="fio")]).in_flight is None
 
 
 @pytest.mark.parametrize(

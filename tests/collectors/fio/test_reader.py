@@ -11,7 +11,7 @@ from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.collector import FioReader
-from tests.collectors.fio.printed import HOSTILE, SECOND, START, Said, direction, document, job, places, replaced
+from tests.collectors.fio.printed import HOSTILE, SECOND, START, Reported, direction, document, job, places, replaced
 
 
 def read(documents: dict[float, bytes], end: float) -> list[Item]:
@@ -79,8 +79,8 @@ def test_a_group_that_stands_for_different_jobs_says_that_its_concurrency_is_not
     assert [e.detail["code"] for e in events if e.name == "data-warning"] == ["mixed-jobs"]
     begin = next(event for event in events if event.name == "step-begin")
     assert (begin.detail["offered"], begin.detail["block_bytes"]) == (None, None)
-    thing = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
-    assert "in_flight_configured" not in thing.attributes
+    node = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
+    assert "in_flight_configured" not in node.attributes
     assert all(
         value is None for row in items if isinstance(row, Rows) for value in row.values["in_flight_configured"]
     )
@@ -97,7 +97,7 @@ def test_live_and_import_tell_the_same_of_a_job() -> None:
     options = {"iodepth": "8", "ioengine": "libaio", "rw": "randrw", "size": "1g", "direct": "1", "runtime": "60"}
     output = document(1, job("a", 0, 100, 1000, **options))
     live = next(i for i in read({1: output}, end=2) if isinstance(i, SourceEntity) and i.local_id == "fio/a")
-    assert live.attributes == Said.of_report(output).things["f/a"]
+    assert live.attributes == Reported.of_report(output).entities["f/a"]
     assert (
         live.attributes.items()
         >= {"engine": "fio", "engine_version": "3.33", "direct": True, "seconds": 60.0}.items()
@@ -107,8 +107,8 @@ def test_live_and_import_tell_the_same_of_a_job() -> None:
 def test_options_of_the_job_go_before_those_of_the_file() -> None:
     keys = {"global options": {"iodepth": "4", "ioengine": "libaio", "bs": "8k", "rw": "read"}}
     items = read({1: document(1, job("a", 0, 10, 1000, iodepth="32"), **keys)}, end=2)
-    thing = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
-    assert {name: thing.attributes[name] for name in ("block_bytes", "in_flight_configured", "ioengine", "rw")} == {
+    node = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
+    assert {name: node.attributes[name] for name in ("block_bytes", "in_flight_configured", "ioengine", "rw")} == {
         "block_bytes": 8192.0,
         "in_flight_configured": 32,
         "ioengine": "libaio",
@@ -129,7 +129,7 @@ def test_a_ramp_ends_at_an_even_pace_too() -> None:
     of_the_ramp = job("a", 0, 100, 1000) | {"read": direction(100, 1000, ramp=True)}
     keys = {"global options": {"ramp_time": "1", "rate_iops": "100"}}
     counted = [of_the_ramp, *(job("a", 0, 100 * second, 1000 * second) for second in (1, 2, 3))]
-    items = read({at: document(at, told, **keys) for at, told in enumerate(counted, 1)}, end=5)
+    items = read({at: document(at, result, **keys) for at, result in enumerate(counted, 1)}, end=5)
     assert steps(items) == [("step-begin", "a", 1.0), ("ramp-end", "a", 2.0), ("step-end", "a", 4.0)]
 
 

@@ -24,7 +24,7 @@ import pytest
 from sanpath.plugin import Event, Item
 from sanpath_collectors.fio.collector import FioReader
 from sanpath_collectors.fio.parse import Documents
-from tests.collectors.fio.printed import DIRECTIONS, Said
+from tests.collectors.fio.printed import DIRECTIONS, Reported
 
 PROGRAM = shutil.which("fio")
 PATIENCE_SECONDS = 20.0
@@ -127,9 +127,9 @@ class Fio:
                 os.kill(child, signal.SIGKILL)
         until(lambda: not any(map(alive, children)))
 
-    def said(self, name: str = "out") -> Said:
+    def reported(self, name: str = "out") -> Reported:
         """What is said of a file it has written."""
-        return Said.of_file(self.folder / name)
+        return Reported.of_file(self.folder / name)
 
 
 def until(reached: Callable[[], object]) -> None:
@@ -230,7 +230,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fio]]:
 
 
 @pytest.fixture(scope="module")
-def forms(runs: dict[str, Fio]) -> dict[str, Said]:
+def forms(runs: dict[str, Fio]) -> dict[str, Reported]:
     """Each form of the one run, as if it had been printed alone."""
     run = runs["all_forms"]
     output = run.output.read_text(encoding="utf-8")
@@ -249,7 +249,7 @@ def forms(runs: dict[str, Fio]) -> dict[str, Said]:
     }
     for form, content in printed.items():
         (run.folder / form).write_text(content, encoding="utf-8")
-    return {form: run.said(form) for form in printed}
+    return {form: run.reported(form) for form in printed}
 
 
 LOADS = ["f/reader", "f/reader#2", "f/mixed", "f/grouped"]
@@ -257,7 +257,7 @@ PRINTED_ALONE = ["json+", "normal", "terse", "all"]
 
 
 @pytest.mark.parametrize("form", PRINTED_ALONE)
-def test_operations_and_bytes_are_equal_in_every_form(forms: dict[str, Said], form: str) -> None:
+def test_operations_and_bytes_are_equal_in_every_form(forms: dict[str, Reported], form: str) -> None:
     for load in LOADS:
         expected, found = forms["json"].gained(load), forms[form].gained(load)
         for metric in ("ops_read_total", "ops_write_total", "bytes_read_total", "bytes_write_total"):
@@ -266,7 +266,7 @@ def test_operations_and_bytes_are_equal_in_every_form(forms: dict[str, Said], fo
 
 
 @pytest.mark.parametrize("form", PRINTED_ALONE)
-def test_latencies_are_equal_but_for_what_a_form_rounds(forms: dict[str, Said], form: str) -> None:
+def test_latencies_are_equal_but_for_what_a_form_rounds(forms: dict[str, Reported], form: str) -> None:
     for load in LOADS:
         expected, found = forms["json"].rows[load][-1][1], forms[form].rows[load][-1][1]
         for direction in DIRECTIONS:
@@ -281,9 +281,9 @@ def test_latencies_are_equal_but_for_what_a_form_rounds(forms: dict[str, Said], 
 
 
 @pytest.mark.parametrize("form", PRINTED_ALONE)
-def test_steps_are_equal_in_every_form(forms: dict[str, Said], form: str) -> None:
-    def lengths(said: Said) -> list[float]:
-        times = [moment for _, _, moment in said.steps]
+def test_steps_are_equal_in_every_form(forms: dict[str, Reported], form: str) -> None:
+    def lengths(reported: Reported) -> list[float]:
+        times = [moment for _, _, moment in reported.steps]
         return [end - begin for begin, end in zip(times[::2], times[1::2], strict=True)]
 
     expected, found = forms["json"], forms[form]
@@ -291,24 +291,24 @@ def test_steps_are_equal_in_every_form(forms: dict[str, Said], form: str) -> Non
     assert lengths(found) == pytest.approx(lengths(expected), abs=0.005)
     assert found.summaries == [True, True]
     # Terse lines tell no options.
-    assert found.told("step-begin", "offered") == ([None, None] if form == "terse" else [9, 2])
+    assert found.reported("step-begin", "offered") == ([None, None] if form == "terse" else [9, 2])
 
 
 @pytest.mark.parametrize("form", PRINTED_ALONE)
-def test_little_gives_the_same_number_in_flight_in_every_form(forms: dict[str, Said], form: str) -> None:
+def test_little_gives_the_same_number_in_flight_in_every_form(forms: dict[str, Reported], form: str) -> None:
     for load in LOADS:
         assert forms[form].in_flight(load) == pytest.approx(forms["json"].in_flight(load), rel=0.02)
         assert forms[form].in_flight(load) < 4
 
 
-def test_only_json_plus_tells_the_distribution(forms: dict[str, Said]) -> None:
-    told = {form: len(said.events("latency-histogram")) for form, said in forms.items()}
-    assert told == {"json+": 5, "all": 5, "json": 0, "normal": 0, "terse": 0}
+def test_only_json_plus_tells_the_distribution(forms: dict[str, Reported]) -> None:
+    outcome = {form: len(reported.events("latency-histogram")) for form, reported in forms.items()}
+    assert outcome == {"json+": 5, "all": 5, "json": 0, "normal": 0, "terse": 0}
 
 
-def test_the_profile_of_the_json_forms_is_complete(forms: dict[str, Said]) -> None:
+def test_the_profile_of_the_json_forms_is_complete(forms: dict[str, Reported]) -> None:
     assert (
-        forms["json"].things["f/grouped"].items()
+        forms["json"].entities["f/grouped"].items()
         >= {
             "engine": "fio",
             "ioengine": "psync",
@@ -329,54 +329,54 @@ def test_the_profile_of_the_json_forms_is_complete(forms: dict[str, Said]) -> No
 
 
 def test_an_interrupted_run_has_its_end_after_the_text_between(runs: dict[str, Fio]) -> None:
-    said = runs["interrupted"].said()
+    reported = runs["interrupted"].reported()
     documents = runs["interrupted"].documents()
     assert len(documents) >= 2
-    assert said.warnings == ["interrupted"]
-    assert [name for name, _, _ in said.steps] == ["step-begin", "step-end"]
-    assert said.column("f/i", "ops_read_total")[-1] == documents[-1]["jobs"][0]["read"]["total_ios"]
+    assert reported.warnings == ["interrupted"]
+    assert [name for name, _, _ in reported.steps] == ["step-begin", "step-end"]
+    assert reported.column("f/i", "ops_read_total")[-1] == documents[-1]["jobs"][0]["read"]["total_ios"]
 
 
 def test_a_killed_run_has_no_end_while_its_jobs_go_on(runs: dict[str, Fio]) -> None:
-    said = runs["killed"].said()
+    reported = runs["killed"].reported()
     assert json.loads((runs["killed"].folder / "survivors").read_text()) == [True, True]
-    assert said.warnings == ["no-end"]
-    assert [name for name, _, _ in said.steps] == ["step-begin", "step-end"]
-    assert set(said.rows) == {"f/k", "f/k#2"}
+    assert reported.warnings == ["no-end"]
+    assert [name for name, _, _ in reported.steps] == ["step-begin", "step-end"]
+    assert set(reported.rows) == {"f/k", "f/k#2"}
 
 
 def test_a_series_with_a_ramp_begins_anew_once(runs: dict[str, Fio]) -> None:
-    said = runs["ramp"].said()
-    assert [name for name, _, _ in said.steps] == ["step-begin", "ramp-end", "step-end"]
-    begin, settled, end = (moment for _, _, moment in said.steps)
+    reported = runs["ramp"].reported()
+    assert [name for name, _, _ in reported.steps] == ["step-begin", "ramp-end", "step-end"]
+    begin, settled, end = (moment for _, _, moment in reported.steps)
     assert settled - begin == pytest.approx(1.0, abs=0.3)
     assert end - settled == pytest.approx(2.0, abs=0.1)
-    counted = [value for value in said.column("f/r", "ops_read_total") if value is not None]
+    counted = [value for value in reported.column("f/r", "ops_read_total") if value is not None]
     assert sum(later < earlier for earlier, later in pairwise(counted)) == 1
     assert counted[-1] == runs["ramp"].documents()[-1]["jobs"][0]["read"]["total_ios"]
-    assert said.warnings == []
+    assert reported.warnings == []
 
 
 def test_documents_that_were_asked_for_by_signal_and_file_are_a_series(runs: dict[str, Fio]) -> None:
-    said = runs["asked"].said()
+    reported = runs["asked"].reported()
     assert len(runs["asked"].documents()) >= 3
-    assert said.summaries == [False]
-    assert len(said.rows["f/u"]) == len(runs["asked"].documents()) + 1
-    assert said.moments["f/u"] == sorted(said.moments["f/u"])
+    assert reported.summaries == [False]
+    assert len(reported.rows["f/u"]) == len(runs["asked"].documents()) + 1
+    assert reported.moments["f/u"] == sorted(reported.moments["f/u"])
     assert not (runs["asked"].folder / "fio-dump-status").exists()
 
 
 def test_jobs_of_different_options_in_one_group_are_not_given_a_queue_depth(runs: dict[str, Fio]) -> None:
-    said = runs["mixed_group"].said()
-    assert said.warnings == ["mixed-jobs"]
-    assert said.told("step-begin", "offered") == [None]
-    assert "in_flight_configured" not in said.things["f/one"]
+    reported = runs["mixed_group"].reported()
+    assert reported.warnings == ["mixed-jobs"]
+    assert reported.reported("step-begin", "offered") == [None]
+    assert "in_flight_configured" not in reported.entities["f/one"]
 
 
 def test_a_raw_log_sums_up_to_what_the_document_says(runs: dict[str, Fio]) -> None:
     run = runs["raw_logs"]
     entry = run.documents()[-1]["jobs"][0]
-    gained = run.said("raw_lat.1.log").gained("f/raw.1")
+    gained = run.reported("raw_lat.1.log").gained("f/raw.1")
     for direction in DIRECTIONS:
         body = entry[direction]
         assert gained[f"ops_{direction}_total"] == body["total_ios"]
@@ -384,24 +384,24 @@ def test_a_raw_log_sums_up_to_what_the_document_says(runs: dict[str, Fio]) -> No
         waited = body["lat_ns"]["mean"] * body["lat_ns"]["N"] * 1e-9
         assert gained[f"latency_seconds_{direction}_total"] == pytest.approx(waited, rel=1e-6)
         for kind in ("bw", "iops"):
-            assert run.said(f"raw_{kind}.1.log").gained("f/raw.1")[f"ops_{direction}_total"] == body["total_ios"]
+            assert run.reported(f"raw_{kind}.1.log").gained("f/raw.1")[f"ops_{direction}_total"] == body["total_ios"]
 
 
 def test_a_histogram_log_counts_what_the_document_says_but_for_its_last_window(runs: dict[str, Fio]) -> None:
     run = runs["raw_logs"]
     body = run.documents()[-1]["jobs"][0]["read"]
-    said = run.said("raw_clat_hist.1.log")
-    counted = said.gained("f/raw.1")["ops_read_total"]
+    reported = run.reported("raw_clat_hist.1.log")
+    counted = reported.gained("f/raw.1")["ops_read_total"]
     assert 0.5 * body["total_ios"] < counted <= body["total_ios"]
-    raw = run.said("raw_lat.1.log").rows["f/raw.1"][-1][1]
-    median = said.column("f/raw.1", "latency_seconds_p50_read")[-1]
+    raw = run.reported("raw_lat.1.log").rows["f/raw.1"][-1][1]
+    median = reported.column("f/raw.1", "latency_seconds_p50_read")[-1]
     assert median == pytest.approx(raw["latency_seconds_p50_read"], rel=0.5)
 
 
 def test_logs_of_means_sum_up_to_about_what_the_document_says(runs: dict[str, Fio]) -> None:
     run = runs["mean_logs"]
     document = run.documents()[-1]
-    moved, done = run.said("avg_bw.1.log"), run.said("avg_iops.1.log")
+    moved, done = run.reported("avg_bw.1.log"), run.reported("avg_iops.1.log")
     assert moved.clock == "utc"
     assert moved.moments["f/avg.1"][-1] == pytest.approx(document["timestamp_ms"] / 1000, abs=1.5)
     # fio sometimes leaves out the last window.
@@ -413,7 +413,7 @@ def test_logs_of_means_sum_up_to_about_what_the_document_says(runs: dict[str, Fi
             share * body["io_bytes"], rel=0.05
         )
         assert done.gained("f/avg.1")[f"ops_{direction}_total"] == pytest.approx(share * body["total_ios"], rel=0.05)
-        means = [v for v in run.said("avg_lat.1.log").column("f/avg.1", f"latency_seconds_mean_{direction}") if v]
+        means = [v for v in run.reported("avg_lat.1.log").column("f/avg.1", f"latency_seconds_mean_{direction}") if v]
         assert sum(means) / len(means) == pytest.approx(body["lat_ns"]["mean"] * 1e-9, rel=0.5)
 
 
@@ -421,23 +421,23 @@ def test_logs_of_means_sum_up_to_about_what_the_document_says(runs: dict[str, Fi
 def test_live_and_import_tell_the_same_figures(runs: dict[str, Fio], name: str) -> None:
     output = runs[name].output.read_bytes()
     live = read_live([output[at : at + 4096] for at in range(0, len(output), 4096)])
-    imported = runs[name].said()
-    assert live.things.keys() == {
-        key.replace("f/", "fio/") if "/" in key else {"f": "fio"}.get(key, key) for key in imported.things
+    imported = runs[name].reported()
+    assert live.entities.keys() == {
+        key.replace("f/", "fio/") if "/" in key else {"f": "fio"}.get(key, key) for key in imported.entities
     }
     for load, rows in imported.rows.items():
         last = live.rows[load.replace("f/", "fio/")][-1][1]
         assert last == rows[-1][1]
-        assert live.things[load.replace("f/", "fio/")] == imported.things[load]
+        assert live.entities[load.replace("f/", "fio/")] == imported.entities[load]
     steps = [(event, step) for event, step, _ in live.steps]
     assert steps == [(event, step) for event, step, _ in imported.steps]
 
 
-def read_live(parts: Sequence[bytes]) -> Said:
+def read_live(parts: Sequence[bytes]) -> Reported:
     reader, seen = FioReader(), 1_700_000_000_000_000
     items: list[Item] = []
     for part in parts:
         seen += 1_000_000
         items += reader.feed(part, seen)
     items += reader.finish(seen)
-    return Said([item for item in items if not isinstance(item, Event) or item.name != "data-warning"])
+    return Reported([item for item in items if not isinstance(item, Event) or item.name != "data-warning"])

@@ -202,9 +202,9 @@ def test_output_without_a_document_is_only_passed_on(name: str) -> None:
 
 def test_jobs_and_disks_are_told_once_and_with_what_they_were_told_to_do() -> None:
     items, _ = read([raw("status_interval1.json")])
-    things = [item for item in items if isinstance(item, SourceEntity)]
-    assert len({(t.kind, t.local_id) for t in things}) == len(things)
-    job = next(t for t in things if t.local_id == "fio/rw")
+    entities = [item for item in items if isinstance(item, SourceEntity)]
+    assert len({(t.kind, t.local_id) for t in entities}) == len(entities)
+    job = next(t for t in entities if t.local_id == "fio/rw")
     assert job.attributes["block_bytes"] == 8192.0
     assert job.attributes["in_flight_configured"] == 4
     assert job.attributes["ioengine"] == "libaio"

@@ -14,7 +14,7 @@ from sanpath.plugin import SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.fio.parse import Documents
 from sanpath_collectors.fio.result import FioResult
-from tests.collectors.fio.printed import Said, refusal
+from tests.collectors.fio.printed import Reported, refusal
 
 ROOT = Path(__file__).parents[3]
 FIO = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "fio"
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.skipif(not FIO.is_dir(), reason="no recorded output of 
 DIRECTIONS = ("read", "write")
 
 
-def said(name: str) -> Said:
-    return Said.of_file(FIO / name)
+def reported(name: str) -> Reported:
+    return Reported.of_file(FIO / name)
 
 
 def entries(name: str) -> list[dict[str, Any]]:
@@ -71,29 +71,29 @@ def test_what_is_no_result_is_left_alone(name: str) -> None:
     ],
 )
 def test_littles_law(name: str, in_flight: dict[str, float]) -> None:
-    found = said(name)
+    found = reported(name)
     assert {load: found.in_flight(load) for load in found.rows} == pytest.approx(in_flight, rel=0.02)
     # A form that tells the options tells the same number; terse has none.
-    configured = {load: found.things[load].get("in_flight_configured") for load in found.rows}
+    configured = {load: found.entities[load].get("in_flight_configured") for load in found.rows}
     assert configured == (dict.fromkeys(in_flight) if "terse" in name else in_flight)
 
 
 @pytest.mark.parametrize("name", ["outfile_status.json", "noise_sync_iodepth.json.txt"])
 def test_a_synchronous_engine_keeps_less_than_one_in_flight(name: str) -> None:
-    found = said(name)
+    found = reported(name)
     (load,) = found.rows
     # Between two I/Os of a microsecond the process itself takes a share of the time.
     assert 0.5 < found.in_flight(load) < 1.0
-    assert found.things[load]["in_flight_configured"] == 1
-    assert found.things[load]["asked_in_flight"] in (16, 32)
-    assert found.things[load]["synchronous"] is True
+    assert found.entities[load]["in_flight_configured"] == 1
+    assert found.entities[load]["asked_in_flight"] in (16, 32)
+    assert found.entities[load]["synchronous"] is True
 
 
 @pytest.mark.parametrize(
     "name", ["mix_3jobs.json", "status_interval1.json", "group_numjobs3_status.json", "ramp_status.json"]
 )
 def test_totals_are_those_of_the_last_document(name: str) -> None:
-    found = said(name)
+    found = reported(name)
     for entry, load in zip(entries(name), found.rows, strict=True):
         last = found.rows[load][-1][1]
         for direction in DIRECTIONS:
@@ -106,7 +106,7 @@ def test_totals_are_those_of_the_last_document(name: str) -> None:
 
 def test_a_run_ends_when_its_document_was_written_and_lasted_as_long_as_fio_says() -> None:
     document = json.loads((FIO / "mix_3jobs.json").read_text())
-    found = said("mix_3jobs.json")
+    found = reported("mix_3jobs.json")
     assert found.clock == "utc"
     (begin,), (end,) = (found.events(name) for name in ("step-begin", "step-end"))
     assert end.seen == document["timestamp_ms"] * 1000
@@ -115,7 +115,7 @@ def test_a_run_ends_when_its_document_was_written_and_lasted_as_long_as_fio_says
 
 
 def test_a_series_has_a_row_a_document_on_the_clock_of_the_job() -> None:
-    found = said("status_interval1.json")
+    found = reported("status_interval1.json")
     assert found.summaries == [False]
     began = found.moments["f/rr"][0]
     # 550, 1550, 2550, 3550 and 4001 ms of run time.
@@ -124,28 +124,28 @@ def test_a_series_has_a_row_a_document_on_the_clock_of_the_job() -> None:
 
 
 def test_the_ramp_ends_where_the_counters_begin_anew() -> None:
-    found = said("ramp_status.json")
+    found = reported("ramp_status.json")
     assert [name for name, _, _ in found.steps] == ["step-begin", "ramp-end", "step-end"]
     # The first document after the ramp was written 999 ms after its end.
     assert found.steps[1][2] == pytest.approx(1795143313.868 - 0.999)
-    assert found.things["f/bg"]["warmup_seconds"] == 2.0
+    assert found.entities["f/bg"]["warmup_seconds"] == 2.0
 
 
 def test_text_says_when_it_was_written_in_local_time() -> None:
-    found = said("mix_3jobs.normal.txt")
+    found = reported("mix_3jobs.normal.txt")
     assert found.clock == "local"
     assert [moment for _, _, moment in found.steps] == [1795143202.999, 1795143207.0]
 
 
 def test_terse_output_has_no_time() -> None:
-    found = said("mix_3jobs.terse.txt")
+    found = reported("mix_3jobs.terse.txt")
     assert found.clock == "elapsed"
     assert found.steps[0] == ("step-begin", "rr+rw", 0.0)
     assert found.steps[1][2] == pytest.approx(4.003)
 
 
 def test_operations_of_terse_lines_are_their_bytes_over_the_block_size() -> None:
-    found = said("mix_3jobs.terse.txt")
+    found = reported("mix_3jobs.terse.txt")
     for load, block in (("f/rr", 4096), ("f/rr#2", 4096), ("f/rw", 8192)):
         gained = found.gained(load)
         assert gained["bytes_read_total"] == block * gained["ops_read_total"]
@@ -153,22 +153,22 @@ def test_operations_of_terse_lines_are_their_bytes_over_the_block_size() -> None
 
 
 def test_operations_and_bytes_of_text_are_exact() -> None:
-    found = said("mix_3jobs.normal.txt")
+    found = reported("mix_3jobs.normal.txt")
     assert found.gained("f/rw")["ops_read_total"] == 25143
     assert found.gained("f/rw")["bytes_read_total"] == 25143 * 8192
     assert found.gained("f/rw")["ops_write_total"] == 10895
 
 
 def test_sums_over_all_clients_are_not_added() -> None:
-    found = said("client_server.json.txt")
+    found = reported("client_server.json.txt")
     assert list(found.rows) == ["f/cs", "f/cs#2"]
     assert found.column("f/cs", "ops_read_total") == [0, 33695, 69247, 105915, 109889]
     assert found.column("f/cs#2", "ops_read_total") == [0, 33663, 68993, 105429, 109519]
-    assert found.things["f"]["in_flight_configured"] == 16
+    assert found.entities["f"]["in_flight_configured"] == 16
 
 
 def test_the_distribution_of_json_plus_is_that_of_its_percentiles() -> None:
-    found = said("mix_3jobs.jsonplus.json")
+    found = reported("mix_3jobs.jsonplus.json")
     distributions = {
         (e.detail["load"], e.detail["direction"]): str(e.detail["buckets"]) for e in found.events("latency-histogram")
     }
@@ -194,7 +194,7 @@ def test_the_distribution_of_json_plus_is_that_of_its_percentiles() -> None:
     ],
 )
 def test_what_a_person_is_told_of_a_file(name: str, warnings: list[str]) -> None:
-    assert said(name).warnings == warnings
+    assert reported(name).warnings == warnings
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_output_of_a_fio_that_only_failed_is_refused_with_its_words(name: str) -
 
 
 def test_the_json_of_a_mixed_stream_is_read_and_not_its_text() -> None:
-    found = said("json_and_normal.txt")
+    found = reported("json_and_normal.txt")
     assert found.clock == "utc"
     assert found.gained("f/two")["ops_read_total"] == 1024
 
@@ -216,7 +216,7 @@ def test_the_json_of_a_mixed_stream_is_read_and_not_its_text() -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_means_of_windows_sum_up_to_what_the_run_says(number: int) -> None:
     body = entries("logs_run.json")[number - 1]
-    moved, done = said(f"logs_avg500/lg_bw.{number}.log"), said(f"logs_avg500/lg_iops.{number}.log")
+    moved, done = reported(f"logs_avg500/lg_bw.{number}.log"), reported(f"logs_avg500/lg_iops.{number}.log")
     # The second job's logs lack the last half second.
     share = moved.moments[f"f/lg.{number}"][-1] / 5.0
     for direction in DIRECTIONS:
@@ -227,22 +227,22 @@ def test_means_of_windows_sum_up_to_what_the_run_says(number: int) -> None:
 
 
 def test_mean_latencies_of_windows_are_about_those_of_the_run() -> None:
-    found = said("logs_avg500/lg_lat.1.log")
-    told = [v for v in found.column("f/lg.1", "latency_seconds_mean_read") if v is not None]
-    assert len(told) == 10
-    assert sum(told) / len(told) == pytest.approx(
+    found = reported("logs_avg500/lg_lat.1.log")
+    outcome = [v for v in found.column("f/lg.1", "latency_seconds_mean_read") if v is not None]
+    assert len(outcome) == 10
+    assert sum(outcome) / len(outcome) == pytest.approx(
         entries("logs_run.json")[0]["read"]["lat_ns"]["mean"] * 1e-9, rel=0.2
     )
 
 
 def test_logs_with_the_time_of_day_are_placed_by_it() -> None:
-    found = said("logs_other/ue_bw.1.log")
+    found = reported("logs_other/ue_bw.1.log")
     assert found.clock == "utc"
     assert found.moments["f/ue.1"] == pytest.approx([1795143265.958, 1795143266.457, 1795143266.956, 1795143267.456])
 
 
 def test_a_raw_log_of_forty_reads() -> None:
-    found = said("logs_other/raw_lat.1.log")
+    found = reported("logs_other/raw_lat.1.log")
     assert found.gained("f/raw.1") == {
         "ops_read_total": 40,
         "ops_write_total": 0,
@@ -258,5 +258,5 @@ def test_a_raw_log_of_forty_reads() -> None:
 
 def test_every_thing_is_told_once() -> None:
     for name in ("status_interval1.json", "client_server.json.txt", "mix_3jobs.normal.txt"):
-        things = [(t.kind, t.local_id) for t in said(name).items if isinstance(t, SourceEntity)]
-        assert len(set(things)) == len(things)
+        entities = [(t.kind, t.local_id) for t in reported(name).items if isinstance(t, SourceEntity)]
+        assert len(set(entities)) == len(entities)

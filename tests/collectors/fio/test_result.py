@@ -15,7 +15,7 @@ import pytest
 from sanpath.plugin import CollectorError, Event, Rows
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.result import FioResult
-from tests.collectors.fio.printed import HOSTILE, START, Said, direction, document, job, places, refusal, replaced
+from tests.collectors.fio.printed import HOSTILE, START, Reported, direction, document, job, places, refusal, replaced
 
 LIBAIO = {"ioengine": "libaio", "direct": "1", "rw": "randread", "bs": "4k"}
 
@@ -27,32 +27,32 @@ def series(*moments: float, depth: str = "8", group: int = 0) -> bytes:
 
 
 def test_a_document_alone_is_one_figure_for_the_whole_step() -> None:
-    said = Said.of_report(series(4))
-    assert said.clock == "utc"
-    assert said.steps == [("step-begin", "a", 0.0), ("step-end", "a", 4.0)]
-    assert said.summaries == [True]
-    assert said.moments == {"f/a": [0.0, 4.0]}
-    assert said.column("f/a", "ops_read_total") == [0, 4000]
+    reported = Reported.of_report(series(4))
+    assert reported.clock == "utc"
+    assert reported.steps == [("step-begin", "a", 0.0), ("step-end", "a", 4.0)]
+    assert reported.summaries == [True]
+    assert reported.moments == {"f/a": [0.0, 4.0]}
+    assert reported.column("f/a", "ops_read_total") == [0, 4000]
 
 
 def test_several_documents_are_a_series_that_begins_with_zeros() -> None:
-    said = Said.of_report(series(0.5, 1.5, 2.5))
-    assert said.summaries == [False]
-    assert said.moments == {"f/a": [0.0, 0.5, 1.5, 2.5]}
-    assert said.column("f/a", "ops_read_total") == [0, 500, 1500, 2500]
-    assert said.told("step-begin", "offered") == [8]
+    reported = Reported.of_report(series(0.5, 1.5, 2.5))
+    assert reported.summaries == [False]
+    assert reported.moments == {"f/a": [0.0, 0.5, 1.5, 2.5]}
+    assert reported.column("f/a", "ops_read_total") == [0, 500, 1500, 2500]
+    assert reported.reported("step-begin", "offered") == [8]
 
 
 def test_the_last_document_may_be_there_twice() -> None:
-    said = Said.of_report(series(4), document(4.01, job("a", 0, 4000, 4000, iodepth="8", **LIBAIO)))
-    assert said.summaries == [True]
-    assert said.moments == {"f/a": [0.0, 4.0]}
+    reported = Reported.of_report(series(4), document(4.01, job("a", 0, 4000, 4000, iodepth="8", **LIBAIO)))
+    assert reported.summaries == [True]
+    assert reported.moments == {"f/a": [0.0, 4.0]}
 
 
 def test_groups_of_one_document_lie_one_after_the_other() -> None:
     jobs = [job("a", 0, 100, 3000), job("b", 1, 100, 2000, ramp_time="1"), job("c", 2, 100, 1000)]
-    said = Said.of_report(document(10, *(one | {"elapsed": 8} for one in jobs)))
-    assert said.steps == [
+    reported = Reported.of_report(document(10, *(one | {"elapsed": 8} for one in jobs)))
+    assert reported.steps == [
         # The second group's ramp is not in its figures, nor in its step.
         ("step-begin", "a", 3.0),
         ("step-end", "a", 6.0),
@@ -61,19 +61,19 @@ def test_groups_of_one_document_lie_one_after_the_other() -> None:
         ("step-begin", "c", 9.0),
         ("step-end", "c", 10.0),
     ]
-    assert said.told("step-begin", "group") == [0, 1, 2]
+    assert reported.reported("step-begin", "group") == [0, 1, 2]
 
 
 def test_groups_that_cannot_have_run_in_turn_ran_at_the_same_time() -> None:
     jobs = [job("a", 0, 100, 6000), job("b", 1, 100, 6000)]
-    said = Said.of_report(document(10, *(one | {"elapsed": 7} for one in jobs)))
-    assert {moment for name, _, moment in said.steps if name == "step-begin"} == {4.0}
+    reported = Reported.of_report(document(10, *(one | {"elapsed": 7} for one in jobs)))
+    assert {moment for name, _, moment in reported.steps if name == "step-begin"} == {4.0}
 
 
 def test_a_job_says_itself_when_it_was_started() -> None:
-    told = {"job_start": START // 1000 + 2000}
-    jobs = [job("a", 0, 100, 3000) | told, job("b", 1, 100, 2000)]
-    assert Said.of_report(document(10, *jobs)).steps[:2] == [("step-begin", "a", 2.0), ("step-end", "a", 5.0)]
+    outcome = {"job_start": START // 1000 + 2000}
+    jobs = [job("a", 0, 100, 3000) | outcome, job("b", 1, 100, 2000)]
+    assert Reported.of_report(document(10, *jobs)).steps[:2] == [("step-begin", "a", 2.0), ("step-end", "a", 5.0)]
 
 
 def test_a_group_seen_with_one_status_of_several_is_one_figure() -> None:
@@ -82,14 +82,14 @@ def test_a_group_seen_with_one_status_of_several_is_one_figure() -> None:
         document(2, job("a", 0, 2000, 2000), job("b", 1, 0)),
         document(3.2, job("a", 0, 2000, 2000), job("b", 1, 500, 500)),
     ]
-    said = Said.of_report(*parts)
-    assert said.steps == [
+    reported = Reported.of_report(*parts)
+    assert reported.steps == [
         ("step-begin", "a", 0.0),
         ("step-end", "a", 2.0),
         ("step-begin", "b", 2.7),
         ("step-end", "b", 3.2),
     ]
-    assert said.summaries == [False, True]
+    assert reported.summaries == [False, True]
 
 
 def test_counters_begin_anew_after_the_ramp_and_the_series_says_where() -> None:
@@ -98,50 +98,50 @@ def test_counters_begin_anew_after_the_ramp_and_the_series_says_where() -> None:
         return document(moment, one | {"read": direction(ops, runtime_ms, mean=5e6, ramp=ramp)})
 
     # The counters after the ramp have overtaken those in it.
-    said = Said.of_report(
+    reported = Reported.of_report(
         at(1, 100, 1000, True), at(2, 200, 1900, True), at(4, 2000, 2000, False), at(5, 3000, 3000, False)
     )
-    assert said.steps == [("step-begin", "a", 0.0), ("ramp-end", "a", 2.0), ("step-end", "a", 5.0)]
-    assert said.moments["f/a"] == [0.0, 1.0, 1.9, 2.0, 4.0, 5.0]
-    assert said.column("f/a", "ops_read_total") == [0, 100, 200, 0, 2000, 3000]
+    assert reported.steps == [("step-begin", "a", 0.0), ("ramp-end", "a", 2.0), ("step-end", "a", 5.0)]
+    assert reported.moments["f/a"] == [0.0, 1.0, 1.9, 2.0, 4.0, 5.0]
+    assert reported.column("f/a", "ops_read_total") == [0, 100, 200, 0, 2000, 3000]
     # No latency is counted during the ramp: it is not zero.
-    assert said.column("f/a", "latency_seconds_read_total") == pytest.approx([0, None, None, 0, 10.0, 15.0])
-    assert said.in_flight("f/a") == pytest.approx(5.0)
+    assert reported.column("f/a", "latency_seconds_read_total") == pytest.approx([0, None, None, 0, 10.0, 15.0])
+    assert reported.in_flight("f/a") == pytest.approx(5.0)
 
 
 def test_a_job_without_latencies_has_none_instead_of_zero() -> None:
     one = job("a", 0, 0, 0, disable_lat="1") | {"read": direction(1000, 1000, ramp=True)}
-    assert Said.of_report(document(1, one)).column("f/a", "latency_seconds_read_total") == [0, None]
+    assert Reported.of_report(document(1, one)).column("f/a", "latency_seconds_read_total") == [0, None]
 
 
 def test_runs_that_were_appended_to_one_file_are_runs_of_their_own() -> None:
     first, second = series(4, depth="1"), series(4, depth="8")
     later = document(9, job("a", 0, 9000, 4000, iodepth="8", **LIBAIO))
-    said = Said.of_report(first, later)
-    assert said.steps == [
+    reported = Reported.of_report(first, later)
+    assert reported.steps == [
         ("step-begin", "a", 0.0),
         ("step-end", "a", 4.0),
         ("step-begin", "a", 5.0),
         ("step-end", "a", 9.0),
     ]
-    assert said.told("step-begin", "loads") == ["f/a", "f/a (2)"]
-    assert said.told("step-begin", "group") == [0, 1]
-    assert said.things["f/a"]["in_flight_configured"] == 1
-    assert said.things["f/a (2)"]["in_flight_configured"] == 8
-    assert Said.of_report(second).told("step-begin", "offered") == [8]
+    assert reported.reported("step-begin", "loads") == ["f/a", "f/a (2)"]
+    assert reported.reported("step-begin", "group") == [0, 1]
+    assert reported.entities["f/a"]["in_flight_configured"] == 1
+    assert reported.entities["f/a (2)"]["in_flight_configured"] == 8
+    assert Reported.of_report(second).reported("step-begin", "offered") == [8]
 
 
 def test_the_same_job_run_again_is_told_from_a_later_status() -> None:
     # More was done in the same run time, which began after the first document was written.
     again = document(9, job("a", 0, 5000, 4000, iodepth="8", **LIBAIO))
-    assert Said.of_report(series(4), again).told("step-begin", "group") == [0, 1]
+    assert Reported.of_report(series(4), again).reported("step-begin", "group") == [0, 1]
 
 
 def test_a_job_that_ends_before_the_others_of_its_group_counts_until_the_end() -> None:
-    said = Said.of_report(document(10, job("short", 0, 1000, 2000), job("long", 0, 10000, 10000)))
-    assert said.moments == {"f/short": [0.0, 2.0, 10.0], "f/long": [0.0, 10.0]}
-    assert said.warnings == ["uneven-jobs"]
-    assert said.told("data-warning", "text") == [
+    reported = Reported.of_report(document(10, job("short", 0, 1000, 2000), job("long", 0, 10000, 10000)))
+    assert reported.moments == {"f/short": [0.0, 2.0, 10.0], "f/long": [0.0, 10.0]}
+    assert reported.warnings == ["uneven-jobs"]
+    assert reported.reported("data-warning", "text") == [
         "short ended 8 s before others of its group: fewer I/Os were outstanding then"
     ]
 
@@ -151,36 +151,36 @@ def test_a_job_that_starts_late_counts_from_its_own_start() -> None:
         document(1, job("a", 0, 1000, 1000), job("late", 0, 0)),
         document(3, job("a", 0, 3000, 3000), job("late", 0, 500, 500)),
     ]
-    assert Said.of_report(*parts).moments["f/late"] == [2.5, 3.0]
+    assert Reported.of_report(*parts).moments["f/late"] == [2.5, 3.0]
 
 
 def test_a_job_that_starts_after_another_has_ended_counts_from_its_own_start() -> None:
     def at(moment: float, short: int, late: int, runtime_ms: int) -> bytes:
         return document(moment, job("a", 0, short, 2000), job("late", 0, late, runtime_ms))
 
-    said = Said.of_report(at(2, 1000, 0, 0), at(9, 1000, 500, 500), at(10, 1000, 1500, 1500))
-    assert said.moments["f/late"] == [8.5, 9.0, 10.0]
+    reported = Reported.of_report(at(2, 1000, 0, 0), at(9, 1000, 500, 500), at(10, 1000, 1500, 1500))
+    assert reported.moments["f/late"] == [8.5, 9.0, 10.0]
 
 
 def test_a_comma_in_a_name_does_not_part_it() -> None:
-    said = Said.of_report(document(2, job("4k,read", 0, 10, 2000)))
-    assert said.told("step-begin", "loads") == list(said.rows) == ["f/4k;read"]
+    reported = Reported.of_report(document(2, job("4k,read", 0, 10, 2000)))
+    assert reported.reported("step-begin", "loads") == list(reported.rows) == ["f/4k;read"]
 
 
 def test_processes_of_one_job_are_told_apart() -> None:
-    said = Said.of_report(document(2, job("a", 0, 10, 2000, numjobs="2"), job("a", 0, 20, 2000, numjobs="2")))
-    assert said.column("f/a", "ops_read_total") == [0, 10]
-    assert said.column("f/a#2", "ops_read_total") == [0, 20]
-    assert said.told("step-begin", "step") == ["a"]
-    assert ("member_of", ("load", "f/a#2"), ("load", "f")) in said.ties
+    reported = Reported.of_report(document(2, job("a", 0, 10, 2000, numjobs="2"), job("a", 0, 20, 2000, numjobs="2")))
+    assert reported.column("f/a", "ops_read_total") == [0, 10]
+    assert reported.column("f/a#2", "ops_read_total") == [0, 20]
+    assert reported.reported("step-begin", "step") == ["a"]
+    assert ("member_of", ("load", "f/a#2"), ("load", "f")) in reported.links
 
 
 def test_block_devices_begin_with_zeros_too() -> None:
     disk = {"name": "sda", "read_ios": 7, "write_ios": 0, "read_ticks": 3, "write_ticks": 0, "in_queue": 4}
-    said = Said.of_report(document(4, job("a", 0, 4000, 4000), disk_util=[disk]))
-    assert [(moment, values["ops_read_total"]) for moment, values in said.disk("sda")] == [(0.0, 0), (4.0, 7)]
-    assert said.disk("sda")[1][1]["latency_seconds_read_total"] == pytest.approx(0.003)
-    assert ("targets", ("load", "f"), ("lun", "sda")) in said.ties
+    reported = Reported.of_report(document(4, job("a", 0, 4000, 4000), disk_util=[disk]))
+    assert [(moment, values["ops_read_total"]) for moment, values in reported.disk("sda")] == [(0.0, 0), (4.0, 7)]
+    assert reported.disk("sda")[1][1]["latency_seconds_read_total"] == pytest.approx(0.003)
+    assert ("targets", ("load", "f"), ("lun", "sda")) in reported.links
 
 
 def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None:
@@ -189,8 +189,8 @@ def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None
         one["read"]["clat_ns"] = {"bins": {"100": 10 * moment, "127": 30 * moment, "1591296": 60 * moment}}
         return document(moment, one)
 
-    said = Said.of_report(at(1), at(2))
-    (event,) = said.events("latency-histogram")
+    reported = Reported.of_report(at(1), at(2))
+    (event,) = reported.events("latency-histogram")
     assert event.detail == {
         "load": "f/a",
         "direction": "read",
@@ -200,7 +200,7 @@ def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None
 
 
 @pytest.mark.parametrize(
-    ("printed", "told"),
+    ("printed", "outcome"),
     [
         ({"options": {"runtime": "60"}, "eta": 2**31 - 1}, ["no-end"]),
         ({"options": {}, "eta": 12}, ["no-end"]),
@@ -210,9 +210,9 @@ def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None
         ({"options": {"runtime": "60"}, "eta": 2**31 - 1, "error": 5}, ["load-error"]),
     ],
 )
-def test_output_of_a_fio_that_was_killed_says_so(printed: dict[str, Any], told: list[str]) -> None:
+def test_output_of_a_fio_that_was_killed_says_so(printed: dict[str, Any], outcome: list[str]) -> None:
     body = job("a", 0, 4000, 4000, **printed.pop("options")) | printed
-    assert Said.of_report(document(4, body)).warnings == told
+    assert Reported.of_report(document(4, body)).warnings == outcome
 
 
 def test_an_interrupted_fio_has_written_its_last_document() -> None:
@@ -222,33 +222,35 @@ def test_an_interrupted_fio_has_written_its_last_document() -> None:
         document(2, job("a", 0, 2000, 2000, runtime="60")),
     ]
     one = job("a", 0, 1000, 1000, runtime="60") | {"eta": 59}
-    assert Said.of_report(document(1, one), *parts[1:]).warnings == ["interrupted"]
+    assert Reported.of_report(document(1, one), *parts[1:]).warnings == ["interrupted"]
 
 
 def test_errors_are_told_with_their_step_and_in_words() -> None:
     noise = b"fio: pid=7, err=84/file:io_u.c:2141, func=io_u_queued_complete, error=Invalid or incomplete character\n"
     bad = job("a", 0, 100, 500) | {"error": errno.EILSEQ}
-    said = Said.of_report(noise, b"sha256: verify failed at file /dev/sdb offset 0, length 4096\n", document(1, bad))
-    assert said.told("step-end", "error") == [84]
-    assert said.warnings == ["load-error", "verify-failed", "load-error"]
-    assert said.told("data-warning", "text")[-1] == "a ended with error 84: verification failed"
+    reported = Reported.of_report(
+        noise, b"sha256: verify failed at file /dev/sdb offset 0, length 4096\n", document(1, bad)
+    )
+    assert reported.reported("step-end", "error") == [84]
+    assert reported.warnings == ["load-error", "verify-failed", "load-error"]
+    assert reported.reported("data-warning", "text")[-1] == "a ended with error 84: verification failed"
 
 
 def test_a_thousand_lines_of_one_kind_are_three_warnings() -> None:
     noise = b"".join(b"verify: bad header offset %d\n" % number for number in range(1000))
-    assert Said.of_report(noise, series(1)).warnings == ["verify-failed"] * 3
+    assert Reported.of_report(noise, series(1)).warnings == ["verify-failed"] * 3
 
 
 def test_jobs_that_did_nothing_are_said_to_have_done_nothing() -> None:
-    said = Said.of_report(document(4, job("a", 0, 0)))
-    assert said.warnings == ["no-io"]
-    assert said.rows == {}
-    assert all(event.seen == START + 4_000_000 for event in said.events())
+    reported = Reported.of_report(document(4, job("a", 0, 0)))
+    assert reported.warnings == ["no-io"]
+    assert reported.rows == {}
+    assert all(event.seen == START + 4_000_000 for event in reported.events())
 
 
 def test_trims_are_said_to_be_missing() -> None:
     one = job("a", 0, 100, 1000) | {"trim": direction(1000, 1000)}
-    assert Said.of_report(document(1, one)).warnings == ["trims"]
+    assert Reported.of_report(document(1, one)).warnings == ["trims"]
 
 
 @pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
@@ -256,8 +258,8 @@ def test_trims_are_said_to_be_missing() -> None:
 def test_what_powershell_has_redirected_is_read(mark: str, size: int) -> None:
     output = series(1, 2).decode().replace("\n", "\r\n").encode(mark)
     assert FioResult.recognises(output, "out.json")
-    said = Said.of_report(*(output[at : at + size] for at in range(0, len(output), size)))
-    assert said.moments == {"f/a": [0.0, 1.0, 2.0]}
+    reported = Reported.of_report(*(output[at : at + size] for at in range(0, len(output), size)))
+    assert reported.moments == {"f/a": [0.0, 1.0, 2.0]}
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
@@ -265,13 +267,13 @@ def test_the_same_is_said_wherever_a_part_ends(size: int) -> None:
     noise = b"fio: connected to NBD server\nfio: pid=1, err=5/file:x\n"
     output = noise + series(1, 2) + b"\nfio: terminating on signal 15\n" + series(3)[:-1]
     parts = [output[at : at + size] for at in range(0, len(output), size)]
-    assert Said.of_report(*parts).items == Said.of_report(output).items
+    assert Reported.of_report(*parts).items == Reported.of_report(output).items
 
 
 def test_a_file_that_ends_inside_a_document_gives_what_came_before() -> None:
-    said = Said.of_report(series(1, 2), series(3)[:-40])
-    assert said.moments == {"f/a": [0.0, 1.0, 2.0]}
-    assert said.warnings == ["cut-file"]
+    reported = Reported.of_report(series(1, 2), series(3)[:-40])
+    assert reported.moments == {"f/a": [0.0, 1.0, 2.0]}
+    assert reported.warnings == ["cut-file"]
 
 
 def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
@@ -323,36 +325,36 @@ def terse(ops: int, runtime_ms: int, disks: str = "", name: str = "a", block: in
 
 
 def test_terse_lines_of_one_job_are_its_processes_or_its_statuses() -> None:
-    processes = Said.of_report(terse(1000, 2001), terse(990, 2000), terse(1010, 2003))
+    processes = Reported.of_report(terse(1000, 2001), terse(990, 2000), terse(1010, 2003))
     assert list(processes.rows) == ["f/a", "f/a#2", "f/a#3"]
     assert processes.clock == "elapsed"
-    same_size = Said.of_report(terse(1000, 2000), terse(1000, 3000))
+    same_size = Reported.of_report(terse(1000, 2000), terse(1000, 3000))
     assert list(same_size.rows) == ["f/a", "f/a#2"]
-    statuses = Said.of_report(terse(1000, 1000), terse(2000, 2000), terse(3000, 3000))
+    statuses = Reported.of_report(terse(1000, 1000), terse(2000, 2000), terse(3000, 3000))
     assert statuses.moments == {"f/a": [0.0, 1.0, 2.0, 3.0]}
     disks = [f";sda;{n};0;0;0;1;0;1;1.0%" for n in (1, 2)]
     two = [terse(ops, runtime, disk) for ops, runtime, disk in ((1000, 1000, disks[0]), (1100, 1050, disks[1]))]
-    assert Said.of_report(*two).moments == {"f/a": [0.0, 1.0, 1.05]}
+    assert Reported.of_report(*two).moments == {"f/a": [0.0, 1.0, 1.05]}
 
 
 @pytest.mark.parametrize(("ops", "block"), [(12345, 4096), (998, 512), (77, 1 << 20), (40000, 65536)])
 def test_operations_of_terse_lines_are_exact_where_the_block_is_a_power_of_two(ops: int, block: int) -> None:
-    gained = Said.of_report(terse(ops, 7001, block=block)).gained("f/a")
+    gained = Reported.of_report(terse(ops, 7001, block=block)).gained("f/a")
     assert gained["ops_read_total"] == ops
     assert gained["bytes_read_total"] == ops * block // 1024 * 1024
     assert gained["latency_seconds_read_total"] == pytest.approx(ops * 100e-6)
 
 
 def test_operations_of_other_blocks_are_those_of_the_rate_to_half_a_one_a_second() -> None:
-    gained = Said.of_report(terse(7000, 7000, block=5120)).gained("f/a")
+    gained = Reported.of_report(terse(7000, 7000, block=5120)).gained("f/a")
     assert gained["ops_read_total"] == pytest.approx(7000, abs=4)
 
 
 def test_runs_in_a_file_without_times_lie_end_to_end() -> None:
-    said = Said.of_report(
+    reported = Reported.of_report(
         terse(1000, 2000, ";sda;1;0;0;0;1;0;1;1.0%"), terse(1000, 3000, ";sda;9;0;0;0;1;0;1;1.0%", name="b")
     )
-    assert said.steps == [
+    assert reported.steps == [
         ("step-begin", "a", 0.0),
         ("step-end", "a", 2.0),
         ("step-begin", "b", 2.0),
@@ -361,9 +363,9 @@ def test_runs_in_a_file_without_times_lie_end_to_end() -> None:
 
 
 def test_a_cut_terse_line_is_left_out_and_said() -> None:
-    said = Said.of_report(terse(1000, 2000), terse(1000, 2000, name="b")[:100])
-    assert list(said.rows) == ["f/a"]
-    assert said.warnings == ["cut-line"]
+    reported = Reported.of_report(terse(1000, 2000), terse(1000, 2000, name="b")[:100])
+    assert list(reported.rows) == ["f/a"]
+    assert reported.warnings == ["cut-line"]
 
 
 def client_document(*entries: dict[str, Any]) -> bytes:
@@ -379,7 +381,7 @@ def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() 
     total = {key: value for key, value in on("h2", 999_999, 2000).items() if key != "job options"}
     total["jobname"] = "All clients"
     options = {"ioengine": "libaio", "iodepth": "4"}
-    said = Said.of_report(
+    reported = Reported.of_report(
         client_document(
             on("h1", 1000, 1000, **options),
             on("h2", 500, 1000, **options),
@@ -388,24 +390,24 @@ def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() 
             on("h2", 1000, 2000, **options),
         )
     )
-    assert said.moments == {"f/h1/a": [2.0, 3.0, 4.0], "f/h2/a": [2.0, 3.0, 4.0]}
-    assert said.column("f/h1/a", "ops_read_total") == [0, 1000, 2000]
-    assert said.told("step-begin", "offered") == [8]
-    assert ("runs_on", ("load", "f/h2/a"), ("host", "h2")) in said.ties
+    assert reported.moments == {"f/h1/a": [2.0, 3.0, 4.0], "f/h2/a": [2.0, 3.0, 4.0]}
+    assert reported.column("f/h1/a", "ops_read_total") == [0, 1000, 2000]
+    assert reported.reported("step-begin", "offered") == [8]
+    assert ("runs_on", ("load", "f/h2/a"), ("host", "h2")) in reported.links
 
 
 def test_processes_of_a_client_take_turns_in_its_document() -> None:
     entries = [on("h1", ops, ms, numjobs="2") for ops, ms in ((100, 1000), (110, 1000), (200, 2000), (220, 2000))]
-    said = Said.of_report(client_document(*entries))
-    assert said.column("f/a", "ops_read_total") == [0, 100, 200]
-    assert said.column("f/a#2", "ops_read_total") == [0, 110, 220]
+    reported = Reported.of_report(client_document(*entries))
+    assert reported.column("f/a", "ops_read_total") == [0, 100, 200]
+    assert reported.column("f/a#2", "ops_read_total") == [0, 110, 220]
 
 
 def test_what_a_client_did_in_its_ramp_is_left_out() -> None:
     entries = [on("h1", ops, ms) for ops, ms in ((900, 900), (1000, 1000), (100, 500), (600, 3000))]
-    said = Said.of_report(client_document(*entries))
-    assert said.column("f/a", "ops_read_total") == [0, 100, 600]
-    assert said.moments["f/a"] == [1.0, 1.5, 4.0]
+    reported = Reported.of_report(client_document(*entries))
+    assert reported.column("f/a", "ops_read_total") == [0, 100, 600]
+    assert reported.moments["f/a"] == [1.0, 1.5, 4.0]
 
 
 @pytest.mark.parametrize("value", [None, True, "x", -1, 2**70, 1e308, [], {}, [1], "\ud800", "9" * 400])
@@ -415,9 +417,9 @@ def test_nonsense_in_a_client_document_is_one_error_at_most(key: str, value: obj
     assert "\n" not in refusal(json.dumps(body | {key: value}, indent=2).encode() + b"\n")
 
 
-def record(said: Said, writer: Writer) -> None:
+def record(reported: Reported, writer: Writer) -> None:
     """As `sanpath import` does."""
-    for item in said.items:
+    for item in reported.items:
         match item:
             case Rows():
                 writer.samples("f", item)
@@ -453,7 +455,7 @@ def test_nonsense_in_a_document_can_be_recorded_or_is_refused(place: tuple[str |
     for value in HOSTILE:
         wrong = json.dumps(replaced(WHOLE, place, value), indent=2).encode() + b"\n"
         with contextlib.suppress(CollectorError):
-            record(Said.of_report(wrong, good), writer)
+            record(Reported.of_report(wrong, good), writer)
 
 
 TEXTS = {
@@ -479,4 +481,4 @@ def test_nonsense_in_text_can_be_recorded_or_is_refused(form: str, writer: Write
         for value in (b"9" * 18, b"9" * 400, b"-1", b"nan", b"1e999", b"0", b"", b"\xff"):
             wrong = TEXTS[form][: found.start()] + value + TEXTS[form][found.end() :]
             with contextlib.suppress(CollectorError):
-                record(Said.of_report(wrong), writer)
+                record(Reported.of_report(wrong), writer)

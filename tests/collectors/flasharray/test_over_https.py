@@ -58,9 +58,9 @@ class Site:
 
     def collector(self, **options: Any) -> tuple[FlashArray, LiveContext]:
         host, port = self.server.address
-        told = {"ca_file": self._folder / "ca.pem", "detail_every_seconds": 1.0, **options}
+        result = {"ca_file": self._folder / "ca.pem", "detail_every_seconds": 1.0, **options}
         config = FlashArrayConfig(
-            name="fa1", collector="flasharray", host=f"{host}:{port}", api_token=SecretStr(TOKEN), **told
+            name="fa1", collector="flasharray", host=f"{host}:{port}", api_token=SecretStr(TOKEN), **result
         )
         return FlashArray(config), LiveContext(self.clock, self.cost)
 
@@ -125,8 +125,8 @@ def test_parts_add_up_to_the_latency_in_every_release(tmp_path: Path, release: s
     (now,) = site.state.array_samples(None, None)
     parts = ("service", "queue", "san", "qos_limit")
     total = sum(values[f"{part}_seconds_read"][-1] for part in parts)
-    told = (now.read.service_usec, now.read.queue_usec, now.read.san_usec, now.read.qos_rate_limit_usec)
-    assert total == pytest.approx(sum(part or 0.0 for part in told), abs=2.0)
+    result = (now.read.service_usec, now.read.queue_usec, now.read.san_usec, now.read.qos_rate_limit_usec)
+    assert total == pytest.approx(sum(part or 0.0 for part in result), abs=2.0)
 
 
 @pytest.mark.parametrize("newest", [(2, 2), (2, 4), (2, 27), (2, 56)])
@@ -134,19 +134,19 @@ def test_every_version_is_read_and_what_it_lacks_is_said(tmp_path: Path, newest:
     async def use(site: Site) -> tuple[tuple[str, ...], set[str]]:
         array, context = site.collector()
         await array.open(context)
-        said = (await array.check(context)).unreadable
+        reported = (await array.check(context)).unreadable
         _ = [item async for item in array.inventory(context)]
         kinds = {item.table.kind for item in await polled(array, context) if isinstance(item, Rows)}
         await array.close()
-        return said, kinds
+        return reported, kinds
 
-    said, kinds = Site(tmp_path, newest=newest).run(use)
+    reported, kinds = Site(tmp_path, newest=newest).run(use)
     if newest < (2, 4):
         assert kinds == {"array", "volume", "host"}
-        assert any("whether all paths are used is unknown" in line for line in said)
+        assert any("whether all paths are used is unknown" in line for line in reported)
     else:
         assert kinds == {"array", "volume", "host", "path", "array_port"}
-        assert said == ()
+        assert reported == ()
 
 
 def test_pages_are_followed(tmp_path: Path) -> None:
@@ -213,14 +213,14 @@ def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
         )
         clock = MovableClock()
         array, context = FlashArray(config), LiveContext(clock, Cost())
-        said = []
+        reported = []
         for seconds in (0, 10, 25):
             clock.us += seconds * 1_000_000
             with pytest.raises(CollectorError) as failed:
                 await array.open(context)
-            said.append(f"{failed.value.failure.value}: {failed.value}")
+            reported.append(f"{failed.value.failure.value}: {failed.value}")
         await runner.cleanup()
-        return said
+        return reported
 
     first, second, third = asyncio.run(use())
     assert first == third == "unreachable: login: HTTP 429 Busy., the array asks to wait 30 s"

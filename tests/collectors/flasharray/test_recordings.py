@@ -43,7 +43,7 @@ async def answer(request: web.Request) -> web.Response:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Check, list[Any]]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Check, list[Any]]:
     """What check says; what inventory and a poll yield."""
     ca_file = tmp_path_factory.mktemp("tls") / "ca.pem"
 
@@ -73,7 +73,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Check, list[Any]]:
     return asyncio.run(run())
 
 
-def things(items: Iterable[Any], kind: str) -> dict[str, SourceEntity]:
+def entities(items: Iterable[Any], kind: str) -> dict[str, SourceEntity]:
     return {item.local_id: item for item in items if isinstance(item, SourceEntity) and item.kind == kind}
 
 
@@ -92,11 +92,11 @@ def test_every_call_has_a_recording(endpoint: str) -> None:
     assert in_file(endpoint), f"{recorded(endpoint).name} holds no items"
 
 
-def test_everything_is_read(said: tuple[Check, list[Any]]) -> None:
-    check, items = said
+def test_everything_is_read(reported: tuple[Check, list[Any]]) -> None:
+    check, items = reported
     assert check.identity == "z-x70-a, FA-X70R3, Purity//FA 6.3.3"
     assert check.unreadable == ()
-    counts = {kind: len(things(items, kind)) for kind in ("array", "controller", "array_port", "host", "volume")}
+    counts = {kind: len(entities(items, kind)) for kind in ("array", "controller", "array_port", "host", "volume")}
     assert counts == {
         "array": 1,
         "controller": 2,
@@ -108,8 +108,8 @@ def test_everything_is_read(said: tuple[Check, list[Any]]) -> None:
     assert kinds == {"array", "volume", "host", "path", "array_port"}
 
 
-def test_volumes_join_by_the_identifier_of_scsi_inquiry(said: tuple[Check, list[Any]]) -> None:
-    found = {local_id: thing.ids["naa"] for local_id, thing in things(said[1], "volume").items()}
+def test_volumes_join_by_the_identifier_of_scsi_inquiry(reported: tuple[Check, list[Any]]) -> None:
+    found = {local_id: node.ids["naa"] for local_id, node in entities(reported[1], "volume").items()}
     assert found == {
         volume["name"]: (f"naa.624a9370{volume['serial'].lower()}",)
         for volume in in_file("volumes")
@@ -117,44 +117,44 @@ def test_volumes_join_by_the_identifier_of_scsi_inquiry(said: tuple[Check, list[
     }
 
 
-def test_initiators_and_target_ports_are_written_alike_everywhere(said: tuple[Check, list[Any]]) -> None:
+def test_initiators_and_target_ports_are_written_alike_everywhere(reported: tuple[Check, list[Any]]) -> None:
     """Hosts give them as 2100F4C7AA002706, ports and the balance of paths as 52:4A:93:71:..."""
-    items = said[1]
+    items = reported[1]
     paths = rows_of(items, "path").entity
     assert len(paths) == 8
-    assert {path.split(">")[0] for path in paths} <= things(items, "hba").keys()
-    assert {path.split(">")[1] for path in paths} <= things(items, "array_port").keys()
-    ports = {port.ids["wwpn"] for port in things(items, "array_port").values() if "wwpn" in port.ids}
+    assert {path.split(">")[0] for path in paths} <= entities(items, "hba").keys()
+    assert {path.split(">")[1] for path in paths} <= entities(items, "array_port").keys()
+    ports = {port.ids["wwpn"] for port in entities(items, "array_port").values() if "wwpn" in port.ids}
     assert len(ports) == sum(port["wwn"] is not None for port in in_file("ports"))
     assert all(len(wwpn) == 16 and wwpn.islower() | wwpn.isdigit() for (wwpn,) in ports)
 
 
-def test_links_end_at_what_there_is(said: tuple[Check, list[Any]]) -> None:
-    items = said[1]
-    known = {(thing.kind, thing.local_id) for thing in items if isinstance(thing, SourceEntity)}
-    ties = [item for item in items if isinstance(item, SourceLink)]
-    assert [tie for tie in ties if tie.from_end not in known or tie.to_end not in known] == []
-    assert sum(tie.relation == "presents" for tie in ties) > 100
+def test_links_end_at_what_there_is(reported: tuple[Check, list[Any]]) -> None:
+    items = reported[1]
+    known = {(node.kind, node.local_id) for node in items if isinstance(node, SourceEntity)}
+    links = [item for item in items if isinstance(item, SourceLink)]
+    assert [link for link in links if link.from_end not in known or link.to_end not in known] == []
+    assert sum(link.relation == "presents" for link in links) > 100
 
 
-def test_total_is_the_service_time_before_6_3_14(said: tuple[Check, list[Any]]) -> None:
+def test_total_is_the_service_time_before_6_3_14(reported: tuple[Check, list[Any]]) -> None:
     """So that the queue time has to be added to it, and never is in it."""
-    volumes = rows_of(said[1], "volume")
+    volumes = rows_of(reported[1], "volume")
     totals = {volume["name"]: volume["usec_per_read_op"] for volume in in_file("volumes/performance")}
     assert [totals[name] for name in volumes.entity] == volumes.values["service_seconds_read"]
 
 
-def test_space_comes_with_the_sample_after_the_inventory(said: tuple[Check, list[Any]]) -> None:
-    array = rows_of(said[1], "array")
+def test_space_comes_with_the_sample_after_the_inventory(reported: tuple[Check, list[Any]]) -> None:
+    array = rows_of(reported[1], "array")
     assert array.values["data_reduction_ratio"][-1] == pytest.approx(1.808, abs=1e-3)
     assert array.values["used_bytes"][-1] == 12_078_408_193_372
-    volumes = rows_of(said[1], "volume")
-    told = {volume["name"]: volume["space"]["data_reduction"] for volume in in_file("volumes")}
-    assert [told[name] for name in volumes.entity] == volumes.values["data_reduction_ratio"]
+    volumes = rows_of(reported[1], "volume")
+    result = {volume["name"]: volume["space"]["data_reduction"] for volume in in_file("volumes")}
+    assert [result[name] for name in volumes.entity] == volumes.values["data_reduction_ratio"]
 
 
-def test_ports_count_errors_by_their_kind(said: tuple[Check, list[Any]]) -> None:
-    ports = rows_of(said[1], "array_port")
+def test_ports_count_errors_by_their_kind(reported: tuple[Check, list[Any]]) -> None:
+    ports = rows_of(reported[1], "array_port")
     failures = dict(zip(ports.entity, ports.values["link_failures_per_second"], strict=True))
     frames = dict(zip(ports.entity, ports.values["frames_per_second_rx"], strict=True))
     assert (failures["CT1.FC2"], failures["CT1.ETH4"]) == (0, None)
@@ -165,8 +165,8 @@ def alerts(items: Iterable[Any]) -> Iterator[Event]:
     return (item for item in items if isinstance(item, Event) and item.name == "alert")
 
 
-def test_open_alerts_are_said_once(said: tuple[Check, list[Any]]) -> None:
-    found = list(alerts(said[1]))
+def test_open_alerts_are_said_once(reported: tuple[Check, list[Any]]) -> None:
+    found = list(alerts(reported[1]))
     assert len(found) == len({alert["id"] for alert in in_file("alerts")})
     assert found[0].detail["severity"] == "info"
     assert found[0].detail["device_time"] == 1_678_287_765_779_000

@@ -61,10 +61,10 @@ class HurriedContext(LiveContext):
 
 
 def collector(address: tuple[str, int], folder: Path, **options: Any) -> FlashArrayRest1:
-    told = {"ca_file": folder / "ca.pem", **options}
+    result = {"ca_file": folder / "ca.pem", **options}
     host = "{}:{}".format(*address)
     config = FlashArrayRest1Config(
-        name="fa1", collector="flasharray_rest1", host=host, api_token=SecretStr(TOKEN), **told
+        name="fa1", collector="flasharray_rest1", host=host, api_token=SecretStr(TOKEN), **result
     )
     return FlashArrayRest1(config)
 
@@ -118,12 +118,12 @@ with_recordings = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="no recorde
 @with_recordings
 def test_a_real_array_is_read_and_joins(tmp_path: Path) -> None:
     items = served(recorded, tmp_path, everything)
-    things = {(thing.kind, thing.local_id): thing for thing in items if isinstance(thing, SourceEntity)}
+    entities = {(entity.kind, entity.local_id): entity for entity in items if isinstance(entity, SourceEntity)}
     rows = {item.table.kind: item for item in items if isinstance(item, Rows)}
-    assert things["array", "pure01"].attributes["version"] == "5.0.0"
-    assert things["volume", "v1"].ids["naa"] == ("naa.624a9370b75f8356604b431d00011010",)
-    assert things["array_port", "CT0.FC0"].ids["wwpn"] == ("5001500150015000",)
-    assert things["host", "h1"].ids["wwpn"] == ("0000111122223333",)
+    assert entities["array", "pure01"].attributes["version"] == "5.0.0"
+    assert entities["volume", "v1"].ids["naa"] == ("naa.624a9370b75f8356604b431d00011010",)
+    assert entities["array_port", "CT0.FC0"].ids["wwpn"] == ("5001500150015000",)
+    assert entities["host", "h1"].ids["wwpn"] == ("0000111122223333",)
     assert SourceLink("attached_to", ("hba", "0000111122223333"), ("host", "h1"), "hosts: wwns") in items
     assert rows["array"].device_time == [1_513_401_167_000_000]
     assert rows["array"].values["service_seconds_read"] == [0]
@@ -136,10 +136,10 @@ def test_what_the_account_or_the_version_does_not_tell_is_said(tmp_path: Path) -
         await array.open(context)
         return (await array.check(context)).unreadable
 
-    said = served(recorded, tmp_path, use)
-    assert any(line.startswith("1.15/host: HTTP 403 Not recorded.: a host's share") for line in said)
-    assert any("whether all paths are used is unknown" in line for line in said)
-    assert any("REST 1.15 does not separate it: the service time includes it" in line for line in said)
+    reported = served(recorded, tmp_path, use)
+    assert any(line.startswith("1.15/host: HTTP 403 Not recorded.: a host's share") for line in reported)
+    assert any("whether all paths are used is unknown" in line for line in reported)
+    assert any("REST 1.15 does not separate it: the service time includes it" in line for line in reported)
 
 
 @with_recordings
@@ -172,9 +172,9 @@ async def opened(array: FlashArrayRest1, context: LiveContext) -> None:
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
-    failure, said = failure_of(lambda: served(recorded, tmp_path, opened, ca_file=None))
+    failure, reported = failure_of(lambda: served(recorded, tmp_path, opened, ca_file=None))
     assert failure is Failure.MISCONFIGURED
-    assert "set ca_file" in said
+    assert "set ca_file" in reported
 
 
 def test_only_who_says_so_gets_by_without_verification(tmp_path: Path) -> None:
@@ -194,9 +194,9 @@ def test_a_silent_array_ends_the_call_in_time(tmp_path: Path) -> None:
         await array.open(context)
         await array.check(context)
 
-    failure, said = failure_of(lambda: served(silent, tmp_path, use))
+    failure, reported = failure_of(lambda: served(silent, tmp_path, use))
     assert failure is Failure.UNREACHABLE
-    assert "gave no answer in 0.2 s" in said
+    assert "gave no answer in 0.2 s" in reported
 
 
 def test_a_redirect_does_not_carry_the_token_away(tmp_path: Path) -> None:
@@ -225,11 +225,11 @@ def test_a_version_that_is_withdrawn_in_mid_run_is_agreed_on_anew(tmp_path: Path
 
     async def use(array: FlashArrayRest1, context: LiveContext) -> list[str]:
         await array.open(context)
-        said = []
+        reported = []
         for _ in range(2):
-            said.append((await array.check(context)).identity)
+            reported.append((await array.check(context)).identity)
             versions[:] = ["1.14"]
-        return said
+        return reported
 
     assert served(upgraded, tmp_path, use) == ["1.15, Purity", "1.14, Purity"]
 
@@ -313,8 +313,9 @@ def test_a_python_without_distutils_takes_that_of_setuptools() -> None:
 
 
 def test_what_is_not_installed_is_said() -> None:
-    said = loaded_without({"purestorage"})
+    reported = loaded_without({"purestorage"})
     assert (
-        said == "misconfigured: REST 1 needs the Python package purestorage: pip install 'sanpath[flasharray-rest1]'"
+        reported
+        == "misconfigured: REST 1 needs the Python package purestorage: pip install 'sanpath[flasharray-rest1]'"
     )
     assert "Python package setuptools" in loaded_without({"distutils", "setuptools"})

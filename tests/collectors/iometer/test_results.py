@@ -65,11 +65,11 @@ def test_throughput_times_latency_is_the_number_in_flight(name: str) -> None:
 
 
 def test_all_targets_together_are_what_iometer_says_of_all() -> None:
-    said = [line.split(b",") for line in content(NEW).splitlines() if line.startswith(b"ALL,")]
+    reported = [line.split(b",") for line in content(NEW).splitlines() if line.startswith(b"ALL,")]
     header = next(line.split(b",") for line in content(NEW).splitlines() if line.startswith(b"'Target Type"))
     tests = ends(read(content(NEW)))
-    assert len(tests) == len(said) == 3
-    for test, row in zip(tests, said, strict=True):
+    assert len(tests) == len(reported) == 3
+    for test, row in zip(tests, reported, strict=True):
         assert total(test, "ops_read_total") == int(row[header.index(b"Read I/Os")])
         assert total(test, "bytes_write_total") == int(row[header.index(b"Bytes Written")])
 
@@ -159,8 +159,8 @@ def test_mixed_sizes_have_ratios_but_no_size() -> None:
     assert [begin.detail["block_bytes"] for begin in begins] == [65536, None, 65536]
     assert [begin.detail["rate_limited"] for begin in begins] == [False, False, True]
     mail = content("configuration/six-luns.icf")
-    told = {item.local_id: item.attributes for item in read(mail) if isinstance(item, SourceEntity)}
-    second_host = next(attributes for load, attributes in told.items() if "ESX-B-VM1" in load)
+    result = {item.local_id: item.attributes for item in read(mail) if isinstance(item, SourceEntity)}
+    second_host = next(attributes for load, attributes in result.items() if "ESX-B-VM1" in load)
     assert second_host["read_ratio"] == pytest.approx(0.8 * 0.7 + 0.2)
     assert second_host["random_ratio"] == pytest.approx(0.8)
     assert "block_bytes" not in second_host

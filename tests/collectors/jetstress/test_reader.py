@@ -34,7 +34,7 @@ def read_text(text: str) -> list[Item]:
     return [*reader.feed(text.encode()), *reader.finish()]
 
 
-def told(items: list[Item]) -> list[dict[str, Any]]:
+def result(items: list[Item]) -> list[dict[str, Any]]:
     """What a report says, but for how it names things."""
     return [as_data(item) for item in items]
 
@@ -48,7 +48,7 @@ def report() -> str:
 
 
 def test_the_same_test_as_html_and_as_xml() -> None:
-    as_html, as_xml = told(read(PASS)), told(read(XML))
+    as_html, as_xml = result(read(PASS)), result(read(XML))
     as_html[0]["attributes"]["description"] = as_xml[0]["attributes"]["description"]
     assert as_html == as_xml
 

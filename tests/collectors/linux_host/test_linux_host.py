@@ -268,8 +268,8 @@ def test_real_io_is_counted_on_this_machine(tmp_path: Path) -> None:
     numbers = [line.split() for line in stats.read_text(encoding="utf-8").splitlines()] if stats.exists() else []
     number = tmp_path.stat().st_dev
     names = {(int(words[0]), int(words[1])): words[2] for words in numbers}
-    mine = names.get((os.major(number), os.minor(number)))
-    device = parse.disk_of(mine, list(names.values())) if mine else ""
+    local = names.get((os.major(number), os.minor(number)))
+    device = parse.disk_of(local, list(names.values())) if local else ""
     if device not in parse.storage_devices(list(names.values())):
         pytest.skip(f"{tmp_path} lies on no block device that is read")
     command = ["fio", "--name=write", "--rw=randwrite", "--bs=4k", "--size=2m", "--direct=1", "--thread"]

@@ -114,22 +114,22 @@ def test_a_dropped_connection_costs_one_poll(server: Server) -> None:
     async def run() -> list[str]:
         context = LiveContext(WallClock(), Cost())
         host = LinuxHost(over(server))
-        said = []
+        reported = []
         await host.open(context)
         for number in range(4):
             if number == 1:
                 server.drop_connections()
             try:
-                said.append(columns([item async for item in host.poll(context)])[0][0])
+                reported.append(columns([item async for item in host.poll(context)])[0][0])
             except CollectorError as error:  # what the recorder does then
-                said.append(error.failure.value)
+                reported.append(error.failure.value)
                 await host.close()
                 await host.open(context)
         await host.close()
-        return said
+        return reported
 
-    said = asyncio.run(run())
-    assert said in (["lun"] * 4, ["lun", Failure.UNREACHABLE.value, "lun", "lun"])
+    reported = asyncio.run(run())
+    assert reported in (["lun"] * 4, ["lun", Failure.UNREACHABLE.value, "lun", "lun"])
 
 
 def test_a_wrong_password_ends_at_the_door_and_leaves_nothing_open(server: Server) -> None:

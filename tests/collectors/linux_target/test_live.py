@@ -101,9 +101,9 @@ def test_what_is_read_through_nbdkit_is_counted_of_its_volume_and_its_port(tmp_p
         check, found, before, after = look([*load, f"--size={SIZE}", "--rate=16m"])
     name, volume = Path(device).name, f"nbd:{port}"
     assert "nbd" in check.identity
-    things = {(thing.kind, thing.local_id): thing for thing in found if isinstance(thing, SourceEntity)}
-    assert things["volume", volume].attributes["device"] == name
-    assert things["volume", volume].attributes["size_bytes"] == SIZE
+    entities = {(node.kind, node.local_id): node for node in found if isinstance(node, SourceEntity)}
+    assert entities["volume", volume].attributes["device"] == name
+    assert entities["volume", volume].attributes["size_bytes"] == SIZE
     assert SourceLink("presents", ("array_port", "lo"), ("volume", volume), f"nbd {name}") in found
 
     def grew(kind: str, entity: str, metric: str) -> float:

@@ -165,10 +165,10 @@ def test_unknown_names_are_listed_once_with_what_to_do() -> None:
     items = read(
         log([r"\\A\Fysieke schijf(0)\Lezen/s", r"\\A\Processor(_Total)\% Processor Time"], ["1", "2"], ["1", "2"])
     )
-    said = warnings(items)["counters-missing"]
-    assert "Fysieke schijf" in said
-    assert "Get-CimInstance" in said
-    assert r"Perflib\009" in said
+    reported = warnings(items)["counters-missing"]
+    assert "Fysieke schijf" in reported
+    assert "Get-CimInstance" in reported
+    assert r"Perflib\009" in reported
 
 
 def test_a_blank_is_missing_and_a_mean_of_nothing_is_zero() -> None:

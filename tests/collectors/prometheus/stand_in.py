@@ -83,8 +83,8 @@ class StandIn:
             error = "query processing would load too many samples into memory in query execution"
             return web.json_response({"status": "error", "errorType": "execution", "error": error}, status=422)
         found = [{"metric": labels, "values": [[t, str(value(t))] for t in times]} for labels, value in wanted]
-        said = {"warnings": [self.partial]} if self.partial else {}
-        return _ok({"resultType": "matrix", "result": found}, said)
+        reported = {"warnings": [self.partial]} if self.partial else {}
+        return _ok({"resultType": "matrix", "result": found}, reported)
 
 
 def _chosen(selector: str) -> Callable[[Mapping[str, str]], bool]:

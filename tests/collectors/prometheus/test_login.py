@@ -105,7 +105,7 @@ def test_a_client_certificate_opens_a_server_that_asks_for_one(
 
 
 @pytest.mark.parametrize(
-    ("certificate", "key", "says"),
+    ("certificate", "key", "reports"),
     [
         ("client", "locked", "has a passphrase"),
         ("client", None, "no certificate with its key"),
@@ -113,12 +113,12 @@ def test_a_client_certificate_opens_a_server_that_asks_for_one(
     ],
 )
 def test_a_certificate_that_cannot_be_used_is_told(
-    certificates: Certificates, guarded: ssl.SSLContext, certificate: str, key: str | None, says: str
+    certificates: Certificates, guarded: ssl.SSLContext, certificate: str, key: str | None, reports: str
 ) -> None:
     files: dict[str, Path] = {"ca_file": certificates.authority}
     files["client_certificate"] = getattr(certificates, certificate)
     files |= {"client_key": getattr(certificates, key)} if key else {}
-    with StandIn(disks("db7:9100", 1), tls=guarded) as server, pytest.raises(CollectorError, match=says) as caught:
+    with StandIn(disks("db7:9100", 1), tls=guarded) as server, pytest.raises(CollectorError, match=reports) as caught:
         check(url=server.url, **files)
     assert caught.value.failure is Failure.MISCONFIGURED
 
@@ -146,7 +146,7 @@ def test_credentials_in_the_clear_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "reports"),
     [
         ({"url": "prometheus:9090"}, "write an address as"),
         ({"url": "https://me:secret@prometheus"}, "no account in the address"),
@@ -155,8 +155,8 @@ def test_credentials_in_the_clear_are_told() -> None:
         ({"url": "https://prometheus", "client_key": "key.pem"}, "client_certificate"),
     ],
 )
-def test_a_mistake_in_the_configuration_is_told(keys: dict[str, str], says: str) -> None:
-    with pytest.raises(ValidationError, match=says) as caught:
+def test_a_mistake_in_the_configuration_is_told(keys: dict[str, str], reports: str) -> None:
+    with pytest.raises(ValidationError, match=reports) as caught:
         config(**keys)
     assert "secret@" not in caught.value.errors(include_input=False)[0]["msg"]
 

@@ -81,10 +81,10 @@ def counter(value_at: dict[int, float], name: str = "node_disk_read_time_seconds
 def test_a_counter_of_32_bits_goes_on_where_it_wraps_and_a_restart_is_left_to_be_seen() -> None:
     wraps = 2**32 / 1000
     polls = [counter({15: wraps - 3.0, 30: wraps - 1.0}), counter({30: wraps - 1.0, 45: 1.0}), counter({60: 0.25})]
-    told = [row["latency_seconds_read_total"] for row in read(profiles()["node_exporter"], *polls)]
-    assert told[1] - told[0] == pytest.approx(2e9)
-    assert told[2] - told[1] == pytest.approx(2e9)
-    assert told[3] == 250_000_000  # from 1 s to 0.25 s: the host has started again
+    result = [row["latency_seconds_read_total"] for row in read(profiles()["node_exporter"], *polls)]
+    assert result[1] - result[0] == pytest.approx(2e9)
+    assert result[2] - result[1] == pytest.approx(2e9)
+    assert result[3] == 250_000_000  # from 1 s to 0.25 s: the host has started again
 
 
 def test_each_scrape_is_told_once_though_polls_overlap() -> None:

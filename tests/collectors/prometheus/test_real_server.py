@@ -190,14 +190,14 @@ def test_an_import_reproduces_the_throughput_and_latency_of_fio(tmp_path: Path) 
     sample = lun(recording, Path(device).name, span)
     watched = sum(sample.seconds)
     for direction in DIRECTIONS:
-        told = job[direction]
+        reported = job[direction]
         operations = (sample.rate(f"ops_{direction}_total") or 0.0) * watched
         moved = (sample.rate(f"bytes_{direction}_total") or 0.0) * watched
         waited = (sample.rate(f"latency_seconds_{direction}_total") or 0.0) * watched
-        seconds = told["runtime"] / 1e3
-        assert operations / seconds == pytest.approx(told["iops"], rel=0.05)
-        assert moved / seconds == pytest.approx(told["bw_bytes"], rel=0.05)
-        assert waited / operations == pytest.approx(told["lat_ns"]["mean"] / 1e9, rel=0.05)
+        seconds = reported["runtime"] / 1e3
+        assert operations / seconds == pytest.approx(reported["iops"], rel=0.05)
+        assert moved / seconds == pytest.approx(reported["bw_bytes"], rel=0.05)
+        assert waited / operations == pytest.approx(reported["lat_ns"]["mean"] / 1e9, rel=0.05)
 
 
 def test_a_live_source_reads_the_same_counters(tmp_path: Path) -> None:

@@ -121,14 +121,14 @@ def test_a_port_that_comes_up_later_has_its_counters_found_then() -> None:
         later = states("brocade-fos-9")[0]
         context = OneAgent([without("1.3.6.1.4.1.1588.2.1.1.1.28.1", ".0.1", later), later, later])
         switch, _ = await learned(context)
-        told = []
+        result = []
         for _ in range(2):
             found = [item async for item in switch.poll(context)]
             rows = next(r for r in found if isinstance(r, Rows) and "1073741824" in r.entity)
-            told.append(set(rows.values))
+            result.append(set(rows.values))
             context.agent.advance()
             _ = [item async for item in switch.inventory(context)]
-        return told
+        return result
 
     before, after = asyncio.run(run())
     assert "optics_rx_power_dbm" not in before
@@ -139,11 +139,11 @@ def test_a_change_is_told_once() -> None:
     async def run() -> list[list[str]]:
         context = OneAgent(states("cisco-mds-txwait-64"))
         switch, _ = await learned(context)
-        said = []
+        reported = []
         for _ in range(4):
-            said.append([e.name async for e in switch.poll(context) if isinstance(e, Event)])
+            reported.append([e.name async for e in switch.poll(context) if isinstance(e, Event)])
             context.agent.advance()
-        return said
+        return reported
 
     assert asyncio.run(run()) == [[], [], ["port-speed", "port-state"], []]
 

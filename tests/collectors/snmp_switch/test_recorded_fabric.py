@@ -44,8 +44,8 @@ def topology(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             sources[-1] |= {"community": "env:SNMP", "every_seconds": 15, "timeout_seconds": 60}
         (folder / "sanpath.yaml").write_text(yaml.safe_dump({"sources": sources}))
         _sanpath(folder, "run", "--for", "40", "--into", "fabric.sanpath", "--plain")
-    said: dict[str, Any] = json.loads(_sanpath(folder, "topology", "fabric.sanpath", "--format", "json"))
-    return said
+    reported: dict[str, Any] = json.loads(_sanpath(folder, "topology", "fabric.sanpath", "--format", "json"))
+    return reported
 
 
 def _sanpath(folder: Path, *words: str) -> str:
@@ -57,7 +57,7 @@ def _sanpath(folder: Path, *words: str) -> str:
 
 
 def test_the_path_from_host_to_array_is_whole(topology: dict[str, Any]) -> None:
-    ties = {frozenset((k["from"], k["to"])) for k in topology["links"]}
+    links = {frozenset((k["from"], k["to"])) for k in topology["links"]}
     path = [
         f"hba:{HOST}",
         *("switch_port:ucs-a/vfc1485", "switch:ucs-a", "switch_port:ucs-a/fc1/31"),
@@ -66,8 +66,8 @@ def test_the_path_from_host_to_array_is_whole(topology: dict[str, Any]) -> None:
         f"array_port:{TARGET}",
     ]
     for near, far in pairwise(path):
-        assert frozenset((near, far)) in ties, f"{near} and {far}"
-    assert frozenset(("switch_port:ds5100b/0/22", "switch_port:sns2124/0/23")) in ties
+        assert frozenset((near, far)) in links, f"{near} and {far}"
+    assert frozenset(("switch_port:ds5100b/0/22", "switch_port:sns2124/0/23")) in links
 
 
 def test_all_fourteen_logins_are_joined(topology: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ class Switch:
     def itself(self) -> SourceEntity:
         return next(t for t in self.found if isinstance(t, SourceEntity) and t.kind == "switch")
 
-    def ties(self, relation: str) -> list[SourceLink]:
+    def links(self, relation: str) -> list[SourceLink]:
         return [t for t in self.found if isinstance(t, SourceLink) and t.relation == relation]
 
     def row(self, port: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def test_interfaces_of_management_are_not_polled() -> None:
 
 def test_every_login_of_a_ds5100b_is_at_its_port() -> None:
     ds = switch(DS5100B)
-    at = {tie.from_end[1]: tie.to_end[1] for tie in ds.ties("logged_in")}
+    at = {edge.from_end[1]: edge.to_end[1] for edge in ds.links("logged_in")}
     assert len(at) == 25
     assert at["210000e08b841cf1"] == port(12)  # its address 01:01:00 names no port
     assert at["50060161446059c6"] == port(1)
@@ -164,7 +164,7 @@ def test_a_switch_without_sw_mib_tells_the_same_from_fcmgmt() -> None:
     assert row["bytes_rx_total"] == pytest.approx(3_251_891_769_412_084, rel=1e-3)  # ifHCInOctets, read later
     assert sns.bits(port(9))["bytes_rx_total"] == 63
     assert sns.ports[port(9)].attributes["capable_bits_per_second"] == 8_000_000_000
-    assert {tie.from_end[1] for tie in sns.ties("logged_in")} == {
+    assert {edge.from_end[1] for edge in sns.links("logged_in")} == {
         *(TARGET, "20107c1cf1f71760", "20007c1cf1f71786", "20107c1cf1f71786")
     }
 
@@ -205,11 +205,11 @@ def test_port_channels_and_the_supervisor_are_not_counted() -> None:
 
 
 def test_logins_of_an_interconnect() -> None:
-    logins = switch(INTERCONNECT).ties("logged_in")
+    logins = switch(INTERCONNECT).links("logged_in")
     assert len(logins) == 14
-    at = {tie.from_end[1]: tie.to_end[1] for tie in logins}
+    at = {edge.from_end[1]: edge.to_end[1] for edge in logins}
     assert at[HOST] == "503317964"
-    assert any("012508" in tie.evidence for tie in logins if tie.from_end[1] == HOST)
+    assert any("012508" in edge.evidence for edge in logins if edge.from_end[1] == HOST)
 
 
 def test_the_whole_path_without_a_name_given_by_hand() -> None:
@@ -235,10 +235,10 @@ def test_the_whole_path_without_a_name_given_by_hand() -> None:
 
 def test_every_fabric_login_of_the_interconnect_joins() -> None:
     found = fabric()
-    for tie in switch(INTERCONNECT).ties("logged_in"):
-        hba = f"hba:{tie.from_end[1]}"
+    for edge in switch(INTERCONNECT).links("logged_in"):
+        hba = f"hba:{edge.from_end[1]}"
         (login,) = found.related(hba, "logged_in")
-        assert login == found.known_as["ucs-a", "switch_port", tie.to_end[1]]
+        assert login == found.known_as["ucs-a", "switch_port", edge.to_end[1]]
         assert len(found.related(hba, "known_at", "switch_port")) == 1
 
 

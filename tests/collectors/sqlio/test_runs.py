@@ -34,7 +34,7 @@ def last_values(rows: Rows) -> dict[str, int | float | None]:
 def test_throughput_times_latency_holds_the_number_in_flight(name: str) -> None:
     """Little's law: the latency is cut off twice, so the true one lies within two milliseconds above."""
     runs = [item for item in read(content(name)) if isinstance(item, Rows)]
-    told = 0
+    result = 0
     for rows in runs:
         seconds = (rows.seen[1] - rows.seen[0]) / 1e6
         end = last_values(rows)
@@ -47,8 +47,8 @@ def test_throughput_times_latency_holds_the_number_in_flight(name: str) -> None:
             column = next(c for c in rows.table.columns if c.metric == f"latency_seconds_mean_{direction}")
             low = per_second * floor * column.scale
             assert low <= in_flight < low + per_second * column.resolution
-            told += 1
-    assert told >= 1
+            result += 1
+    assert result >= 1
 
 
 def test_the_published_test_reads_as_published() -> None:
@@ -80,23 +80,25 @@ def test_no_moment_belongs_to_two_runs() -> None:
 
 
 def test_a_load_has_the_attributes_that_all_of_its_runs_had() -> None:
-    things = [item for item in read(content(RESULTS[0])) if isinstance(item, SourceEntity)]
-    assert things[0].attributes["in_flight_configured"] == 16
-    assert "in_flight_configured" not in things[-1].attributes
-    assert things[-1].attributes["block_bytes"] == 65536
+    entities = [item for item in read(content(RESULTS[0])) if isinstance(item, SourceEntity)]
+    assert entities[0].attributes["in_flight_configured"] == 16
+    assert "in_flight_configured" not in entities[-1].attributes
+    assert entities[-1].attributes["block_bytes"] == 65536
 
 
 def test_file_cache_is_told_from_disk_cache() -> None:
     text = content("two-and-64-threads/result.txt").decode()
     hardware = "use hardware disk cache (but not file cache)"
-    for said, direct in (
+    for reported, direct in (
         (hardware, True),
         ("not use file nor disk caches (as is SQL Server)", True),
         ("use both file and disk caches", False),
         ("use file cache (but not disk cache)", False),
     ):
-        things = [item for item in read(text.replace(hardware, said).encode()) if isinstance(item, SourceEntity)]
-        assert things[0].attributes["direct"] is direct, said
+        entities = [
+            item for item in read(text.replace(hardware, reported).encode()) if isinstance(item, SourceEntity)
+        ]
+        assert entities[0].attributes["direct"] is direct, reported
 
 
 def test_a_command_line_alone_is_no_result() -> None:

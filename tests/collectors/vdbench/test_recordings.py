@@ -100,12 +100,12 @@ def test_a_series_has_a_row_an_interval_and_a_summary_two_a_run() -> None:
 def test_both_hosts_share_the_threads_of_the_one_storage_definition() -> None:
     begins = [i for i in read("summary")[1] if isinstance(i, Event) and i.name == "step-begin"]
     assert [begin.detail["offered"] for begin in begins] == [2.0, 2.0, 2.0]
-    things = {i.local_id: i.attributes for i in read("parmfile")[1] if isinstance(i, SourceEntity)}
+    entities = {i.local_id: i.attributes for i in read("parmfile")[1] if isinstance(i, SourceEntity)}
     for run, requested in (("rd1", 50), ("rd2", 500), ("rd3", 5000)):
-        told = things[f"v/{run}"]
-        assert told["in_flight_configured"] == 2
-        assert told["requested_ops_per_second"] == requested
-        assert (told["block_bytes"], told["read_ratio"], told["random_ratio"]) == (4096, 0.75, 1)
+        result = entities[f"v/{run}"]
+        assert result["in_flight_configured"] == 2
+        assert result["requested_ops_per_second"] == requested
+        assert (result["block_bytes"], result["read_ratio"], result["random_ratio"]) == (4096, 0.75, 1)
 
 
 def test_only_the_first_run_is_held_back_by_its_rate() -> None:

@@ -29,14 +29,16 @@ class Asked:
     inventory: list[SourceEntity | SourceLink] = field(default_factory=list)
     polls: list[list[Item]] = field(default_factory=list)
 
-    def thing(self, kind: str, local_id: str) -> SourceEntity:
+    def entity(self, kind: str, local_id: str) -> SourceEntity:
         """The last that was said of a thing."""
-        said = [*self.inventory, *(item for poll in self.polls for item in poll)]
+        reported = [*self.inventory, *(item for poll in self.polls for item in poll)]
         return [
-            item for item in said if isinstance(item, SourceEntity) and (item.kind, item.local_id) == (kind, local_id)
+            item
+            for item in reported
+            if isinstance(item, SourceEntity) and (item.kind, item.local_id) == (kind, local_id)
         ][-1]
 
-    def things(self, kind: str) -> dict[str, SourceEntity]:
+    def entities(self, kind: str) -> dict[str, SourceEntity]:
         """Those of the inventory."""
         return {t.local_id: t for t in self.inventory if isinstance(t, SourceEntity) and t.kind == kind}
 

@@ -222,6 +222,6 @@ def measured(vcenter: Vcenter, offsets: list[int], **values: list[object]) -> No
     for name in vcenter.counters:
         group, called, _ = name.split(".")
         series[name, instances[group]] = csv(*values.get(f"{group}_{called}", blank))
-    hosts = {key: told for key, told in series.items() if not key[0].startswith("virtualDisk")}
+    hosts = {key: result for key, result in series.items() if not key[0].startswith("virtualDisk")}
     vcenter.samples["host-1"] = (offsets, hosts)
-    vcenter.samples["vm-1"] = (offsets, {key: told for key, told in series.items() if key not in hosts})
+    vcenter.samples["vm-1"] = (offsets, {key: result for key, result in series.items() if key not in hosts})

@@ -51,8 +51,8 @@ LINES = {
 def test_the_turns_of_round_robin_and_the_limits_of_the_queue_are_told(ask: Ask) -> None:
     vcenter = site()
     vcenter.lines.update(LINES)
-    said = ask(vcenter)
-    lun = said.thing("lun", f"esx7/{NAA}").attributes
+    reported = ask(vcenter)
+    lun = reported.entity("lun", f"esx7/{NAA}").attributes
     expected = {
         "path_switch": "rr",
         "path_switch_operations": 1000,
@@ -64,11 +64,11 @@ def test_the_turns_of_round_robin_and_the_limits_of_the_queue_are_told(ask: Ask)
         "path_policy": "round_robin",
     }
     assert {name: lun[name] for name in expected} == expected
-    port = said.thing("hba", "esx7/vmhba2").attributes
+    port = reported.entity("hba", "esx7/vmhba2").attributes
     assert (port["driver_queue_depth"], port["driver_parameters"]) == (128, "ql2xmaxqdepth=128")
-    assert said.thing("host", "esx7").attributes["sched_num_req_outstanding"] == 32
-    assert said.check is not None
-    assert not [line for line in said.check.unreadable if "esxcli" in line]
+    assert reported.entity("host", "esx7").attributes["sched_num_req_outstanding"] == 32
+    assert reported.check is not None
+    assert not [line for line in reported.check.unreadable if "esxcli" in line]
 
 
 def test_an_account_that_may_not_is_told_with_the_privilege(ask: Ask) -> None:
@@ -77,20 +77,20 @@ def test_an_account_that_may_not_is_told_with_the_privilege(ask: Ask) -> None:
         msg="Permission denied.", object=vim.HostSystem("host-1", None), privilegeId="Host.Config.Settings"
     )
     vcenter.faults["RetrieveManagedMethodExecuter"] = [fault, fault]
-    said = ask(vcenter)
-    assert said.check is not None
-    assert any("Host.Config.Settings" in line for line in said.check.unreadable)
-    reason = said.thing("host", "esx7").attributes["esxcli_unknown"]
+    reported = ask(vcenter)
+    assert reported.check is not None
+    assert any("Host.Config.Settings" in line for line in reported.check.unreadable)
+    reason = reported.entity("host", "esx7").attributes["esxcli_unknown"]
     assert "Host.Config.Settings" in str(reason)
-    assert [event["entity"] for event in said.events("facts-unknown")] == ["esx7"]
-    assert said.things("lun")  # the first tier is not concerned
+    assert [event["entity"] for event in reported.events("facts-unknown")] == ["esx7"]
+    assert reported.entities("lun")  # the first tier is not concerned
 
 
 def test_it_is_not_asked_when_that_is_not_wanted(ask: Ask) -> None:
     vcenter = site()
-    said = ask(vcenter, esxcli=False)
+    reported = ask(vcenter, esxcli=False)
     assert "RetrieveManagedMethodExecuter" not in vcenter.calls
-    assert not said.events("facts-unknown")
+    assert not reported.events("facts-unknown")
 
 
 def test_an_esxcli_that_hangs_costs_its_facts_and_no_samples(ask: Ask) -> None:
@@ -98,18 +98,20 @@ def test_an_esxcli_that_hangs_costs_its_facts_and_no_samples(ask: Ask) -> None:
     measured(vcenter, [20])
     vcenter.lines.update(LINES)
     vcenter.delays["ExecuteSoap"] = 20.0
-    said = ask(vcenter, polls=2, timeout_seconds=2)
-    (event,) = said.events("facts-unknown")
+    reported = ask(vcenter, polls=2, timeout_seconds=2)
+    (event,) = reported.events("facts-unknown")
     assert "no answer within" in event["why"]
-    assert said.rows("lun", f"esx7/{NAA}")
+    assert reported.rows("lun", f"esx7/{NAA}")
     assert vcenter.calls.count("Login") == 1  # the session goes on
 
 
 def test_a_new_inventory_keeps_what_was_told(ask: Ask) -> None:
     vcenter = site()
     vcenter.lines.update(LINES)
-    said = ask(vcenter, inventories=2)
-    (lun,) = (item for item in said.inventory if isinstance(item, SourceEntity) and item.local_id == f"esx7/{NAA}")
+    reported = ask(vcenter, inventories=2)
+    (lun,) = (
+        item for item in reported.inventory if isinstance(item, SourceEntity) and item.local_id == f"esx7/{NAA}"
+    )
     assert (lun.attributes["path_switch_operations"], lun.attributes["datastore"]) == (1000, "DS1")
 
 

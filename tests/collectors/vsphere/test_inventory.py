@@ -13,19 +13,19 @@ from tests.collectors.vsphere.site import INITIATORS, NAA, RAW, TARGETS, site, v
 
 
 @pytest.fixture(scope="module")
-def said(ask: Ask) -> Asked:
+def reported(ask: Ask) -> Asked:
     return ask(site())
 
 
-def test_ports_carry_the_names_that_the_fabric_knows(said: Asked) -> None:
-    port = said.thing("hba", "esx7/vmhba2")
+def test_ports_carry_the_names_that_the_fabric_knows(reported: Asked) -> None:
+    port = reported.entity("hba", "esx7/vmhba2")
     assert port.ids["wwpn"] == (INITIATORS[0],)
     assert (port.attributes["technology"], port.attributes["speed_bits_per_second"]) == ("fibre_channel", 8e9)
-    assert said.thing("host", "esx7").ids["wwpn"] == INITIATORS
+    assert reported.entity("host", "esx7").ids["wwpn"] == INITIATORS
 
 
-def test_luns_have_an_identifier_a_queue_and_a_policy(said: Asked) -> None:
-    lun = said.thing("lun", f"esx7/{NAA}")
+def test_luns_have_an_identifier_a_queue_and_a_policy(reported: Asked) -> None:
+    lun = reported.entity("lun", f"esx7/{NAA}")
     assert lun.ids["naa"] == (NAA,)
     expected = {
         "queue_depth": 64,
@@ -42,8 +42,8 @@ def test_luns_have_an_identifier_a_queue_and_a_policy(said: Asked) -> None:
     assert {name: lun.attributes[name] for name in expected} == expected
 
 
-def test_disks_of_machines_lead_to_their_luns(said: Asked) -> None:
-    topology = said.topology
+def test_disks_of_machines_lead_to_their_luns(reported: Asked) -> None:
+    topology = reported.topology
     assert topology.related("vm:sqlvm1", "runs_on") == ["host:esx7"]
     below = {
         disk: topology.related(f"vdisk:sqlvm1/{disk}", "backed_by") for disk in ("scsi1:0", "scsi0:1", "nvme0:2")
@@ -59,8 +59,8 @@ def test_disks_of_machines_lead_to_their_luns(said: Asked) -> None:
     assert missing == set(TARGETS)  # no array is read here
 
 
-def test_disks_tell_their_controller_and_their_limit(said: Asked) -> None:
-    disks = {name: disk.attributes for name, disk in said.things("vdisk").items()}
+def test_disks_tell_their_controller_and_their_limit(reported: Asked) -> None:
+    disks = {name: disk.attributes for name, disk in reported.entities("vdisk").items()}
     assert disks["sqlvm1/scsi1:0"]["controller_type"] == "pvscsi"
     assert disks["sqlvm1/scsi0:1"]["controller_type"] == "lsi_logic"
     assert disks["sqlvm1/scsi0:1"]["raw_device_mapping"] == "physical"
@@ -68,8 +68,8 @@ def test_disks_tell_their_controller_and_their_limit(said: Asked) -> None:
     assert disks["sqlvm1/nvme0:2"]["limit_ops_per_second"] == 5000
 
 
-def test_a_path_tells_its_state_and_its_target(said: Asked) -> None:
-    way = said.thing("path", "esx7/vmhba3:C0:T1:L1").attributes
+def test_a_path_tells_its_state_and_its_target(reported: Asked) -> None:
+    way = reported.entity("path", "esx7/vmhba3:C0:T1:L1").attributes
     assert (way["state"], way["usable"], way["target"], way["hba"]) == ("active", True, TARGETS[1], "esx7/vmhba3")
 
 
@@ -79,8 +79,8 @@ def test_only_the_hosts_and_machines_that_were_named_are_read(ask: Ask) -> None:
     vcenter.objects["HostSystem", "host-2"] = other
     vcenter.objects["VirtualMachine", "vm-2"] = dict(vcenter.objects["VirtualMachine", "vm-1"], name="other")
     named = ask(vcenter, hosts=["esx7"], machines=["sqlvm1", "nobody"])
-    assert set(named.things("host")) == {"esx7"}
-    assert set(named.things("vm")) == {"sqlvm1"}
+    assert set(named.entities("host")) == {"esx7"}
+    assert set(named.entities("vm")) == {"sqlvm1"}
     assert any("virtual machine nobody" in line for line in named.check.unreadable)
 
 
@@ -91,14 +91,14 @@ def test_machines_of_one_name_and_hosts_of_one_short_name_are_told_apart(ask: As
     )
     vcenter.objects["VirtualMachine", "vm-2"] = dict(vcenter.objects["VirtualMachine", "vm-1"])
     both = ask(vcenter)
-    assert set(both.things("host")) == {"esx7.example.com", "esx7.lab.example.com"}
-    assert set(both.things("vm")) == {"sqlvm1 (vm-1)", "sqlvm1 (vm-2)"}
+    assert set(both.entities("host")) == {"esx7.example.com", "esx7.lab.example.com"}
+    assert set(both.entities("vm")) == {"sqlvm1 (vm-1)", "sqlvm1 (vm-2)"}
 
 
 def test_a_machine_that_is_off_is_not_read(ask: Ask) -> None:
     vcenter = site()
     vcenter.objects["VirtualMachine", "vm-1"]["runtime.powerState"] = "poweredOff"
-    assert ask(vcenter).things("vm") == {}
+    assert ask(vcenter).entities("vm") == {}
 
 
 def test_iscsi_and_nvme_adapters_are_told_by_their_names_and_speeds() -> None:
@@ -144,14 +144,14 @@ def test_a_host_is_known_by_its_nvme_name_and_its_nvme_ports_say_what_they_are_c
     ]
     used = vim.host.NvmeTopology.Interface(key="i1", adapter="key-vmhba65", connectedController=controllers)
     host["config.storageDevice.nvmeTopology"] = vim.host.NvmeTopology(adapter=[used])
-    said = ask(vcenter)
-    assert said.thing("host", "esx7").ids["nqn"] == ("nqn.2014-08.com.example:nvme:esx7",)
-    first, second = (said.thing("hba", f"esx7/vmhba{n}") for n in (65, 66))
+    reported = ask(vcenter)
+    assert reported.entity("host", "esx7").ids["nqn"] == ("nqn.2014-08.com.example:nvme:esx7",)
+    first, second = (reported.entity("hba", f"esx7/vmhba{n}") for n in (65, 66))
     assert first.attributes["nqn"] == second.attributes["nqn"] == "nqn.2014-08.com.example:nvme:esx7"
     assert (first.attributes["target_nqn"], first.attributes["nvme_queue_slots"]) == ("nqn.2010-06.com.array:1", 512)
     assert "target_nqn" not in second.attributes
-    assert "nqn" not in said.thing("hba", "esx7/vmhba2").attributes
-    assert len({said.topology.known_as["vc", "hba", f"esx7/vmhba{n}"] for n in (65, 66)}) == 2
+    assert "nqn" not in reported.entity("hba", "esx7/vmhba2").attributes
+    assert len({reported.topology.known_as["vc", "hba", f"esx7/vmhba{n}"] for n in (65, 66)}) == 2
 
 
 def test_an_iscsi_path_leads_to_an_address() -> None:
@@ -185,8 +185,8 @@ def test_a_file_system_on_several_luns_leads_to_each_of_them() -> None:
         "backing": {"fileName": "[DS] a.vmdk", "datastore": "datastore-1"},
     }
     storage = machines.HostStorage("esx7", {"datastore-1": store}, frozenset((NAA, RAW)), {})
-    ties = [item for item in machines.items("vm", [disk], storage) if getattr(item, "relation", "") == "backed_by"]
-    assert [(tie.to_end[1], tie.evidence) for tie in ties] == [
+    links = [item for item in machines.items("vm", [disk], storage) if getattr(item, "relation", "") == "backed_by"]
+    assert [(link.to_end[1], link.evidence) for link in links] == [
         (f"esx7/{NAA}", "VMFS DS, extent 1 of 2"),
         (f"esx7/{RAW}", "VMFS DS, extent 2 of 2"),
     ]

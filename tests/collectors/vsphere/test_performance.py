@@ -55,8 +55,8 @@ def test_a_lun_counts_what_it_did_and_tells_where_its_io_waited(ask: Ask) -> Non
         "datastore_datastoreVMObservedLatency": [81_920],
         "datastore_siocActiveTimePercentage": [2500],
     }
-    said = ask(vcenter, change=advancing(vcenter, [([20], values)]))
-    first, row = said.rows("lun", LUN_ID)
+    reported = ask(vcenter, change=advancing(vcenter, [([20], values)]))
+    first, row = reported.rows("lun", LUN_ID)
     assert at([first, row]) == [0, 20]
     assert (first["ops_read_total"], row["ops_read_total"]) == (0, 125_000)  # 6,250 a second
     assert row["bytes_read_total"] == 20 * 400_000 * 1024
@@ -85,17 +85,17 @@ def test_an_adapter_a_path_a_disk_and_the_processors_are_told_of(ask: Ask) -> No
         "virtualDisk_readOIO": [512],
         "cpu_usage": [1234],
     }
-    said = ask(vcenter, change=advancing(vcenter, [([20], values)]))
-    adapter = said.rows("hba", "esx7/vmhba2")[-1]
+    reported = ask(vcenter, change=advancing(vcenter, [([20], values)]))
+    adapter = reported.rows("hba", "esx7/vmhba2")[-1]
     assert (adapter["ops_read_total"], adapter["in_flight"], adapter["queued"]) == (125_000, 32, 480)
-    path = next(row for row in said.rows("path", "esx7/vmhba2:C0:T0:L1") if row.get("ops_write_total"))
+    path = next(row for row in reported.rows("path", "esx7/vmhba2:C0:T0:L1") if row.get("ops_write_total"))
     assert (path["ops_write_total"], path["bytes_write_total"]) == (2000, 6400 * 1024 * 20)
     assert path["guest_seconds_mean_write"] == pytest.approx(0.003)
-    disk = said.rows("vdisk", "sqlvm1/scsi1:0")[-1]
+    disk = reported.rows("vdisk", "sqlvm1/scsi1:0")[-1]
     assert disk["latency_seconds_read_total"] / disk["ops_read_total"] == pytest.approx(0.08192)  # microseconds
     assert disk["latency_seconds_mean_read"] == pytest.approx(0.081)
     assert disk["in_flight_read"] == 512
-    assert said.rows("host", "esx7")[-1]["cpu_busy_ratio"] == pytest.approx(0.1234)
+    assert reported.rows("host", "esx7")[-1]["cpu_busy_ratio"] == pytest.approx(0.1234)
 
 
 @pytest.mark.parametrize("table", [LUN, HBA, PATH, VDISK], ids=lambda table: table.kind)
@@ -126,10 +126,10 @@ def test_a_gap_is_told_and_counters_begin_again(ask: Ask) -> None:
         ([20], {"disk_numberRead": [100]}),
         ([100], {"disk_numberRead": [50]}),
     ]
-    said = ask(vcenter, polls=2, change=advancing(vcenter, steps))
-    gaps = [gap for gap in said.events("samples-missing") if gap["entity"] == "esx7"]
+    reported = ask(vcenter, polls=2, change=advancing(vcenter, steps))
+    gaps = [gap for gap in reported.events("samples-missing") if gap["entity"] == "esx7"]
     assert [(gap["samples"], gap["to_us"] - gap["from_us"]) for gap in gaps] == [(3, 80_000_000)]
-    rows = said.rows("lun", LUN_ID)
+    rows = reported.rows("lun", LUN_ID)
     assert [(when, row["ops_read_total"]) for when, row in zip(at(rows), rows, strict=True)] == [
         (0, 0),
         (20, 100),
@@ -145,11 +145,11 @@ def test_intervals_of_which_nothing_is_known_are_left_blank(ask: Ask) -> None:
         ([20, 40, 60, 80], {"disk_numberRead": [5, None, -1, 7], "disk_deviceLatency": [4, None, -1, 6]}),
     ]
     rows = ask(vcenter, polls=2, change=advancing(vcenter, steps)).rows("lun", LUN_ID)
-    told = {
+    result = {
         when: (row["ops_read_total"], row["device_seconds_mean"]) for when, row in zip(at(rows), rows, strict=True)
     }
-    assert told[40] == (None, None)
-    assert told[80] == (7, pytest.approx(0.006))
+    assert result[40] == (None, None)
+    assert result[80] == (7, pytest.approx(0.006))
     begins = [when for when, row in zip(at(rows), rows, strict=True) if row["ops_read_total"] == 0]
     assert begins == [0, 60]
 
@@ -159,14 +159,14 @@ def test_a_counter_that_the_server_lacks_is_named_with_what_stays_unknown(ask: A
     del vcenter.counters["virtualDisk.readLatencyUS.latest"]
     for name in [name for name in vcenter.counters if name.startswith("storagePath.")]:
         del vcenter.counters[name]
-    said = ask(vcenter, change=advancing(vcenter, [([20], {"virtualDisk_totalReadLatency": [7]})]))
-    assert said.check is not None
-    lines = "\n".join(said.check.unreadable)
+    reported = ask(vcenter, change=advancing(vcenter, [([20], {"virtualDisk_totalReadLatency": [7]})]))
+    assert reported.check is not None
+    lines = "\n".join(reported.check.unreadable)
     assert "readLatencyUS.latest" in lines
     assert "counters storagePath" in lines
     assert "whether all paths are used is unknown" in lines
-    assert len(said.events("counters-missing")) == 2
-    disk = said.rows("vdisk", "sqlvm1/scsi1:0")[-1]
+    assert len(reported.events("counters-missing")) == 2
+    disk = reported.rows("vdisk", "sqlvm1/scsi1:0")[-1]
     assert "latency_seconds_read_total" not in disk  # never asked
     assert disk["latency_seconds_mean_read"] == pytest.approx(0.007)
 
@@ -196,10 +196,10 @@ def test_ids_and_instances_that_nobody_asked_for_are_left_out(ask: Ask) -> None:
         series["disk.numberRead.summation", "datastore-59"] = "4"
         series["disk.numberRead.summation", ""] = "9"
 
-    said = ask(vcenter, polls=2, change=change)
-    assert said.rows("lun", LUN_ID)
-    assert not said.rows("lun", "esx7/datastore-59")
-    assert not said.rows("lun", "esx7/")
+    reported = ask(vcenter, polls=2, change=change)
+    assert reported.rows("lun", LUN_ID)
+    assert not reported.rows("lun", "esx7/datastore-59")
+    assert not reported.rows("lun", "esx7/")
 
 
 def test_a_series_with_fewer_values_than_samples_is_left_out_and_told(ask: Ask) -> None:
@@ -211,27 +211,27 @@ def test_a_series_with_fewer_values_than_samples_is_left_out_and_told(ask: Ask) 
         _, series = vcenter.samples["host-1"]
         series["disk.numberRead.summation", NAA] = "7"
 
-    said = ask(vcenter, change=change)
-    row = said.rows("lun", LUN_ID)[-1]
+    reported = ask(vcenter, change=change)
+    row = reported.rows("lun", LUN_ID)[-1]
     assert (row["ops_read_total"], row["device_seconds_mean"]) == (None, pytest.approx(0.005))
-    (told,) = said.events("values-missing")
-    assert (told["entity"], told["series"]) == ("esx7", 1)
+    (result,) = reported.events("values-missing")
+    assert (result["entity"], result["series"]) == ("esx7", 1)
 
 
 def test_a_counter_in_another_unit_is_brought_to_the_same(ask: Ask) -> None:
     """A release that gives microseconds where others give milliseconds."""
     vcenter = site()
     vcenter.units["disk.deviceLatency.average"] = "microsecond"
-    said = ask(vcenter, change=advancing(vcenter, [([20], {"disk_deviceLatency": [730]})]))
-    assert said.rows("lun", LUN_ID)[-1]["device_seconds_mean"] == pytest.approx(0.00073)
+    reported = ask(vcenter, change=advancing(vcenter, [([20], {"disk_deviceLatency": [730]})]))
+    assert reported.rows("lun", LUN_ID)[-1]["device_seconds_mean"] == pytest.approx(0.00073)
 
 
 def test_a_counter_in_a_unit_that_nobody_knows_is_not_read(ask: Ask) -> None:
     vcenter = site()
     vcenter.units["disk.deviceLatency.average"] = "fortnight"
-    said = ask(vcenter, change=advancing(vcenter, [([20], {"disk_deviceLatency": [730]})]))
-    assert "device_seconds_mean" not in said.rows("lun", LUN_ID)[-1]
-    assert any("deviceLatency.average" in event["text"] for event in said.events("counters-missing"))
+    reported = ask(vcenter, change=advancing(vcenter, [([20], {"disk_deviceLatency": [730]})]))
+    assert "device_seconds_mean" not in reported.rows("lun", LUN_ID)[-1]
+    assert any("deviceLatency.average" in event["text"] for event in reported.events("counters-missing"))
 
 
 def test_more_hosts_than_the_administrator_allows_are_asked_in_smaller_calls(ask: Ask) -> None:
@@ -246,9 +246,9 @@ def test_more_hosts_than_the_administrator_allows_are_asked_in_smaller_calls(ask
         for host in range(2, 12):
             vcenter.samples[f"host-{host}"] = vcenter.samples["host-1"]
 
-    said = ask(vcenter, change=change)
-    assert [row["ops_read_total"] for row in said.rows("lun", f"esx110/{NAA}")] == [0, 0]
-    assert not said.events("no-samples")
+    reported = ask(vcenter, change=change)
+    assert [row["ops_read_total"] for row in reported.rows("lun", f"esx110/{NAA}")] == [0, 0]
+    assert not reported.events("no-samples")
 
 
 def test_a_machine_that_has_gone_leaves_the_others(ask: Ask) -> None:
@@ -261,16 +261,16 @@ def test_a_machine_that_has_gone_leaves_the_others(ask: Ask) -> None:
         if number == 2:
             del vcenter.objects["VirtualMachine", "vm-2"]
 
-    said = ask(vcenter, polls=2, change=change)
-    assert [row["ops_read_total"] for row in said.rows("vdisk", "sqlvm1/scsi1:0")] == [0, 60, 120]
-    (told,) = said.events("no-samples")
-    assert told["entity"] == "other"
-    assert "ManagedObjectNotFound" in told["why"]
+    reported = ask(vcenter, polls=2, change=change)
+    assert [row["ops_read_total"] for row in reported.rows("vdisk", "sqlvm1/scsi1:0")] == [0, 60, 120]
+    (result,) = reported.events("no-samples")
+    assert result["entity"] == "other"
+    assert "ManagedObjectNotFound" in result["why"]
 
 
 def test_a_host_without_samples_is_told_once(ask: Ask) -> None:
-    said = ask(site(), polls=2)
-    assert [event["entity"] for event in said.events("no-samples")] == ["esx7", "sqlvm1"]
+    reported = ask(site(), polls=2)
+    assert [event["entity"] for event in reported.events("no-samples")] == ["esx7", "sqlvm1"]
 
 
 def test_samples_that_stop_are_late(ask: Ask) -> None:
@@ -287,10 +287,10 @@ def test_samples_that_stop_are_late(ask: Ask) -> None:
 def test_the_clock_of_the_server_is_kept(ask: Ask) -> None:
     vcenter = site()
     vcenter.seconds = 7.0
-    said = ask(vcenter)
-    assert said.check is not None
-    assert said.check.device_time == STARTED_US + 7_000_000
-    assert {row["device_time"] for row in said.rows("path", "esx7/vmhba2:C0:T0:L1")} == {STARTED_US + 7_000_000}
+    reported = ask(vcenter)
+    assert reported.check is not None
+    assert reported.check.device_time == STARTED_US + 7_000_000
+    assert {row["device_time"] for row in reported.rows("path", "esx7/vmhba2:C0:T0:L1")} == {STARTED_US + 7_000_000}
 
 
 def test_nonsense_in_place_of_times_is_told() -> None:

@@ -90,9 +90,9 @@ def test_an_expired_session_is_renewed_in_the_middle_of_a_run(ask: Ask) -> None:
     def change(_: int) -> None:
         vcenter.sessions.clear()
 
-    said = ask(vcenter, polls=3, change=change)
+    reported = ask(vcenter, polls=3, change=change)
     assert vcenter.calls.count("Login") == 4
-    assert len(said.polls) == 3
+    assert len(reported.polls) == 3
 
 
 def test_it_logs_out(ask: Ask) -> None:
@@ -131,11 +131,11 @@ def test_counters_that_the_account_may_not_read_are_told_with_the_privilege(ask:
     host = vim.HostSystem("host-1", None)
     fault = vim.fault.NoPermission(msg="Permission was denied.", object=host, privilegeId="System.View")
     vcenter.faults["QueryPerf"] = [fault, fault]
-    said = ask(vcenter)
-    events = said.events("no-samples")
+    reported = ask(vcenter)
+    events = reported.events("no-samples")
     assert [event["entity"] for event in events] == ["esx7", "sqlvm1"]
     assert all("System.View" in event["why"] for event in events)
-    assert said.rows("path", "esx7/vmhba2:C0:T0:L1")  # what it may read is read
+    assert reported.rows("path", "esx7/vmhba2:C0:T0:L1")  # what it may read is read
 
 
 @pytest.fixture
@@ -197,8 +197,8 @@ def test_a_reply_with_a_document_type_is_refused(authority: Authority) -> None:
     true_answer = vcenter.answer
 
     def bombed(body: bytes, cookie: str) -> tuple[int, dict[str, str], bytes]:
-        status, headers, said = true_answer(body, cookie)
-        return status, headers, said.replace(b"?>", b'?><!DOCTYPE a [<!ENTITY b "c">]>', 1)
+        status, headers, reported = true_answer(body, cookie)
+        return status, headers, reported.replace(b"?>", b'?><!DOCTYPE a [<!ENTITY b "c">]>', 1)
 
     vcenter.answer = bombed  # type: ignore[assignment,method-assign]
 
@@ -235,7 +235,7 @@ def test_an_answer_that_is_no_vsphere_is_told_as_a_wrong_address(authority: Auth
 
 
 @pytest.mark.parametrize(
-    ("method", "value", "said", "other", "problem"),
+    ("method", "value", "reported", "other", "problem"),
     [
         ("CurrentTime", None, "</soapenv", "</soapenv", 'Required field "the result" not provided'),
         (
@@ -255,10 +255,10 @@ def test_an_answer_that_is_no_vsphere_is_told_as_a_wrong_address(authority: Auth
     ],
 )
 def test_an_answer_of_another_type_than_the_api_declares_is_named(
-    method: str, value: Any, said: str, other: str, problem: str
+    method: str, value: Any, reported: str, other: str, problem: str
 ) -> None:
     body = reply(method, value).decode()
-    assert said in body
+    assert reported in body
     with pytest.raises(CollectorError, match=f"{method}: the answer is wrong") as caught:
-        read_reply(VERSION, method, body.replace(said, other).encode())
+        read_reply(VERSION, method, body.replace(reported, other).encode())
     assert problem in str(caught.value)

@@ -17,7 +17,7 @@ from tests.collectors.vsphere.vcenter import STARTED, Vcenter
 NODE, GROUP = "5f000000-0000-0000-0000-000000000001", "52a10000-0000-0000-0000-000000000001"
 
 
-def told(entity: str, times: str, **values: str) -> Any:
+def result(entity: str, times: str, **values: str) -> Any:
     kind = VmomiSupport.GetVmodlType
     series = [
         kind("vim.cluster.VsanPerfMetricSeriesCSV")(
@@ -41,63 +41,65 @@ def cluster() -> Vcenter:
     vcenter.objects["HostSystem", "host-1"]["config.vsanHostConfig.clusterInfo"] = node
     group, times = f"disk-group:{GROUP}", "2026-11-20 07:50:00,2026-11-20 07:55:00"
     vcenter.vsan = {
-        "cluster-domclient": [told("cluster-domclient:c", times, latencyAvgRead="900,1200", oio="3,4")],
+        "cluster-domclient": [result("cluster-domclient:c", times, latencyAvgRead="900,1200", oio="3,4")],
         "host-domclient": [
-            told(f"host-domclient:{NODE}", times, iopsRead="10,20", latencyAvgRead="800,1500", congestion="0,70")
+            result(f"host-domclient:{NODE}", times, iopsRead="10,20", latencyAvgRead="800,1500", congestion="0,70")
         ],
         "disk-group": [
-            told(group, times, wbFreePct="90,12", rcHitRate="9,98", logCongestion="0,88", memCongestion="1,2")
+            result(group, times, wbFreePct="90,12", rcHitRate="9,98", logCongestion="0,88", memCongestion="1,2")
         ],
-        "capacity-disk": [told("capacity-disk:52b2", times, latencyDevRead="300,400")],
+        "capacity-disk": [result("capacity-disk:52b2", times, latencyDevRead="300,400")],
         "something-new": [],
     }
     return vcenter
 
 
 @pytest.fixture(scope="module")
-def said(ask: Ask) -> Asked:
+def reported(ask: Ask) -> Asked:
     return ask(cluster(), polls=2)
 
 
-def test_a_node_is_its_host_with_microseconds_and_congestion(said: Asked) -> None:
-    (row,) = said.rows("cluster_node", "esx7")  # the newest mean, once
+def test_a_node_is_its_host_with_microseconds_and_congestion(reported: Asked) -> None:
+    (row,) = reported.rows("cluster_node", "esx7")  # the newest mean, once
     assert row["latency_seconds_mean_read"] == pytest.approx(0.0015)
     assert (row["ops_per_second_read"], row["congestion"], row["covers"]) == (20, 70, 300)
     assert row["device_time"] == round(STARTED.timestamp() * 1e6) - 300_000_000
 
 
-def test_a_disk_group_tells_its_write_buffer_and_its_strongest_congestion(said: Asked) -> None:
-    (row,) = said.rows("media", f"vsan1/disk-group {GROUP}")
+def test_a_disk_group_tells_its_write_buffer_and_its_strongest_congestion(reported: Asked) -> None:
+    (row,) = reported.rows("media", f"vsan1/disk-group {GROUP}")
     assert row["write_buffer_free_ratio"] == pytest.approx(0.12)
     assert row["read_cache_hit_ratio"] == pytest.approx(0.98)
     assert row["congestion"] == 88
 
 
-def test_the_cluster_and_its_disks_are_told_and_hang_together(said: Asked) -> None:
-    assert said.rows("media", "vsan1")[-1]["latency_seconds_mean_read"] == pytest.approx(0.0012)
-    assert said.rows("media", "vsan1/capacity-disk 52b2")[-1]["latency_seconds_mean_read"] == pytest.approx(0.0004)
-    group = said.thing("media", f"vsan1/disk-group {GROUP}")
+def test_the_cluster_and_its_disks_are_told_and_hang_together(reported: Asked) -> None:
+    assert reported.rows("media", "vsan1")[-1]["latency_seconds_mean_read"] == pytest.approx(0.0012)
+    assert reported.rows("media", "vsan1/capacity-disk 52b2")[-1]["latency_seconds_mean_read"] == pytest.approx(
+        0.0004
+    )
+    group = reported.entity("media", f"vsan1/disk-group {GROUP}")
     assert group.attributes["samples_cover_seconds"] == 300
-    ties = [item for item in said.polls[0] if getattr(item, "relation", "") == "member_of"]
-    assert ("media", f"vsan1/disk-group {GROUP}") in {tie.from_end for tie in ties}
+    links = [item for item in reported.polls[0] if getattr(item, "relation", "") == "member_of"]
+    assert ("media", f"vsan1/disk-group {GROUP}") in {link.from_end for link in links}
 
 
 def test_a_cluster_without_the_service_is_told(ask: Ask) -> None:
     vcenter = cluster()
     fault = vim.fault.NotFound(msg="The performance service is off.")
     vcenter.faults["VsanPerfQueryPerf"] = [fault] * 4
-    said = ask(vcenter)
-    events = [event for event in said.events("facts-unknown") if "vsan1" in event["entity"]]
+    reported = ask(vcenter)
+    events = [event for event in reported.events("facts-unknown") if "vsan1" in event["entity"]]
     assert len(events) == 4
     assert "performance service is off" in events[0]["why"]
-    assert not said.rows("media", "vsan1")
+    assert not reported.rows("media", "vsan1")
 
 
 def test_a_service_that_hangs_costs_its_facts_only(ask: Ask) -> None:
     vcenter = cluster()
     vcenter.delays["VsanPerfQueryPerf"] = 20.0
-    said = ask(vcenter, polls=3, timeout_seconds=2)
-    events = [event for event in said.events("facts-unknown") if "vsan1" in event["entity"]]
+    reported = ask(vcenter, polls=3, timeout_seconds=2)
+    events = [event for event in reported.events("facts-unknown") if "vsan1" in event["entity"]]
     assert all("no answer within" in event["why"] for event in events)
     assert len(events) == 4
     assert vcenter.calls.count("Login") == 1

@@ -199,20 +199,20 @@ class Vcenter:
             if (entity.get("type"), entity.text) not in self.objects:
                 raise _AnsweredError(_GONE)
             offsets, series = self.samples.get(entity.text or "", ([], {}))
-            told = [
+            outcome = [
                 manager.MetricSeriesCSV(
                     id=manager.MetricId(counterId=self.counters[name], instance=instance), value=values
                 )
                 for (name, instance), values in series.items()
                 if self.counters.get(name) in asked
             ]
-            told += [
+            outcome += [
                 manager.MetricSeriesCSV(id=manager.MetricId(counterId=key, instance="naa.1"), value="1")
                 for key in self.extra_counters
             ]
             times = ",".join(f"20,{STARTED + timedelta(seconds=offset):%Y-%m-%dT%H:%M:%SZ}" for offset in offsets)
             reference = VmomiSupport.GuessWsdlType(str(entity.get("type")))(entity.text, None)
-            answers.append(manager.EntityMetricCSV(entity=reference, sampleInfoCSV=times, value=told))
+            answers.append(manager.EntityMetricCSV(entity=reference, sampleInfoCSV=times, value=outcome))
         return answers
 
     def _RetrieveManagedMethodExecuter(self, call: ElementTree.Element) -> Any:  # noqa: N802, ARG002
@@ -220,11 +220,11 @@ class Vcenter:
 
     def _ExecuteSoap(self, call: ElementTree.Element) -> Any:  # noqa: N802
         method = call.findtext(f"{_NS}method") or ""
-        told = VmomiSupport.GetVmodlType("vim.reflect.SoapResult")
+        outcome = VmomiSupport.GetVmodlType("vim.reflect.SoapResult")
         if method in self.lines:
-            return told(response=self.lines[method])
+            return outcome(response=self.lines[method])
         fault = VmomiSupport.GetVmodlType("vim.reflect.SoapFault")
-        return told(fault=fault(faultMsg="The object or item referred to could not be found."))
+        return outcome(fault=fault(faultMsg="The object or item referred to could not be found."))
 
     def _VsanPerfGetSupportedEntityTypes(self, call: ElementTree.Element) -> Any:  # noqa: N802, ARG002
         kind, graph = (VmomiSupport.GetVmodlType(f"vim.cluster.VsanPerf{name}") for name in ("EntityType", "Graph"))
@@ -326,9 +326,9 @@ async def serving(vcenter: Vcenter, certificate: Path) -> AsyncIterator[str]:
 
     async def soap(request: web.Request) -> web.Response:
         body = await request.read()
-        status, headers, said = vcenter.answer(body, request.headers.get("Cookie", ""))
+        status, headers, reported = vcenter.answer(body, request.headers.get("Cookie", ""))
         await asyncio.sleep(vcenter.delays.get(vcenter.calls[-1], 0.0))
-        return web.Response(status=status, headers=headers, body=said, content_type="text/xml")
+        return web.Response(status=status, headers=headers, body=reported, content_type="text/xml")
 
     async def versions(request: web.Request) -> web.Response:
         name = "vsan" if "vsan" in request.path else "vim25"

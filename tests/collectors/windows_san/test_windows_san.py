@@ -25,11 +25,11 @@ def read(content: bytes | str, name: str = "windows_san") -> list[Item]:
     return [*export.feed(content.encode() if isinstance(content, str) else content), *export.finish()]
 
 
-def thing(items: list[Item], kind: str, local_id: str) -> SourceEntity:
+def node(items: list[Item], kind: str, local_id: str) -> SourceEntity:
     return next(i for i in items if isinstance(i, SourceEntity) and (i.kind, i.local_id) == (kind, local_id))
 
 
-def said(items: list[Item]) -> dict[str, str]:
+def reported(items: list[Item]) -> dict[str, str]:
     return {str(i.detail["code"]): str(i.detail["text"]) for i in items if isinstance(i, Event)}
 
 
@@ -69,11 +69,11 @@ def test_a_disk_in_performance_monitor_is_the_volume_of_the_array() -> None:
 def test_unequal_ports_behind_one_disk_are_seen() -> None:
     items = read(SCRIPT)
     ports = {
-        tie.to_end[1]
-        for tie in items
-        if isinstance(tie, SourceLink) and tie.relation == "attached_to" and "PhysicalDisk3/" in tie.from_end[1]
+        link.to_end[1]
+        for link in items
+        if isinstance(link, SourceLink) and link.relation == "attached_to" and "PhysicalDisk3/" in link.from_end[1]
     }
-    speeds = {thing(items, "hba", port).attributes["speed_bits_per_second"] for port in ports}
+    speeds = {node(items, "hba", port).attributes["speed_bits_per_second"] for port in ports}
     assert speeds == {4_000_000_000, 8_000_000_000}
 
 
@@ -101,7 +101,7 @@ def test_words_of_the_ports_are_bytes() -> None:
 )
 def test_policies_have_the_names_of_all_platforms(native: str, common: str | None) -> None:
     listed = f"MPIO Disk0   Disk 7       {native:<12} Some DSM\r\n"
-    lun = thing(read(listed, "sql1"), "lun", "sql1/PhysicalDisk7")
+    lun = node(read(listed, "sql1"), "lun", "sql1/PhysicalDisk7")
     assert lun.attributes.get("path_policy") == common
     assert lun.attributes["path_policy_native"] == native
 
@@ -114,7 +114,7 @@ def test_details_without_the_list_find_their_disk_by_its_identifier() -> None:
         "mpclaim": details,
         "disks": [{"Number": 4, "UniqueId": "60060160A0B02E00B1C2D3E4F5061728", "FriendlyName": "DGC"}],
     }
-    lun = thing(read(json.dumps(export)), "lun", "db2/PhysicalDisk4")
+    lun = node(read(json.dumps(export)), "lun", "db2/PhysicalDisk4")
     assert (lun.attributes["paths"], lun.attributes["paths_active"]) == (2, 1)
     assert lun.attributes["path_policy"] == "failover_only"
 
@@ -127,11 +127,11 @@ MPIO-Datenträger0: 02 Pfade, Roundrobin mit Teilmenge, ALUA wird nicht unterst�
     0000000077030000 Nicht verfügbar    003|000|000|005   0
 """
     items = read(text, "sql1")
-    lun = thing(items, "lun", "sql1/PhysicalDisk2")
+    lun = node(items, "lun", "sql1/PhysicalDisk2")
     assert lun.attributes["path_policy"] == "round_robin_subset"
     assert lun.attributes["path_policy_native"] == "Roundrobin mit Teilmenge"
     assert (lun.attributes["paths"], lun.attributes["paths_active"]) == (2, 1)
-    assert "Nicht verfügbar" in said(items)["paths-down"]
+    assert "Nicht verfügbar" in reported(items)["paths-down"]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ MPIO-Datenträger0: 02 Pfade, Roundrobin mit Teilmenge, ALUA wird nicht unterst�
 )
 def test_only_an_naa_identifier_joins_a_volume(unique_id: str, form: str | None, naa: str | None) -> None:
     disk: dict[str, Any] = {"Number": 1, "UniqueId": unique_id, "FriendlyName": "x", "BusType": "SAS"}
-    lun = thing(
+    lun = node(
         read(json.dumps([disk | ({"UniqueIdFormat": form} if form else {})])), "lun", "windows_san/PhysicalDisk1"
     )
     assert lun.ids.get("naa") == ((naa,) if naa else None)
@@ -155,15 +155,15 @@ def test_only_an_naa_identifier_joins_a_volume(unique_id: str, form: str | None,
 
 def test_a_file_without_its_machine_is_called_as_the_source_and_says_so() -> None:
     items = read((CASES / "mpclaim-show-disks/mpclaim.txt").read_bytes(), "SQL9")
-    assert thing(items, "host", "sql9").ids == {"name": ("sql9",)}
-    assert "--name" in said(items)["host-unknown"]
+    assert node(items, "host", "sql9").ids == {"name": ("sql9",)}
+    assert "--name" in reported(items)["host-unknown"]
 
 
 def test_one_of_a_kind_is_read_like_a_list_of_one() -> None:
     """ConvertTo-Json of PowerShell 5.1 leaves the brackets away."""
     alone = json.loads(SCRIPT.decode("utf-8-sig"))
     alone["disks"] = alone["disks"][1]
-    assert thing(read(json.dumps(alone)), "lun", "sqlvm1/PhysicalDisk2").attributes["model"] == "3PARdata VV"
+    assert node(read(json.dumps(alone)), "lun", "sqlvm1/PhysicalDisk2").attributes["model"] == "3PARdata VV"
 
 
 def test_the_script_of_the_readme_asks_for_all_that_is_read() -> None:

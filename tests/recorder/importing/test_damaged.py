@@ -55,7 +55,7 @@ def test_percentiles_of_fio_below_zero_are_none() -> None:
     assert below != content
     rows = [item for item in read("fio", below) if isinstance(item, Rows)]
     assert rows
-    assert all(value is None or value >= 0 for one in rows for told in one.values.values() for value in told)
+    assert all(value is None or value >= 0 for one in rows for result in one.values.values() for value in result)
 
 
 @pytest.mark.parametrize("moment", [10**18, -(10**18), 2**63 - 1, 2**80])

@@ -89,12 +89,12 @@ def written(folder: Path, text: str, name: str = "sqlio.txt") -> Path:
 
 def test_a_result_without_times_goes_where_it_is_told(tmp_path: Path) -> None:
     folder = without_load(tmp_path / "a.sanpath")
-    said = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5), "--host", "esx7")
-    assert "64 KiB random read" in said
-    told = judged(folder)
-    assert told.verdict.kind == "bottleneck"
-    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
-    (step,) = told.steps
+    reported = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5), "--host", "esx7")
+    assert "64 KiB random read" in reported
+    result = judged(folder)
+    assert result.verdict.kind == "bottleneck"
+    assert result.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    (step,) = result.steps
     assert step.in_flight.configured == 800
     latency = step.directions["read"].latency_seconds
     assert latency.mean == pytest.approx(800 / X, rel=0.01)  # N / X, which lies within what was printed
@@ -115,8 +115,8 @@ def test_a_result_without_times_and_marks_ends_when_its_file_does(tmp_path: Path
     folder = without_load(tmp_path / "a.sanpath")
     file = written(tmp_path, sqlio())
     os.utime(file, (microseconds(65) / 1e6, microseconds(65) / 1e6))
-    said = run(file, "--into", folder, "--host", "esx7")
-    assert "its last change is taken for the end" in said
+    reported = run(file, "--into", folder, "--host", "esx7")
+    assert "its last change is taken for the end" in reported
     assert judged(folder).verdict.kind == "bottleneck"
 
 
@@ -124,8 +124,8 @@ def test_two_generators_at_once_are_one_step_with_two_directions(tmp_path: Path)
     folder = without_load(tmp_path / "a.sanpath", write=True)
     run(written(tmp_path, sqlio("read"), "r.txt"), "--into", folder, "--at", at(5), "--host", "esx7")
     run(written(tmp_path, sqlio("write"), "w.txt"), "--into", folder, "--at", at(5.5), "--host", "esx7")
-    told = judged(folder)
-    (step,) = told.steps
+    result = judged(folder)
+    (step,) = result.steps
     assert set(step.directions) == {"read", "write"}
     assert step.in_flight.configured == 1600
     assert {b.direction for b in step.verdict.bottlenecks} == {"read", "write"}
@@ -183,15 +183,15 @@ def test_a_file_is_not_imported_twice(tmp_path: Path) -> None:
 def test_two_results_of_one_tool_at_one_time_are_pointed_out(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(written(tmp_path, sqlio()), "--into", folder, "--at", at(0))
-    said = run(written(tmp_path, sqlio("write"), "w.txt"), "--into", folder, "--at", at(1))
-    assert "if both files are of one run, it is now counted twice" in said
+    reported = run(written(tmp_path, sqlio("write"), "w.txt"), "--into", folder, "--at", at(1))
+    assert "if both files are of one run, it is now counted twice" in reported
 
 
 def test_a_result_that_lies_within_an_earlier_one_of_its_tool_is_pointed_out(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(written(tmp_path, sqlio(seconds=60)), "--into", folder, "--at", at(0))
-    said = run(written(tmp_path, sqlio("write", seconds=10), "w.txt"), "--into", folder, "--at", at(20))
-    assert "if both files are of one run, it is now counted twice" in said
+    reported = run(written(tmp_path, sqlio("write", seconds=10), "w.txt"), "--into", folder, "--at", at(20))
+    assert "if both files are of one run, it is now counted twice" in reported
 
 
 def test_the_report_of_each_step_says_what_is_odd_about_the_import(tmp_path: Path) -> None:
@@ -234,10 +234,10 @@ def test_how_far_the_clock_of_a_file_was_off_is_not_known(tmp_path: Path) -> Non
 
 
 def test_an_option_that_moves_nothing_is_said(tmp_path: Path) -> None:
-    said = run(counters(tmp_path), "--into", tmp_path / "a.sanpath", "--at", at(30), "--utc-offset", "+02:00")
-    assert "--at is not used" in said
-    said = run(counters(tmp_path), "--into", tmp_path / "b.sanpath", "--utc-offset", "+02:00")
-    assert "--utc-offset is not used" in said
+    reported = run(counters(tmp_path), "--into", tmp_path / "a.sanpath", "--at", at(30), "--utc-offset", "+02:00")
+    assert "--at is not used" in reported
+    reported = run(counters(tmp_path), "--into", tmp_path / "b.sanpath", "--utc-offset", "+02:00")
+    assert "--utc-offset is not used" in reported
 
 
 def test_more_marks_than_loads_are_said(tmp_path: Path) -> None:
@@ -245,25 +245,25 @@ def test_more_marks_than_loads_are_said(tmp_path: Path) -> None:
     run(written(tmp_path, sqlio(seconds=10) + sqlio("write", seconds=10)), "--into", folder, "--at", at(0))
     steps = ("64 KiB random read, 100 threads x 8", "64 KiB random write, 100 threads x 8")
     file = written(tmp_path, sqlio(threads=2, seconds=10), "b.txt")
-    said = run(file, "--into", folder, "--mark", steps[0], "--mark", steps[1])
-    assert "1 more named than there are loads in the file" in said
+    reported = run(file, "--into", folder, "--mark", steps[0], "--mark", steps[1])
+    assert "1 more named than there are loads in the file" in reported
 
 
 def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(counters(tmp_path), "--into", folder)
-    said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "W1")
-    assert "note" not in said
-    things = [item for _, _, item in Recording(folder).inventory() if isinstance(item, SourceEntity)]
-    hosts = {thing.local_id for thing in things if thing.kind == "host"}
+    reported = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "W1")
+    assert "note" not in reported
+    entities = [item for _, _, item in Recording(folder).inventory() if isinstance(item, SourceEntity)]
+    hosts = {node.local_id for node in entities if node.kind == "host"}
     assert hosts == {"w1"}
 
 
 def test_a_host_that_the_recording_does_not_know_is_said(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(counters(tmp_path), "--into", folder)
-    said = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "w2")
-    assert "the recording has no host w2, only w1" in said
+    reported = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "w2")
+    assert "the recording has no host w2, only w1" in reported
 
 
 def test_an_archive_with_a_password_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -292,9 +292,9 @@ def test_what_is_no_recording_is_not_written_to(tmp_path: Path) -> None:
 
 def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     folder = without_load(tmp_path / "a.sanpath")
-    said = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
-    assert "outside of what else was recorded" in said
-    assert "about 2 h" in said
+    reported = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
+    assert "outside of what else was recorded" in reported
+    assert "about 2 h" in reported
 
 
 @pytest.mark.parametrize(
@@ -363,14 +363,14 @@ def two_loads_over_known_cables(tmp_path: Path, ops: float) -> Diagnosis:
 def test_a_plateau_at_what_a_link_of_the_configuration_carries_names_it_although_nobody_counts(
     tmp_path: Path,
 ) -> None:
-    told = two_loads_over_known_cables(tmp_path, X)
-    assert (told.verdict.kind, told.verdict.grade) == ("bottleneck", "C")
-    assert told.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
-    assert told.verdict.bottlenecks[0].coincident == ("link:sw1/fc1/1--fa1/CT0.FC0",)
-    assert any("bytes of its links are not measured" in unseen.why for unseen in told.unobserved)
+    result = two_loads_over_known_cables(tmp_path, X)
+    assert (result.verdict.kind, result.verdict.grade) == ("bottleneck", "C")
+    assert result.verdict.bottlenecks[0].entity == "link:esx7/vmhba2--sw1/fc1/7"
+    assert result.verdict.bottlenecks[0].coincident == ("link:sw1/fc1/1--fa1/CT0.FC0",)
+    assert any("bytes of its links are not measured" in unseen.why for unseen in result.unobserved)
 
 
 def test_a_plateau_below_what_the_links_carry_names_none(tmp_path: Path) -> None:
-    told = two_loads_over_known_cables(tmp_path, 0.9 * X)
-    assert told.verdict.kind == "cannot_tell"
-    assert not told.verdict.bottlenecks
+    result = two_loads_over_known_cables(tmp_path, 0.9 * X)
+    assert result.verdict.kind == "cannot_tell"
+    assert not result.verdict.bottlenecks

@@ -115,8 +115,8 @@ def test_why_something_could_not_be_noted_is_said() -> None:
         async with showing(snapshot()) as shown:
             shown.film.refused = "r.sanpath: has ended; [b]a mark[/b] belongs to a test under way"
             await shown.press("m", "x", "enter")
-            said = [notice.message for notice in shown.app._notifications]
-            assert said == [shown.film.refused]
+            reported = [notice.message for notice in shown.app._notifications]
+            assert reported == [shown.film.refused]
 
     play(scene)
 

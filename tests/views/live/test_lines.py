@@ -129,8 +129,8 @@ def spinning() -> Iterator[None]:
 
 
 def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> None:
-    said = pulse_line(PULSE, diagnosis())
-    assert said == (
+    reported = pulse_line(PULSE, diagnosis())
+    assert reported == (
         "sanpath: 1:03 step t100 0:03 of 0:13; read 6,288 IOPS, 412.1 MB/s, 127 ms p99 131 ms, 800 outstanding I/Os; "
         "esx7/vmhba2 - sw1/fc1/7 read 98.4 %; LATE: fa1; "
         "so far bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64; NO ANSWER from fa1"
@@ -174,18 +174,23 @@ def test_the_reader_is_waited_for_when_the_input_closes(tmp_path: Path, monkeypa
 
 
 def test_another_verdict_is_a_line_at_once() -> None:
-    def said(at: float, windows: int, kind: Kind) -> Snapshot:
+    def reported(at: float, windows: int, kind: Kind) -> Snapshot:
         return snapshot(diagnosis(step(windows=windows, kind=kind)), at=at)
 
-    snapshots = [said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy"), snapshot(ended=True)]
-    told: list[str] = []
+    snapshots = [
+        reported(1, 5, "bottleneck"),
+        reported(2, 6, "healthy"),
+        reported(3, 8, "healthy"),
+        snapshot(ended=True),
+    ]
+    result: list[str] = []
 
     async def scene() -> None:
         film = Film(snapshots)
         for _ in snapshots:
             film.wanted.release()
-        await Lines(film, Viewer(Path("/nowhere")), told.append, seconds=1000.0).run()
+        await Lines(film, Viewer(Path("/nowhere")), result.append, seconds=1000.0).run()
 
     asyncio.run(scene())
-    assert "sanpath: healthy in step t64; was bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64" in told
-    assert "bottleneck" in told[-1]
+    assert "sanpath: healthy in step t64; was bottleneck: esx7/vmhba2 - sw1/fc1/7 read in step t64" in result
+    assert "bottleneck" in result[-1]

@@ -123,7 +123,7 @@ def test_a_step_that_the_verdict_does_not_know_yet_is_being_measured() -> None:
 
 
 def test_another_verdict_is_marked_for_a_moment_and_rung_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def said(at: float, windows: int, kind: str) -> Snapshot:
+    def reported(at: float, windows: int, kind: str) -> Snapshot:
         made = step(windows=windows, kind="bottleneck" if kind == "bottleneck" else "healthy")
         return snapshot(diagnosis(made), at=at)
 
@@ -132,7 +132,7 @@ def test_another_verdict_is_marked_for_a_moment_and_rung_for(monkeypatch: pytest
 
     async def scene() -> None:
         nonlocal passed
-        snapshots = said(1, 5, "bottleneck"), said(2, 6, "healthy"), said(3, 8, "healthy")
+        snapshots = reported(1, 5, "bottleneck"), reported(2, 6, "healthy"), reported(3, 8, "healthy")
         async with showing(*snapshots, pulse_feed=Beating()) as shown:
             rung = []
             shown.app.bell = lambda: rung.append(1)  # type: ignore[method-assign]

@@ -329,12 +329,12 @@ def test_leaving_asks_nothing_and_ends_the_reader(key: str) -> None:
 
 
 def test_ctrl_c_ends_the_run_and_not_the_view_where_there_is_a_run() -> None:
-    told: list[str] = []
+    result: list[str] = []
 
     async def scene() -> None:
-        async with showing(snapshot(), interrupt=lambda: told.append("stop")) as shown:
+        async with showing(snapshot(), interrupt=lambda: result.append("stop")) as shown:
             await shown.press("ctrl+c", "ctrl+c")
-            assert told == ["stop", "stop"]
+            assert result == ["stop", "stop"]
             assert shown.app.is_running
 
     play(scene)

@@ -55,18 +55,18 @@ def test_no_poll_is_late_or_left_out(stuck: tuple[int, int, Path]) -> None:
     assert len(polls) >= SECONDS - 1
     assert {poll.outcome for poll in polls} <= {"ok", "partial"}, "none was left out"
     assert os.waitpid(process, os.WNOHANG) == (0, 0), "its screen still waits to be read"
-    said = read_to_the_end(terminal)
+    reported = read_to_the_end(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
-    assert len(said) > 4096, "there was a screen to be drawn"
+    assert len(reported) > 4096, "there was a screen to be drawn"
 
 
 def read_to_the_end(terminal: int) -> bytes:
     """What comes until nobody is left to write."""
-    until, said = time.monotonic() + PATIENCE_SECONDS, b""
+    until, reported = time.monotonic() + PATIENCE_SECONDS, b""
     while time.monotonic() < until:
         if select.select([terminal], [], [], 0.1)[0]:
             try:
-                said += os.read(terminal, 1 << 16)
+                reported += os.read(terminal, 1 << 16)
             except OSError:  # EIO: the other end is closed.
-                return said
+                return reported
     raise AssertionError("it does not end once its terminal is read")
