@@ -20,8 +20,9 @@ _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
 _BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
 """Planes at which an operating system counts the I/Os that it has sent to a device."""
-_ONE_DIRECTION_RATIO = 0.99
-"""If this share of a device's I/Os has one direction, a mean over both directions counts as that direction's."""
+_DIRECTIONS_RATIO = 10.0
+"""At one clock, I/Os of one direction take at most this many times as long as those of the other: a read from flash
+beside a write into a cache."""
 
 
 def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
@@ -200,22 +201,27 @@ def _mean(sample: StepSamples, quantity: str, direction: Direction) -> tuple[flo
     None: not reported."""
     for name in (f"{quantity}_seconds_mean_{direction}", f"{quantity}_seconds_mean"):
         seconds = sample.means.get(name)
-        if seconds is not None and (name.endswith(direction) or _is_one_direction(sample, direction)):
-            half = sample.resolutions.get(name, 0.0) / 2
-            return seconds + half, half
+        if seconds is not None:
+            resolution = sample.resolutions.get(name, 0.0)
+            least, most = (1.0, 1.0) if name.endswith(direction) else _of_both(sample, direction)
+            return ((least + most) * seconds + most * resolution) / 2, (
+                (most - least) * seconds + most * resolution
+            ) / 2
     return None
 
 
-def _is_one_direction(sample: StepSamples, direction: Direction) -> bool:
+def _of_both(sample: StepSamples, direction: Direction) -> tuple[float, float]:
+    """The least and the most that one direction's mean may be, as a ratio to the mean over both."""
     rates = {each: sample.rate(f"ops_{each}_total") or 0.0 for each in DIRECTIONS}
-    return rates[direction] >= _ONE_DIRECTION_RATIO * sum(rates.values())
+    share = rates[direction] / sum(rates.values())
+    return 1 / (share + (1 - share) * _DIRECTIONS_RATIO), 1 / (share + (1 - share) / _DIRECTIONS_RATIO)
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
     """Return the block devices and virtual disks that the load's I/O may use."""
     devices: set[str] = set()
     for root in load.roots:
-        devices |= set(topology.related(root, "attached_to" if root.startswith("host:") else "targets", "lun"))
+        devices |= set(_luns_of(topology, root))
         disks = [
             disk
             for machine in machines_of(topology, root)
@@ -223,6 +229,17 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
         ]
         devices |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
     return devices
+
+
+def _luns_of(topology: Topology, root: str) -> list[str]:
+    """The LUNs that a load names; otherwise the LUN of its machine, if that has only one. Those of a host in place of
+    an unread load are all that it has."""
+    if root.startswith("host:"):
+        return topology.related(root, "attached_to", "lun")
+    luns = topology.related(root, "targets", "lun")
+    machines = [] if luns else machines_of(topology, root)
+    candidates = [lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")]
+    return luns or (candidates if len(candidates) == 1 else [])
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:

@@ -79,9 +79,11 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     slots = table.in_flight_below(index) / queues
     below_words = " below each LUN" if queues > 1 else " below it"
     if depth:
-        yield Evidence(
-            f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots", _at_depth(slots / depth)
-        )
+        weight = _at_depth(slots / depth)
+        if _in_virtual_machine(table):
+            # What waits in the hypervisor holds a slot of the guest as well.
+            weight = max(weight, full_queue(slots))
+        yield Evidence(f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots", weight)
     else:
         yield Evidence(f"{slots:.1f} I/Os are{below_words} on average", full_queue(slots))
 
@@ -91,18 +93,14 @@ def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) 
     wait."""
     same_step = [load for load in table.facts.loads if load.step == table.load.step]
     in_flight = sum(load.in_flight_measured for load in same_step)
-    if depth and (weight := _at_depth(in_flight / depth)) < 0:
+    if depth and (weight := _at_depth(min(1.0, in_flight / depth))) < 0:
         each = " of each LUN" if len(luns) > 1 else ""
         yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)
 
 
 def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
-    """Slots of each LUN's queue as the host reported them in another step. None: unknown, or a hypervisor's queue is
-    below."""
+    """Slots of each LUN's queue as the host or guest reported them in another step. None: unknown."""
     entities = table.facts.topology.entities
-    machines = [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
-    if any(entities[machine].kind == "vm" for machine in machines):
-        return None
     depths = {entities[lun].attributes.get("queue_depth") for lun in luns}
     depth = depths.pop() if len(depths) == 1 else None
     return float(depth) if isinstance(depth, int | float) else None
@@ -114,12 +112,18 @@ def _at_depth(filled: float) -> float:
 
 def host_is_unread(table: PlaceTable) -> bool:
     """Whether a host below the load, or below its virtual machine, has no clock that was read."""
-    topology, load = table.facts.topology, table.load
+    topology = table.facts.topology
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
-    machines = [machine for root in load.roots for machine in machines_of(topology, root)]
-    is_virtual = any(topology.entities[machine].kind == "vm" for machine in machines)
     host_side = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(machines) and not (host_side if is_virtual else queues)
+    return bool(_machines(table)) and not (host_side if _in_virtual_machine(table) else queues)
+
+
+def _machines(table: PlaceTable) -> list[str]:
+    return [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
+
+
+def _in_virtual_machine(table: PlaceTable) -> bool:
+    return any(table.facts.topology.entities[machine].kind == "vm" for machine in _machines(table))
 
 
 def _luns(table: PlaceTable) -> list[str]:

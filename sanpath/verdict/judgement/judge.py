@@ -31,8 +31,8 @@ _NAMED = 0.5
 """Probability from which a suspect is named: it is more probable than all others together."""
 _EXCLUDED = 0.55
 """The same for a suspect without positive evidence, where nothing else accounts for the wait."""
-_ACQUITS = 0.8
-"""The same for the verdict that nothing limits: whoever reads that stops looking."""
+_ACQUITS = 0.875
+"""The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
 _SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 4, "B"))
 """For grades A and B: the probability, and the whole windows of the slowest source, that they need."""
 _COINCIDENT = 0.1
