@@ -35,18 +35,16 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 % the one with most I/Os in
-    flight. If that step shows no limit, one with a clearly higher throughput of both directions decides if it does.
-    The direction is the one in which the I/Os of that step spend their time.
+    flight. If that step shows no limit, another one with as many I/Os in flight that shows one decides. The direction
+    is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
         return found
-    throughput = _step_totals(judgements, "bytes_per_second")
-    step = max(throughput, key=lambda step: throughput[step])
-    if throughput[step] <= (1 + SAME_THROUGHPUT) * throughput[found.load.step]:
-        return found
-    of_both = _deciding_direction(judgements, step)
-    return of_both if of_both.kind != "cannot_tell" else found
+    in_flight = _step_totals(judgements, "in_flight_measured")
+    as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
+    limited = [j for step in as_deep if (j := _deciding_direction(judgements, step)).bottlenecks]
+    return max(limited, key=lambda j: j.probability, default=found)
 
 
 def _fastest_step(judgements: Sequence[Judgement]) -> str:
