@@ -6,7 +6,7 @@ The wait may be before the array's own clock starts, at its controllers, or at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 
@@ -50,6 +50,8 @@ _PART_UNREPORTED = -2.5
 """Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
 _BUSY = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
+_BEFORE_CLOCK = 0.5
+"""Share of the evidence of full controllers for a wait before the array's clock: most of it would show behind it."""
 _UTILISATION_NAMES = {
     "controller_busy_ratio": "the processors of the busiest controller",
     "media_busy_ratio": "the busiest media",
@@ -71,7 +73,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         entity = _array_of(table.facts, str(row["entity"]))
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
-        before = (*_uncounted_links(table), *_utilisations(row, "controller_busy_ratio"))
+        busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
+        before = (*_uncounted_links(table), *busy)
         yield Claim(
             "bottleneck",
             "array",
