@@ -84,9 +84,15 @@ def names() -> list[str]:
     return sorted(file.parent.name for file in FOLDER.glob("*/story.yaml"))
 
 
+def read_story(name: str) -> Mapping[str, Any]:
+    """Return story.yaml of a story."""
+    story: Mapping[str, Any] = yaml.safe_load((FOLDER / name / "story.yaml").read_text(encoding="utf-8"))
+    return story
+
+
 def diagnose_story(name: str) -> StoryResult:
     """Import, diagnose and compare the files of a story. Raises RuntimeError or SanpathError: a command failed."""
-    result = StoryResult(name, yaml.safe_load((FOLDER / name / "story.yaml").read_text(encoding="utf-8")))
+    result = StoryResult(name, read_story(name))
     with tempfile.TemporaryDirectory() as folder:
         sections = [_GENERATED]
         for recording, imports in result.story["recordings"].items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from sanpath.facts.host.under_test import UnderTest, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
@@ -18,7 +19,6 @@ _RDMA = tuple(
 def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
     """Yield one row for each node with I/O or with a rebuild, and each step."""
     for step, node, samples in _sampled(topology, steps, "cluster_node"):
-        local, remote = rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total")
         resync = gauge(samples, "resync_bytes_per_second_read")
         congestion = gauge(samples, "congestion")
         yield {
@@ -26,7 +26,7 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             "step": step.load.step,
             "direction": step.load.direction,
             "windows": min(sample.windows for sample in samples),
-            "local_read_share": _share(local, remote),
+            "local_read_share": _local_read_share(samples),
             "local_read_seconds": _mean(samples, "local_read"),
             "remote_read_seconds": _mean(samples, "remote_read"),
             "resync_bytes_per_second": resync,
@@ -37,6 +37,17 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             "remote_bytes_per_second": _sum(samples, _REMOTE),
             "rdma_bytes_per_second": _sum(samples, _RDMA),
         }
+
+
+def local_read_shares(topology: Topology, samples: Iterable[StepSamples]) -> dict[tuple[str, str], float]:
+    """Return (step, node) → the share of its reads that its local disks serve. A node that did not read, or whose
+    counters are not reported, is left out."""
+    by_node = defaultdict(list)
+    for sample in samples:
+        if (node := topology.known_as.get((sample.source, "cluster_node", sample.entity))) is not None:
+            by_node[sample.step, node].append(sample)
+    shares = {node: _local_read_share(node_samples) for node, node_samples in by_node.items()}
+    return {node: share for node, share in shares.items() if share is not None}
 
 
 def media_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
@@ -70,6 +81,10 @@ def _sampled(
         for entity in topology.of_kind(kind):
             if samples := step.samples_of(entity.id):
                 yield step, entity.id, samples
+
+
+def _local_read_share(samples: Sequence[StepSamples]) -> float | None:
+    return _share(rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total"))
 
 
 def _share(numerator: float | None, complement: float | None) -> float | None:
