@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, as_text, gauge, rate
+from sanpath.facts.host.under_test import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.identity import Topology
@@ -21,11 +21,15 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
     for step, node, samples in _sampled(topology, steps, "cluster_node"):
         resync = gauge(samples, "resync_bytes_per_second_read")
         congestion = gauge(samples, "congestion")
+        attributes = topology.entities[node].attributes
         yield {
             "entity": node,
             "step": step.load.step,
             "direction": step.load.direction,
             "windows": min(sample.windows for sample in samples),
+            "cache_devices": as_number(attributes.get("cache_devices")),
+            "capacity_devices": as_number(attributes.get("capacity_devices")),
+            "cache_mode": as_text(attributes.get("cache_mode")),
             "local_read_share": _local_read_share(samples),
             "local_read_seconds": _mean(samples, "local_read"),
             "remote_read_seconds": _mean(samples, "remote_read"),
