@@ -100,7 +100,9 @@ def table(checked: Sequence[Checked]) -> Iterator[str]:
     yield "| # | published | state | what sanpath has on it | carried by |"
     yield "|---|---|---|---|---|"
     for claim in checked:
-        files = ", ".join(f"`{file}`" if "/" in file else f"[{file}]({file.split()[0]})" for file in claim.files) or "-"
+        files = (
+            ", ".join(f"`{file}`" if "/" in file else f"[{file}]({file.split()[0]})" for file in claim.files) or "-"
+        )
         yield f"| {claim.id} | {claim.claim} | {claim.state.replace('_', ' ')} | {claim.evidence} | {files} |"
 
 
