@@ -13,7 +13,14 @@ from typing import Literal
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
 from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
-from sanpath.verdict.comparison.changes import Change, changes, is_peer, notable_tail, repetitions_of
+from sanpath.verdict.comparison.changes import (
+    Change,
+    changes,
+    is_peer,
+    notable_tail,
+    repetitions_of,
+    throughput_spread,
+)
 from sanpath.verdict.comparison.differences import (
     Difference,
     FindingOutcome,
@@ -130,7 +137,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
         next=after.verdict.next,
         changed_settings=changed_settings(setting_differences),
-        remarks=tuple(_remarks(pairs, setting_differences)),
+        remarks=tuple(_remarks(pairs, setting_differences, (before, after))),
     )
 
 
@@ -141,11 +148,22 @@ def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tup
         yield from ((when, repetition.name) for repetition in repetitions_of(step, pair.direction, run.steps))
 
 
-def _remarks(pairs: Sequence[Pair], setting_differences: Sequence[Difference]) -> Iterator[str]:
+def _remarks(
+    pairs: Sequence[Pair], setting_differences: Sequence[Difference], runs: tuple[Diagnosis, Diagnosis]
+) -> Iterator[str]:
     """What the comparison cannot tell: which of several changes had an effect, and what a repetition differs by."""
     if (text := confounded(setting_differences)) is not None:
         yield text
-    if pairs and not any(pair.is_repeated for pair in pairs):
+    if not pairs or any(pair.is_repeated for pair in pairs):
+        return
+    spreads = [spread for run in runs if (spread := throughput_spread(run.steps)) is not None]
+    if spreads:
+        yield (
+            "No compared step was repeated; repetitions of other steps differ by up to "
+            f"{max(spreads) * 100:.1f} % in throughput. How far two maxima of one configuration differ is not known: "
+            "repeat a step to see it."
+        )
+    else:
         yield (
             "No step was repeated: how far two runs of one configuration differ is not known, "
             "least of all their maxima. Repeat a step to see it."
