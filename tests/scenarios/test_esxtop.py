@@ -55,7 +55,8 @@ class Esxtop(San):
 
 def host_queue(folder: Path, twins: bool = False) -> Diagnosis:
     """16 KiB on 32GFC with 8 and 128 in flight: of 26 ms 19.5 pass in the kernel."""
-    san = Esxtop(folder, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, twins=twins)
+    ports = [fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)]
+    san = Esxtop(folder, ports=ports, leave_out={"disk"}, twins=twins, guest_queue_depth=254)
     for n in (8, 128):
         ops = min(n, 32) / R0
         counted = (ops * 8 * 2076, NOTHING)

@@ -101,6 +101,7 @@ class San:
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
+    `guest_queue_depth`: slots of the machine's disk.
     `p99_times`: the 99th percentile of the load's latency over its mean. `drift`: by
     which share of it the load's latency rises from the beginning of a step to its end, evenly. `make`: of the
     switches.
@@ -121,6 +122,7 @@ class San:
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
     memory_bytes: float | None = None
+    guest_queue_depth: int = 32
     p99_times: float = 2.0
     drift: float = 0.0
     make: str | None = "cisco"
@@ -186,7 +188,8 @@ class San:
         out.say("load:fio runs_on vm:sqlvm1")
         out.say("vm:sqlvm1 runs_on host:esx7")
         out.entity("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
-        out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes={"queue_depth": 32})
+        disk = {"queue_depth": self.guest_queue_depth}
+        out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes=disk)
         out.entity("config", "host", "esx7", attributes={"os": "VMware ESXi"})
         out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
         for port in self.ports:

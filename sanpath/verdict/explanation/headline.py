@@ -79,7 +79,8 @@ def _bottleneck_headline(
         direction_words = f"{load.direction} direction at {throughput(facts, load)}"
         return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
-    sentence = _link_sentence(load, bottleneck, rows[0]) if rows else _uncounted(bottleneck)
+    is_counted = bool(rows) and rows[0]["utilisation"] is not None
+    sentence = _link_sentence(load, bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
     for judgement in opposite:
         element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
         sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"

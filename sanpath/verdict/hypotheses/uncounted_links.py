@@ -74,7 +74,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     known_links = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
-        words = f"{unread[0]} is on the path, and its bytes were not measured"
+        words = f"{unread[0]} is on the path, and how full it is was not measured"
         conclude = partial(_conclude_unread, table, unread)
         yield Claim(
             "bottleneck",

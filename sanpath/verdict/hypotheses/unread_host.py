@@ -8,7 +8,6 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
-from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
@@ -16,6 +15,8 @@ from sanpath.verdict.units import count, duration
 
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
+_HYPERVISOR = -0.5
+"""Log-odds of the hypervisor's queue, where the guest's depth is known: mostly it is the deeper one."""
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -3.0
@@ -23,24 +24,13 @@ _SETTING = -3.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for the LUN where no source reads the host below the load or the guest, and one for the initiator."""
+    """Claims for the queues of a host that no source reads below the load or the guest, and one for the initiator."""
     explains = table.indices("array_door") or table.indices("fabric", "below")
     if not explains:
         return
     slots = tuple(_slot_evidence(table, max(explains)))
     if host_is_unread(table):
-        luns = _luns(table)
-        depth = _depth(table, luns)
-        unread_evidence = Evidence("how long I/Os wait in the host was not read", 0.0)
-        evidence = (
-            unread_evidence,
-            *_slot_evidence(table, max(explains), max(1, len(luns)), depth),
-            *_room_evidence(table, luns, depth),
-        )
-        lun, conclude = next(iter(luns), None), partial(_conclude, table, luns[1:])
-        # If the LUN that carries the load is not known, none is accused.
-        kind: Kind = "cannot_tell" if lun is None else "bottleneck"
-        yield Claim(kind, "unseen" if lun is None else "lun", lun, explains, evidence, "saturates", conclude)
+        yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths))
     ports = ports or [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
     rows = [
@@ -63,6 +53,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table, ()), _ADAPTER)
 
 
+def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim]:
+    """One claim for the LUN, and one for an unknown queue: that of a LUN that is not known, or of a hypervisor."""
+    luns, depth = _luns(table)
+    unread = Evidence("how long I/Os wait in the host was not read", 0.0)
+    if luns:
+        slots = _slot_evidence(table, max(explains), len(luns), depth)
+        evidence = (unread, *slots, *_room_evidence(table, luns, depth))
+        conclude = partial(_conclude, table, luns[1:])
+        yield Claim("bottleneck", "lun", luns[0], explains, evidence, "saturates", conclude)
+    is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
+    if is_hypervisor or not luns:
+        evidence = (unread, *_slot_evidence(table, max(explains)))
+        prior = _HYPERVISOR if is_hypervisor else 0.0
+        # The entity is not known, so none is accused.
+        conclude = partial(_conclude, table, ())
+        yield Claim("cannot_tell", "unseen", None, explains, evidence, "saturates", conclude, prior)
+
+
 def _has_a_queue(table: PlaceTable, port: str) -> bool:
     """Whether an initiator has a queue of its own: a network card has none, software initiators queue in the block
     layer."""
@@ -79,11 +87,8 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     slots = table.in_flight_below(index) / queues
     below_words = " below each LUN" if queues > 1 else " below it"
     if depth:
-        weight = _at_depth(slots / depth)
-        if _in_virtual_machine(table):
-            # What waits in the hypervisor holds a slot of the guest as well.
-            weight = max(weight, full_queue(slots))
-        yield Evidence(f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots", weight)
+        words = f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots"
+        yield Evidence(words, _at_depth(slots / depth))
     else:
         yield Evidence(f"{slots:.1f} I/Os are{below_words} on average", full_queue(slots))
 
@@ -126,13 +131,21 @@ def _in_virtual_machine(table: PlaceTable) -> bool:
     return any(table.facts.topology.entities[machine].kind == "vm" for machine in _machines(table))
 
 
-def _luns(table: PlaceTable) -> list[str]:
-    """The LUNs of the load that no source reads, or the guest's devices that stand for them. Empty: none is known."""
+def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
+    """The LUNs of the load that no source reads, or the guest's devices that stand for them, and the slots of each.
+
+    Empty: none is known, or nothing tells a guest's queue from its hypervisor's. None: the slots are unknown, or the
+    devices are read, so that another queue is meant.
+    """
     path = devices_of_load(table.facts.topology, table.load)
     luns = sorted(entity for entity in path if entity.startswith("lun:"))
     rows = table.facts.tables["plane"].select(step=table.load.step, direction=table.load.direction)
     read_entities = {str(row["entity"]) for row in rows}
-    return [lun for lun in luns if lun not in read_entities] or luns
+    unread = [lun for lun in luns if lun not in read_entities]
+    if not unread:
+        return luns, None
+    depth = _depth(table, unread)
+    return ([] if depth is None and _in_virtual_machine(table) else unread), depth
 
 
 def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:

@@ -29,7 +29,7 @@ from sanpath.verdict.units import percent
 
 _NAMED = 0.5
 """Probability from which a suspect is named: it is more probable than all others together."""
-_EXCLUDED = 0.55
+_EXCLUDED = 0.6
 """The same for a suspect without positive evidence, where nothing else accounts for the wait."""
 _ACQUITS = 0.875
 """The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
