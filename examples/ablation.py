@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 from examples.claims import Results, check
@@ -33,16 +35,13 @@ def carriers(name: str) -> list[list[str]]:
     claims, recordings = story["claims"], story["recordings"]
     fallen: set[tuple[int, str]] = set()
     with tempfile.TemporaryDirectory() as folder:
-        diagnoses = {
-            recording: _diagnosis(name, Path(folder) / recording, imports)
-            for recording, imports in recordings.items()
-        }
+        diagnoses = {recording: _diagnosis(name, Path(folder), imports) for recording, imports in recordings.items()}
         with_all = _results(story, diagnoses)
         if untrue := [claim["claim"] for claim in claims if not _holds(claim, with_all)]:
             raise ValueError(f"{name}: {untrue[0]}: does not hold")
-        for number, label in enumerate(dict.fromkeys(label for claim in claims for label in claim.get("from", ()))):
+        for label in dict.fromkeys(label for claim in claims for label in claim.get("from", ())):
             remaining = diagnoses | {
-                recording: _diagnosis(name, Path(folder) / f"{recording}-{number}", without(imports, label))
+                recording: _diagnosis(name, Path(folder), without(imports, label))
                 for recording, imports in recordings.items()
                 if label in _labels(imports)
             }
@@ -76,12 +75,19 @@ def _label(options: Options) -> str:
     return f"{folder}/" if folder else f"{files[0]} to {files[-1]}"
 
 
-def _diagnosis(story: str, recording: Path, imports: Sequence[Options]) -> Diagnosis | None:
-    """Return the diagnosis of a recording with these imports. None: it has none."""
-    folder = recording.with_suffix(".sanpath")
-    for options in imports:
-        import_files(story, str(folder), options)
-    return diagnose(Recording(folder)) if imports else None
+def _diagnosis(story: str, folder: Path, imports: Sequence[Options]) -> Diagnosis | None:
+    """Return the diagnosis of a recording with these imports. None: there are none."""
+    return diagnose(Recording(_recorded(story, folder, imports))) if imports else None
+
+
+def _recorded(story: str, folder: Path, imports: Sequence[Options]) -> Path:
+    """Return a recording with these imports, below `folder`. Recordings that begin alike are imported once."""
+    recording = folder / f"{sha256(json.dumps(imports).encode()).hexdigest()}.sanpath"
+    if not recording.exists():
+        if len(imports) > 1:
+            copytree(_recorded(story, folder, imports[:-1]), recording)
+        import_files(story, str(recording), imports[-1])
+    return recording
 
 
 def _results(story: Mapping[str, Any], diagnoses: Mapping[str, Diagnosis | None]) -> Results:
