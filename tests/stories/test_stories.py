@@ -38,6 +38,7 @@ def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
         assert words in verdict["headline"]
     for words in wanted.get("decide_with", []):
         assert words in verdict["decide_with"]
+    assert wanted.get("consequence") in (None, diagnose_story(name).diagnoses[recording]["summary"]["consequence"])
     if (following := wanted.get("next")) is not None:
         assert verdict["next"]["entity"] == following["entity"]
         assert verdict["next"]["predicted_ops_per_second"] == pytest.approx(following["ops_per_second"], rel=0.01)
