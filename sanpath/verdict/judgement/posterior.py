@@ -315,21 +315,24 @@ def _share_density(share: float, at_knee: float) -> float:
 
 
 def _scaling(table: PlaceTable, claim: Claim) -> float:
-    """Log-likelihood of the slopes of throughput, given the claim."""
+    """Log-likelihood of the slopes of throughput, given the claim.
+
+    Throughput that grows faster than the I/Os in flight shows no limit either: it counts as growing with them.
+    """
     score = 0.0
     if (slope := table.scaling.towards_more) is not None:
         # Throughput repeats to a few percent only, however many more I/Os are in flight.
         doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
-        elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
+        elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         flat = (
             0.9 * (normal(elasticity, 0.0, error) if elasticity > 0 else normal(elasticity, 0.0, 3 * error) * 3)
             + 0.01
         )
-        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.05)
+        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     if (slope := table.scaling.towards_fewer) is not None:
-        elasticity, error = slope.elasticity, hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if -0.1 <= elasticity <= 1.1 else 0.1)
+        elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
+        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
         follows = 0.95 * normal(elasticity, 1.0, error + 0.05) + 0.004
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     return score

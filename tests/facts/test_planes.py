@@ -1,0 +1,53 @@
+"""Latencies at the clocks of a host: what a mean over both directions says of each of them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanpath.facts.host.planes import plane_rows
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.topology.identity import resolve
+
+RATES = st.floats(1.0, 1e5)
+SECONDS = st.floats(5e-5, 0.05)
+
+
+@given(reads=RATES, writes=RATES, read_seconds=SECONDS, ratio=st.floats(0.1, 10.0))
+def test_a_mean_over_both_directions_bounds_each_of_them(
+    reads: float, writes: float, read_seconds: float, ratio: float
+) -> None:
+    """esxtop and others give one latency of a LUN for reads and writes together."""
+    latencies = {"read": read_seconds, "write": read_seconds * ratio}
+    mean = (reads * latencies["read"] + writes * latencies["write"]) / (reads + writes)
+    sample = StepSamples(
+        "top",
+        "esx1/naa.1",
+        "step",
+        seconds=[1.0],
+        rates={"ops_read_total": [reads], "ops_write_total": [writes]},
+        means={"device_seconds_mean": mean},
+    )
+    rows = {str(row["direction"]): row for row in plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}})}
+    for direction, seconds in latencies.items():
+        row = rows[direction]
+        latency, error = row["latency_seconds"], row["resolution_seconds"]
+        assert isinstance(latency, float)
+        assert isinstance(error, float)
+        assert latency - error <= seconds * (1 + 1e-9)
+        assert seconds <= (latency + error) * (1 + 1e-9)
+
+
+@given(reads=RATES, seconds=SECONDS)
+def test_a_mean_is_exact_where_all_ios_have_one_direction(reads: float, seconds: float) -> None:
+    sample = StepSamples(
+        "top",
+        "esx1/naa.1",
+        "step",
+        seconds=[1.0],
+        rates={"ops_read_total": [reads], "ops_write_total": [0.0]},
+        means={"device_seconds_mean": seconds},
+    )
+    (row,) = plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}})
+    assert row["latency_seconds"] == seconds
+    assert row["resolution_seconds"] == 0

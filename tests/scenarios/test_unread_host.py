@@ -1,0 +1,68 @@
+"""A host whose queues nobody reads: what is below them tells of them, where the depth of a LUN is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
+
+BELOW_SECONDS = 0.002
+LUN = "lun:sqlvm1/sda"
+
+
+def admitted(folder: Path, slots: int, guest_queue_depth: int) -> Diagnosis:
+    """8, 32 and 96 outstanding I/Os, of which the host lets `slots` through, 2 ms each."""
+    san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth)
+    san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
+    for n in (8, 32, 96):
+        ops = min(n, slots) / BELOW_SECONDS
+        counted = (ops * 8 * KIB * 1.02, NOTHING)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=Flow(ops, n / ops),
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array={"read": AtArray(BELOW_SECONDS - 5e-5, san=2e-5)},
+        )
+    return judged(san.write())
+
+
+@pytest.mark.parametrize("slots", [16, 20])
+def test_the_only_disk_of_a_machine_limits_where_its_slots_are_full(tmp_path: Path, slots: int) -> None:
+    """No source says which disk the load uses; the machine has one."""
+    verdict = admitted(tmp_path, slots, guest_queue_depth=slots).verdict
+    assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", [LUN])
+    assert any(f"of {slots} slots" in reason for reason in verdict.suspects[0].because)
+
+
+def test_a_disk_with_more_slots_than_outstanding_ios_is_not_accused(tmp_path: Path) -> None:
+    """16 are below and the disk has 254: the queue is the hypervisor's, which nobody reads."""
+    verdict = admitted(tmp_path, 16, guest_queue_depth=254).verdict
+    assert verdict.suspects[0].kind in ("unseen", "hba")
+    assert LUN not in [b.entity for b in verdict.bottlenecks]
+
+
+def test_an_acquittal_needs_seven_to_one(tmp_path: Path) -> None:
+    """One step with 8 of 8 outstanding I/Os at an array that may hide its queue: likely too few, but not proven."""
+    san = San(tmp_path, leave_out={"disk"})
+    san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
+    ops = 8 / 0.004
+    counted = (ops * 8 * KIB * 1.02, NOTHING)
+    san.step(
+        "q8",
+        8,
+        block=8 * KIB,
+        read=Flow(ops, 8 / ops),
+        ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+        array={"read": AtArray(0.004, san=2e-5, queue=None)},
+    )
+    verdict = judged(san.write()).verdict
+    first = verdict.suspects[0]
+    assert first.verdict == "concurrency_limited"
+    assert first.probability < 7 / 8
+    assert (verdict.kind, verdict.bottlenecks) == ("cannot_tell", ())
