@@ -2,10 +2,13 @@
 
 A claim in story.yaml has an `id`, the `claim` in a sentence, and a `state`:
 
-    asserted       `figures` are reproduced within 2 % of print, `words` are in the output, or `by` names a rule that
-                   hits an entity, `clear` one that was judged and does not
+    asserted       `figures` are reproduced within 2 % of print, `texts` are values of the output, `words` are in it,
+                   or `by` names a rule that hits an entity
     pointed_out    the output says that it contradicts something: `by`, or `words` of a comparison
     out_of_reach   nothing that was published carries it: `reason`
+
+`from` names the files that carry it: without one of them its state does not hold (examples/ablation.py). A figure
+that was entered by hand reproduces nothing by itself: only what is computed from it, or measured, counts.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 
 STATES = ("asserted", "pointed_out", "out_of_reach")
 _NEEDED = {
-    "asserted": ("figures", "words", "by", "clear"),
+    "asserted": ("figures", "texts", "words", "by"),
     "pointed_out": ("by", "words"),
     "out_of_reach": ("reason",),
 }
@@ -46,12 +49,14 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A claim with what sanpath says of it. `problems`: why its state does not hold; empty: it does."""
+    """A claim with what sanpath says of it. `files`: those that carry it. `problems`: why its state does not hold;
+    empty: it does."""
 
     id: str
     claim: str
     state: str
     evidence: str
+    files: Sequence[str]
     problems: Sequence[str]
 
 
@@ -63,22 +68,21 @@ def check(claim: Mapping[str, Any], results: Results) -> Checked:
         for compared in deviations
         if not compared.ratio <= TOLERANCE_RATIO
     ]
+    problems += [
+        f"{_figure_name(f)}: entered, not reproduced" for f in claim.get("figures", ()) if _is_stated(f, results)
+    ]
+    texts = [(text["published"], str(_at(text, text["at"], results))) for text in claim.get("texts", ())]
+    problems += [f"published {published}, sanpath {value}" for published, value in texts if published not in value]
     problems += [f"not in the output: {text}" for text in claim.get("words", ()) if not _is_in(text, results)]
     summaries = []
     if (by := claim.get("by")) is not None:
         summaries = list(_hits(by, results))
         problems += [] if summaries else [f"no hit of {by['rule']} on {by['entity']}"]
-    if (clear := claim.get("clear")) is not None and not _is_clear(clear, results):
-        problems.append(f"{clear['rule']} is not clear")
-    needed = {
-        "asserted": ("figures", "words", "by", "clear"),
-        "pointed_out": ("by", "words"),
-        "out_of_reach": ("reason",),
-    }
     state = str(claim["state"])
-    if not any(claim.get(key) for key in needed[state]):
-        problems.append(f"{state} needs {' or '.join(needed[state])}")
-    return Checked(str(claim["id"]), claim["claim"], state, _evidence(claim, deviations, summaries), problems)
+    if not any(claim.get(key) for key in _NEEDED[state]):
+        problems.append(f"{state} needs {' or '.join(_NEEDED[state])}")
+    evidence = _evidence(claim, deviations, [*summaries, *(value for _, value in texts)])
+    return Checked(str(claim["id"]), claim["claim"], state, evidence, claim.get("from", ()), problems)
 
 
 def deviation(figure: Mapping[str, Any], results: Results) -> Deviation:
@@ -93,10 +97,13 @@ def deviation(figure: Mapping[str, Any], results: Results) -> Deviation:
 
 def table(checked: Sequence[Checked]) -> Iterator[str]:
     """Yield the lines of a story's table of claims."""
-    yield "| # | published | state | what sanpath has on it |"
-    yield "|---|---|---|---|"
+    yield "| # | published | state | what sanpath has on it | carried by |"
+    yield "|---|---|---|---|---|"
     for claim in checked:
-        yield f"| {claim.id} | {claim.claim} | {claim.state.replace('_', ' ')} | {claim.evidence} |"
+        files = (
+            ", ".join(f"`{file}`" if "/" in file else f"[{file}]({file.split()[0]})" for file in claim.files) or "-"
+        )
+        yield f"| {claim.id} | {claim.claim} | {claim.state.replace('_', ' ')} | {claim.evidence} | {files} |"
 
 
 def count_table(stories: Mapping[str, Sequence[Checked]]) -> Iterator[str]:
@@ -119,7 +126,6 @@ def _evidence(claim: Mapping[str, Any], deviations: Sequence[Deviation], summari
     figures = [number(compared.reproduced) for compared in deviations]
     texts = [*summaries, *([", ".join(figures)] if figures else [])]
     texts += [f'"{text}"' for text in claim.get("words", ())]
-    texts += [f"`{claim['clear']['rule']}` finds nothing wrong"] if "clear" in claim else []
     return "; ".join(texts).replace("|", "\\|")
 
 
@@ -143,12 +149,18 @@ def _is_in(text: str, results: Results) -> bool:
     return json.dumps(text, ensure_ascii=False)[1:-1] in output
 
 
-def _is_clear(clear: Mapping[str, Any], results: Results) -> bool:
-    """Return whether a rule was judged and neither hit nor lacked a fact."""
-    diagnosis = results.diagnoses[clear["recording"]]
-    outcomes = [finding["rule"] for finding in diagnosis["findings"]]
-    not_judged = " ".join(part["consequence"] for part in diagnosis["unobserved"])
-    return clear["rule"] not in outcomes and clear["rule"] not in not_judged
+def _is_stated(figure: Mapping[str, Any], results: Results) -> bool:
+    """Return whether a figure is what a person entered, which is in the output whatever was measured."""
+    path = figure.get("at")
+    if not isinstance(path, list) or "values" not in path:
+        return False
+    return bool(_at(figure, path[:-1], results)["origin"] == "stated")
+
+
+def _at(place: Mapping[str, Any], path: str | Sequence[Any], results: Results) -> Any:
+    """Return the value at a path in the diagnosis or the comparison that `place` names."""
+    root = results.comparisons[place["compare"]] if "compare" in place else results.diagnoses[place["recording"]]
+    return value_at(root, path)
 
 
 def _figure_name(figure: Mapping[str, Any]) -> str:
@@ -163,12 +175,11 @@ def _reproduced(figure: Mapping[str, Any], results: Results) -> float:
     `minus` is taken off, and that at `over` divides it. Without `at`: step, quantity and direction; without a
     direction, both are combined by `combine`, which is sum, min or max.
     """
-    root = results.comparisons[figure["compare"]] if "compare" in figure else results.diagnoses[figure["recording"]]
     if "at" in figure:
-        values = [float(value_at(root, path)) for path in (figure["at"], *figure.get("plus", ()))]
-        value = sum(values) - (float(value_at(root, figure["minus"])) if "minus" in figure else 0.0)
-        return value / (float(value_at(root, figure["over"])) if "over" in figure else 1.0)
-    (step,) = [step for step in root["steps"] if step["name"] == figure["step"]]
+        values = [float(_at(figure, path, results)) for path in (figure["at"], *figure.get("plus", ()))]
+        value = sum(values) - (float(_at(figure, figure["minus"], results)) if "minus" in figure else 0.0)
+        return value / (float(_at(figure, figure["over"], results)) if "over" in figure else 1.0)
+    (step,) = [step for step in results.diagnoses[figure["recording"]]["steps"] if step["name"] == figure["step"]]
     directions = [figure["direction"]] if "direction" in figure else list(step["directions"])
     values = [float(value_at(step["directions"][direction], figure["quantity"])) for direction in directions]
     return {"sum": sum, "min": min, "max": max}[figure.get("combine", "sum")](values)

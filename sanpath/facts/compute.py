@@ -31,7 +31,7 @@ from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, st
 from sanpath.facts.sources import source_rows
 from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows
 from sanpath.facts.storage.arrays import array_rows
-from sanpath.facts.storage.clusters import media_rows, node_rows
+from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_rows
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.table import FactTable
@@ -142,7 +142,9 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     loads = load_facts(topology, steps, load_samples)
     loads = loads or list(host_loads(topology, samples.get("lun", ())))
-    measurements = Measurements(topology, steps, load_samples, loads, histograms_of_loads(steps, events))
+    distributions_of_loads = histograms_of_loads(steps, events)
+    shares = local_read_shares(topology, samples.get("cluster_node", ()))
+    measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
     samples = {**samples, **by_hand.samples}

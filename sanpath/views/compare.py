@@ -33,6 +33,8 @@ QUANTITIES = {
     "latency_p99_seconds": "p99",
     "latency_max_seconds": "maximum",
 }
+_FACTOR = 3.0
+"""Ratio from which a change is read more easily as a factor than in percent."""
 SPREAD_NOTE = (
     "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what may be chance. "
     "A change within the spread counts as none."
@@ -190,9 +192,18 @@ def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     ]
     first = entry.ops_per_second[0]
     if len(each) == 2 and first and entry.ops_per_second[1] is not None:
-        each[1] += f" ({entry.ops_per_second[1] / first - 1:+.1%})"
+        each[1] += f" ({_change(entry.ops_per_second[1] / first)})"
     remark = f"; {entry.said}" if entry.said else ""
     return f"{entry.direction}{size} at {duration(entry.latency_seconds)}: {', '.join(each)}{remark}"
+
+
+def _change(ratio: float) -> str:
+    """Return a change in percent, and a large one as a factor.
+
+    >>> _change(1.024), _change(11.91)
+    ('+2.4%', '11.9 times')
+    """
+    return f"{ratio:.1f} times" if ratio >= _FACTOR else f"{ratio - 1:+.1%}"
 
 
 def _table(comparison: Comparison) -> Table:

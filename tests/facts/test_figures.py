@@ -47,7 +47,9 @@ def compared(*entries: Mapping[str, Any], histograms: Any = None) -> list[Figure
     for entry in entries:
         parsed = figure({"source": "text", **entry})
         events.append(("figures", Event(0, "figure", {name: getattr(parsed, name) for name in parsed.__slots__})))
-    return figure_comparisons(events, Measurements(topology(), [STEP], [], [READS, WRITES], histograms or {}))
+    shares = {("s", "cluster_node:n1"): 0.75}
+    measurements = Measurements(topology(), [STEP], [], [READS, WRITES], histograms or {}, shares)
+    return figure_comparisons(events, measurements)
 
 
 def only(*entries: Mapping[str, Any]) -> FigureComparison:
@@ -70,6 +72,14 @@ def test_megabits_for_megabytes_are_recognised_whichever_megabyte_it_is() -> Non
         assert row["bits_for_bytes"] is True
     (row,) = figure_rows(compared({**rate, "value": "390 MB/s"}, {**rate, "value": "200 MB/s"}))
     assert row["bits_for_bytes"] is False
+
+
+def test_a_share_of_local_reads_is_compared_with_the_counters_of_its_node_alone() -> None:
+    share = {"quantity": "local_read_share", "value": "50 %"}
+    node, other = compared({**share, "entity": "cluster_node:n1"}, {**share, "entity": "cluster_node:n2"})
+    assert node.values[-1].low == pytest.approx(0.75)
+    assert node.ratio == pytest.approx(1.5, rel=0.05)
+    assert other.ratio is None
 
 
 def test_stages_of_a_reduction_are_multiplied() -> None:

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from examples import stories
+from examples.claims import TOLERANCE_RATIO, Results, deviation
+from sanpath.rulebook.load import load_rulebook
 
 CASES = [
     (name, recording)
@@ -36,6 +38,7 @@ def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
         assert words in verdict["headline"]
     for words in wanted.get("decide_with", []):
         assert words in verdict["decide_with"]
+    assert wanted.get("consequence") in (None, diagnose_story(name).diagnoses[recording]["summary"]["consequence"])
     if (following := wanted.get("next")) is not None:
         assert verdict["next"]["entity"] == following["entity"]
         assert verdict["next"]["predicted_ops_per_second"] == pytest.approx(following["ops_per_second"], rel=0.01)
@@ -62,6 +65,8 @@ def test_findings_and_what_was_not_seen_are_listed(name: str, recording: str) ->
     for rule, role in wanted.get("findings", {}).items():
         assert hits[rule]["role"] == role
     assert not set(wanted.get("no_findings", [])) & hits.keys()
+    judged = {rule.id for rule in load_rulebook()}
+    assert set(wanted.get("no_findings", [])) <= judged, "a rule that nothing judges finds nothing"
     for words in wanted["unobserved"]:
         assert any(words in f"{u['what']}: {u['why']}" for u in diagnosis["unobserved"]), words
     for words in wanted.get("observed", []):
@@ -81,6 +86,18 @@ def test_comparisons_say_what_is_expected(name: str) -> None:
 def test_every_claim_is_in_the_state_that_its_page_gives(name: str) -> None:
     problems = {(claim.id, claim.claim): claim.problems for claim in diagnose_story(name).claims if claim.problems}
     assert not problems
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_no_figure_would_match_half_or_twice_what_was_published(name: str) -> None:
+    result = diagnose_story(name)
+    results = Results(result.diagnoses, result.comparisons)
+    figures = [figure for claim in result.story["claims"] for figure in claim.get("figures", ())]
+    for figure in figures:
+        ends = figure["published"] if isinstance(figure["published"], list) else [figure["published"]]
+        for factor in (0.5, 2.0):
+            published = [end * factor or 1.0 for end in (ends[0], ends[-1])]
+            assert deviation({**figure, "published": published}, results).ratio > TOLERANCE_RATIO, figure
 
 
 def test_every_claim_of_the_five_tests_has_a_state() -> None:

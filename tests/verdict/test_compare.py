@@ -10,6 +10,7 @@ import pytest
 
 from sanpath.model import Scalar
 from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
+from sanpath.verdict.comparison.changes import throughput_spread
 from sanpath.verdict.comparison.compare import compare
 from sanpath.verdict.comparison.differences import Difference
 from sanpath.verdict.model import Diagnosis, DirectionResult
@@ -235,6 +236,8 @@ def test_a_single_run_does_not_know_its_spread(before: Diagnosis) -> None:
     found = compare(before, before)
     assert {c.is_within_spread for pair in found.pairs for c in pair.changes} == {None}
     assert found.remarks[0].startswith("No step was repeated")
+    assert throughput_spread(before.steps) is None
+    assert throughput_spread(with_runs(before, 0.995, 1.005).steps) == pytest.approx(0.01)
 
 
 def test_a_maximum_that_changed_otherwise_than_the_mean_is_in_the_headline(before: Diagnosis) -> None:

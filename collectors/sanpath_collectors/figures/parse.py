@@ -30,6 +30,7 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "transfer": ("bytes",),
     "io_size": ("bytes",),
     "share_within": ("ratio",),
+    "local_read_share": ("ratio",),
     "ceiling": ("bytes_per_second", "ops_per_second"),
     "drive_ceiling": ("ops_per_second",),
     "miss_ratio": ("ratio",),

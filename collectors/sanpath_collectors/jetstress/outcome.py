@@ -88,7 +88,8 @@ class Outcome:
         yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, self._attributes())
         machine = self._values.get("machinename", "").strip()
         if machine:
-            yield SourceEntity("host", machine, machine, {"name": (machine,)})
+            system = " ".join(self._values.get("operatingsystem", "").split())
+            yield SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": system} if system else {})
             yield SourceLink("runs_on", ("load", self._load), ("host", machine), "Machine Name of the report")
         for instance in self._instances:
             local_id = f"{self._load}/{instance.local_id}"

@@ -72,7 +72,9 @@ def _comparison(
 ) -> FigureComparison:
     quantity, unit, step, direction = key
     used_ratio = None
-    if (measured := measurements.of_load(entity, quantity, unit, step, direction)) is not None:
+    measured = measurements.of_load(entity, quantity, unit, step, direction)
+    measured = measured or measurements.of_node(entity, quantity, step)
+    if measured is not None:
         values.append(FigureValue(*measured, "this recording", "measured"))
     elif entity.startswith("load:") and quantity == "throughput" and unit == "bytes_per_second":
         is_timed_task = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sanpath.facts.load.load_events import Histogram
 from sanpath.facts.load.loads import LoadFacts, load_facts_of
@@ -20,13 +20,15 @@ _WITHIN = re.compile(r"ratio within ([0-9.e+-]+) ms")
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """The loads of a recording. `samples`: those of the loads' jobs. `loads`: their totals by step and direction.
-    `histograms`: (load, step, direction) → its latency distribution."""
+    `histograms`: (load, step, direction) → its latency distribution. `local_read_shares`:
+    (step, node of a cluster) → the share of its reads that its local disks serve."""
 
     topology: Topology
     steps: Sequence[Step]
     samples: Sequence[StepSamples]
     loads: Sequence[LoadFacts]
     histograms: Mapping[tuple[str, str, str], Histogram]
+    local_read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def of_load(
         self, entity: str, quantity: str, unit: str, step: str | None, direction: str | None
@@ -46,6 +48,16 @@ class Measurements:
             every = (load_facts_of(self.topology, measured_step, each, self.samples, entity) for each in directions)
             if loads := [load for load in every if load is not None]:
                 values.append(_value(quantity, unit, loads))
+        return (min(values), max(values)) if values else None
+
+    def of_node(self, entity: str, quantity: str, step: str | None) -> tuple[float, float] | None:
+        """Return the range over the steps of a node's share of local reads. None: it was not measured, or is not the
+        quantity."""
+        if quantity != "local_read_share":
+            return None
+        values = [
+            share for (name, node), share in self.local_read_shares.items() if node == entity and step in (None, name)
+        ]
         return (min(values), max(values)) if values else None
 
     def achieved(self, entity: str) -> float | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, as_text, gauge, rate
+from sanpath.facts.host.under_test import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.identity import Topology
@@ -18,15 +19,18 @@ _RDMA = tuple(
 def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
     """Yield one row for each node with I/O or with a rebuild, and each step."""
     for step, node, samples in _sampled(topology, steps, "cluster_node"):
-        local, remote = rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total")
         resync = gauge(samples, "resync_bytes_per_second_read")
         congestion = gauge(samples, "congestion")
+        attributes = topology.entities[node].attributes
         yield {
             "entity": node,
             "step": step.load.step,
             "direction": step.load.direction,
             "windows": min(sample.windows for sample in samples),
-            "local_read_share": _share(local, remote),
+            "cache_devices": as_number(attributes.get("cache_devices")),
+            "capacity_devices": as_number(attributes.get("capacity_devices")),
+            "cache_mode": as_text(attributes.get("cache_mode")),
+            "local_read_share": _local_read_share(samples),
             "local_read_seconds": _mean(samples, "local_read"),
             "remote_read_seconds": _mean(samples, "remote_read"),
             "resync_bytes_per_second": resync,
@@ -37,6 +41,17 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             "remote_bytes_per_second": _sum(samples, _REMOTE),
             "rdma_bytes_per_second": _sum(samples, _RDMA),
         }
+
+
+def local_read_shares(topology: Topology, samples: Iterable[StepSamples]) -> dict[tuple[str, str], float]:
+    """Return (step, node) → the share of its reads that its local disks serve. A node that did not read, or whose
+    counters are not reported, is left out."""
+    by_node = defaultdict(list)
+    for sample in samples:
+        if (node := topology.known_as.get((sample.source, "cluster_node", sample.entity))) is not None:
+            by_node[sample.step, node].append(sample)
+    shares = {node: _local_read_share(node_samples) for node, node_samples in by_node.items()}
+    return {node: share for node, share in shares.items() if share is not None}
 
 
 def media_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
@@ -70,6 +85,10 @@ def _sampled(
         for entity in topology.of_kind(kind):
             if samples := step.samples_of(entity.id):
                 yield step, entity.id, samples
+
+
+def _local_read_share(samples: Sequence[StepSamples]) -> float | None:
+    return _share(rate(samples, "ops_local_read_total"), rate(samples, "ops_remote_read_total"))
 
 
 def _share(numerator: float | None, complement: float | None) -> float | None:

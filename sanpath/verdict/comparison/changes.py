@@ -73,6 +73,17 @@ def _spread(values: Sequence[float | None]) -> float | None:
     return (max(reported) - min(reported)) / mean if len(reported) > 1 and mean else None
 
 
+def throughput_spread(steps: Sequence[StepResult]) -> float | None:
+    """Largest relative difference in throughput between repetitions of any step of a run. None: none was repeated."""
+    spreads = (
+        _spread([repetition.directions[direction].ops_per_second for repetition in repetitions])
+        for step in steps
+        for direction in step.directions
+        if len(repetitions := repetitions_of(step, direction, steps)) > 1
+    )
+    return max((spread for spread in spreads if spread is not None), default=None)
+
+
 def repetitions_of(step: StepResult, direction: str, steps: Sequence[StepResult]) -> list[StepResult]:
     """The step and its repetitions in the same run.
 

@@ -13,7 +13,14 @@ from typing import Literal
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
 from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
-from sanpath.verdict.comparison.changes import Change, changes, is_peer, notable_tail, repetitions_of
+from sanpath.verdict.comparison.changes import (
+    Change,
+    changes,
+    is_peer,
+    notable_tail,
+    repetitions_of,
+    throughput_spread,
+)
 from sanpath.verdict.comparison.differences import (
     Difference,
     FindingOutcome,
@@ -27,7 +34,7 @@ from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interv
 from sanpath.verdict.prediction.predict import Check, check_prediction
 from sanpath.verdict.prediction.settings import settable
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import bandwidth, duration
+from sanpath.verdict.units import bandwidth, duration, iops
 from sanpath.verdict.whatif import what_if
 
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
@@ -118,19 +125,20 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         for pair in pairs
     )
     setting_differences = tuple(differences(before, after))
+    same_latency = tuple(at_latency((before, after), latency_seconds))
     return Comparison(
         outcome,
-        _headline(before, after, pairs, outcome),
+        _headline(before, after, pairs, outcome, same_latency),
         pairs,
         unmatched,
         predicted,
         setting_differences,
         (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
-        tuple(at_latency((before, after), latency_seconds)),
+        same_latency,
         tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
         next=after.verdict.next,
         changed_settings=changed_settings(setting_differences),
-        remarks=tuple(_remarks(pairs, setting_differences)),
+        remarks=tuple(_remarks(pairs, setting_differences, (before, after))),
     )
 
 
@@ -141,11 +149,22 @@ def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tup
         yield from ((when, repetition.name) for repetition in repetitions_of(step, pair.direction, run.steps))
 
 
-def _remarks(pairs: Sequence[Pair], setting_differences: Sequence[Difference]) -> Iterator[str]:
+def _remarks(
+    pairs: Sequence[Pair], setting_differences: Sequence[Difference], runs: tuple[Diagnosis, Diagnosis]
+) -> Iterator[str]:
     """What the comparison cannot tell: which of several changes had an effect, and what a repetition differs by."""
     if (text := confounded(setting_differences)) is not None:
         yield text
-    if pairs and not any(pair.is_repeated for pair in pairs):
+    if not pairs or any(pair.is_repeated for pair in pairs):
+        return
+    spreads = [spread for run in runs if (spread := throughput_spread(run.steps)) is not None]
+    if spreads:
+        yield (
+            "No compared step was repeated; repetitions of other steps differ by up to "
+            f"{max(spreads) * 100:.1f} % in throughput. How far two maxima of one configuration differ is not known: "
+            "repeat a step to see it."
+        )
+    else:
         yield (
             "No step was repeated: how far two runs of one configuration differ is not known, "
             "least of all their maxima. Repeat a step to see it."
@@ -280,9 +299,25 @@ def _new_limit(before: Diagnosis, after: Diagnosis) -> str:
     return " and ".join([", ".join((new.entity, *new.coincident[:-1])), *new.coincident[-1:]])
 
 
-def _headline(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...], outcome: Outcome | None) -> str:
+def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:
+    """Throughput of both runs at one latency, for each direction and block size that both were tested at."""
+    for entry in entries:
+        old, new = entry.ops_per_second
+        if entry.latency_seconds is not None and old and new is not None:
+            at = f"at {duration(entry.latency_seconds)}, {entry.direction}s go from {iops(old)} to {iops(new)}"
+            yield f"{at}, {new / old:.1f} times as many"
+
+
+def _headline(
+    before: Diagnosis,
+    after: Diagnosis,
+    pairs: tuple[Pair, ...],
+    outcome: Outcome | None,
+    same_latency: Sequence[AtLatency],
+) -> str:
     if not pairs or outcome is None:
-        return "No step of one run has as many outstanding I/Os of the same size as a step of the other."
+        no_peer = "No step of one run has as many outstanding I/Os of the same size as a step of the other"
+        return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
     moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""

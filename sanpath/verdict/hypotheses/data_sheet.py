@@ -93,14 +93,16 @@ def _conclude(
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit is known from the data sheet alone",
     )
+    # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
+    reached_ratio = min(1.0, first.used_ratio)
     bottleneck = Bottleneck(
         entity=first.entity,
         kind="data_sheet",
         layer="array_back",
         direction=load.direction,
         utilisation=first.used_ratio,
-        ceiling_bytes_per_second=load.bytes_per_second / first.used_ratio,
-        ceiling_ops_per_second=load.ops_per_second / first.used_ratio,
+        ceiling_bytes_per_second=load.bytes_per_second / reached_ratio,
+        ceiling_ops_per_second=load.ops_per_second / reached_ratio,
         wait_at=wait_at(facts, load, first.entity),
         because=because,
         overturn_if=(
