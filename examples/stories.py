@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -147,11 +147,11 @@ def import_files(name: str, into: str, options: Mapping[str, Any]) -> None:
 
 def _sanpath(*arguments: str) -> str:
     """Return what a command prints. It runs in this process, which saves starting Python each time."""
-    printed = io.StringIO()
-    with redirect_stdout(printed):
+    printed, hints = io.StringIO(), io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(hints):
         exit_code = _COMMAND.main(list(arguments), "sanpath", standalone_mode=False)
     if exit_code:
-        raise RuntimeError(f"sanpath {' '.join(arguments)} ended with {exit_code}: {printed.getvalue()}")
+        raise RuntimeError(f"sanpath {' '.join(arguments)} ended with {exit_code}: {hints.getvalue()}")
     return printed.getvalue()
 
 
