@@ -111,13 +111,19 @@ def _applies(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
     return all(name not in facts or facts[name] == value for name, value in fix.only_if.items())
 
 
+_ON_SWITCH = "! on <switch>"
+"""A comment in the language of switches: several of them may have a port of the same name."""
+
+
 def _filled(fix: Fix, facts: Mapping[str, FactValue]) -> Fix:
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
 
+    names_port = any("<switch_port>" in command for command in fix.commands)
+    heading = (_ON_SWITCH,) if names_port and "switch" in facts else ()
     return fix.model_copy(
         update={
-            "commands": tuple(fill(command) for command in fix.commands),
+            "commands": tuple(fill(command) for command in (*heading, *fix.commands)),
             "scope": fill(fix.scope),
             "verify": fill(fix.verify),
             "undo": fill(fix.undo),

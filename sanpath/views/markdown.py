@@ -68,7 +68,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{badge_text}"
     if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield ""
-        yield f"Expected: {safe(gain)}."
+        yield f"Expected gain: {safe(gain)}."
 
 
 def _probe(diagnosis: Diagnosis) -> Iterator[str]:

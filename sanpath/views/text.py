@@ -76,7 +76,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         )
         yield from _commands(step.commands)
     if (gain := first_screen.gain_text(diagnosis)) is not None:
-        yield Text(words.printable(f"  Expected: {gain}"))
+        yield Text(words.printable(f"  Expected gain: {gain}"))
 
 
 _ROLES = {"limits": "bold red", "waits": "yellow", None: ""}

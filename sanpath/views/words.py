@@ -54,7 +54,7 @@ FROM_STEP = "the step with the highest throughput; of equals, the one with most 
 GRADES = {
     "A": "at least 97 of 100 such verdicts are right in simulated tests",
     "B": "at least 85 of 100 such verdicts are right in simulated tests",
-    "C": "the most likely of several explanations",
+    "C": "the lowest grade: the most likely of several explanations",
 }
 """The meaning of a grade; the probabilities are in sanpath/verdict/judgement/judge.py."""
 
@@ -85,7 +85,7 @@ def _suspect(suspect: Suspect) -> str:
 
 DISRUPTION = {
     "none": "no outage",
-    "path": "one path drops",
+    "path": "takes one path down",
     "vm": "VM restart",
     "host": "host restart",
     "outage": "outage or purchase",

@@ -101,7 +101,7 @@ def test_the_first_screen_is_read_first_and_then_what_people_ask(page: Page) -> 
         "The array is not the problem: 0.35 ms of 128 ms",
         "LIMIT",
         "First action: Let the ports negotiate their full speed",
-        "Expected:",
+        "Expected gain:",
         "Verify",
         "All actions",
         "confidence A: at least",
@@ -125,7 +125,7 @@ def test_the_first_screen_is_read_first_and_then_what_people_ask(page: Page) -> 
     [
         "caused by esx7/vmhba2 - sw1/fc1/7",
         "in no measured part",
-        "one path drops",
+        "takes one path down",
         "switchport speed auto",
         "below 16 outstanding I/Os, the fewest tested",
         "409.6 MB/s 412.7 MB/s 99.2 %",

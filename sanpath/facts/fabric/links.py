@@ -254,6 +254,7 @@ def _row(
         "trunk": port.cable.group if port.cable.side == "switch" else None,
         "near_port": port.cable.switch_port,
         "far_port": port.cable.device if between_switches else None,
+        "switch": topology.entities[port.cable.switch_port].label.partition("/")[0],
         "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
         "windows": 1 if port.sample.by_hand else len(windows) or port.sample.windows,

@@ -59,6 +59,7 @@ def switch_port_rows(
                 "step": step.name,
                 "direction": "both",
                 "windows": sample.windows,
+                "switch": topology.entities[port].label.partition("/")[0],
                 "switch_port": topology.entities[port].label.partition("/")[2] or None,
                 "technology": _text(attributes.get("technology")),
                 "rate_mode": _text(attributes.get("rate_mode")),

@@ -13,8 +13,8 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "qos_ops_per_second": ("QoS limit", "no outage"),
     "qos_bytes_per_second": ("QoS limit", "no outage"),
     "queue_depth": ("queue depth", ""),
-    "speed": ("link speed", "one path drops"),
-    "capable_bits_per_second": ("link speed", "one path drops"),
+    "speed": ("link speed", "takes one path down"),
+    "capable_bits_per_second": ("link speed", "takes one path down"),
     "controller_type": ("adapter type", "VM restart"),
 }
 """Setting → its name, and what changing it costs (`disruption` of the rules); the cheapest to change first."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
@@ -39,6 +40,12 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
     )
 
 
+def code(text: str) -> Markup:
+    """A text in which commands stand between backticks, as HTML."""
+    escaped = str(escape(words.printable(text)))
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped before
+
+
 def rounded(rows: Sequence[Cells]) -> list[Cells]:
     """Rows of a CSV file: numbers with six digits, and names that are safe to print."""
     return [
@@ -59,7 +66,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
-    environment.filters["short"] = words.short
+    environment.filters.update(short=words.short, code=code)
     return environment
 
 
