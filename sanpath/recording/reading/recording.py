@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -19,10 +20,10 @@ from sanpath.recording.format.compaction import LEFT_OUT
 from sanpath.recording.format.documents import Ending
 from sanpath.recording.format.integrity import altered, missing_flushes, not_as_written
 from sanpath.recording.format.layout import RECORDER
-from sanpath.recording.format.row_budget import oversized_segments
+from sanpath.recording.format.row_budget import oversized_segments, values_in
 from sanpath.recording.format.writers import Start, ended, starts
 from sanpath.recording.reading.alignment import STORE_CLOCK, Aligned, Bounds, aligned
-from sanpath.recording.reading.sample_cache import SampleCache
+from sanpath.recording.reading.sample_cache import MOST_VALUES, SampleCache
 from sanpath.recording.storage.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.storage.store import Location, store_at
 
@@ -104,6 +105,13 @@ class Recording:
         setup = "SET parquet_metadata_cache = true" if self.ended else ""
         roots, files = self._store.roots(), self._store.files
         return connect(threads, roots, setup) if files is None else separate(threads, roots, files, setup)
+
+    def cache_samples(self) -> None:
+        """Cache the samples of small tables from now on, as long as this object exists: for many queries."""
+        if self._sample_cache is None:
+            self._sample_cache = SampleCache(self._store, self.connect())
+            # At exit the database is closed with all its tables.
+            weakref.finalize(self, self._sample_cache.close).atexit = False
 
     def endings(self) -> list[Ending]:
         """Return one ending for each writer that ended normally."""
@@ -229,9 +237,11 @@ class Recording:
     def _select(self, kind: str, urls: list[str]) -> tuple[str, list[str]]:
         """Return SQL of the samples of some segments, and their metrics."""
         first = rows.EARLIEST_US if self.since_us is None else self.since_us
-        described = self._cached_columns(kind, urls, first)
-        segments = quoted(f"cached_{kind}") if described is not None else self._segments(urls, ("seen",))
-        if described is None:
+        cached = self._cached(kind, urls, first)
+        if cached is not None:
+            segments, described = cached
+        else:
+            segments = self._segments(urls, ("seen",))
             with closing(self.connect()) as connection:
                 described_rows = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
             described = {name: column_type for name, column_type, *_ in described_rows}
@@ -245,8 +255,8 @@ class Recording:
         samples = f"(SELECT {', '.join(map(quoted, selected))} FROM {segments} {since})"  # noqa: S608 - quoted
         return samples, [name for name in selected if name in metric_names]
 
-    def _cached_columns(self, kind: str, urls: Sequence[str], since_us: int) -> dict[str, str] | None:
-        """Return the columns, with types, of the cached table that holds these segments.
+    def _cached(self, kind: str, urls: Sequence[str], since_us: int) -> tuple[str, dict[str, str]] | None:
+        """Return the name of the cached table that holds these segments, and its columns with types.
 
         None: the segments themselves have to be read, for example because the times of a recorder are shifted.
         """
@@ -255,6 +265,10 @@ class Recording:
         names = {url.rpartition("/")[2] for url in urls}
         segments = layout.segments(self._store, f"samples/{kind}")
         listed = [segment for segment in segments if segment.name.rpartition("/")[2] in names]
+        if self.since_us is None:
+            with closing(self.connect()) as connection:
+                if values_in(connection, self._store, [segment.name for segment in listed]) > MOST_VALUES:
+                    return None
         return self._sample_cache.fill(kind, listed, since_us)
 
     def inventory(self) -> list[tuple[str, int, SourceEntity | SourceLink]]:

@@ -1,13 +1,15 @@
-"""Caches the samples of a growing recording in memory between two readings, so that each segment is read once.
+"""Caches the samples of a recording in memory, so that each segment is read once by all queries.
 
 A query over some dozen segments opens all of them each time, which costs more than the query itself. Cached samples
-are the same rows with the same columns; a query does not notice the difference.
+are the same rows with the same columns; a query does not notice the difference. The cache of a growing recording
+lasts from one reading to the next: then only new segments are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 import duckdb
@@ -26,6 +28,10 @@ Above it, a query over the segments is faster than a scan of the cache, thanks t
 """
 
 
+_numbers = count()
+"""Numbers of the caches of this process, which may share a database."""
+
+
 @dataclass(slots=True)
 class _Table:
     """A cached table. `columns`: name → type; `read`: the segments whose rows it holds."""
@@ -36,11 +42,17 @@ class _Table:
 
 
 class SampleCache:
-    """Caches the samples of one recording, and results that follow from it, for one reader after another."""
+    """Caches the samples of one recording, and results that follow from it, for one reader after another.
 
-    def __init__(self, store: Store) -> None:
+    `connection`: to a database that can read the recording and may be shared; it has the cached tables in a schema of
+    their own. None: a separate database.
+    """
+
+    def __init__(self, store: Store, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         self._store = store
-        self._database = separate(2, store.roots(), store.files)
+        self._database = separate(2, store.roots(), store.files) if connection is None else connection
+        self._schema = quoted(f"cache_{next(_numbers)}")
+        self._database.execute(f"CREATE SCHEMA {self._schema}")
         self._tables: dict[str, _Table] = {}
         self._too_large: set[str] = set()
         self._results: dict[str, tuple[object, Any]] = {}
@@ -59,13 +71,14 @@ class SampleCache:
 
     def close(self) -> None:
         """Drop the cache."""
+        self._database.execute(f"DROP SCHEMA {self._schema} CASCADE")
         self._database.close()
 
-    def fill(self, kind: str, segments: Sequence[Segment], since_us: int) -> dict[str, str] | None:
+    def fill(self, kind: str, segments: Sequence[Segment], since_us: int) -> tuple[str, dict[str, str]] | None:
         """Cache all samples of these segments from a time on; only new segments are read.
 
-        Returns the columns of the table `cached_<kind>` with their types; None: there are too many values. Raises
-        duckdb.Error for a damaged segment.
+        Returns the quoted name of the table, and its columns with their types; None: there are too many values.
+        Raises duckdb.Error for a damaged segment.
         """
         if kind in self._too_large:
             return None
@@ -76,7 +89,7 @@ class SampleCache:
         elif new:
             self._add(kind, table, new)
         table.read = set(segments)
-        name = quoted(f"cached_{kind}")
+        name = self._name(kind)
         if table.rows * len(table.columns) > MOST_VALUES:
             self._database.execute(f"DELETE FROM {name} WHERE seen < {since_us}")  # noqa: S608 - quoted, and a number
             ((table.rows,),) = self._database.execute(f"SELECT count(*) FROM {name}").fetchall()  # noqa: S608 - quoted
@@ -84,7 +97,7 @@ class SampleCache:
             self._too_large.add(kind)
             self._drop(kind)
             return None
-        return table.columns
+        return name, table.columns
 
     def _can_append(self, table: _Table, segments: Sequence[Segment], new: Sequence[Segment]) -> bool:
         """Return whether the cached and the new segments together hold every row exactly once."""
@@ -93,29 +106,32 @@ class SampleCache:
         return (
             complete
             and disjoint
-            and all(self._columns([segment]).items() <= table.columns.items() for segment in new)
+            and all(self._columns(self._files([segment])).items() <= table.columns.items() for segment in new)
         )
 
-    def _columns(self, segments: Sequence[Segment]) -> dict[str, str]:
-        described = self._database.execute(f"DESCRIBE SELECT * FROM {self._files(segments)}").fetchall()  # noqa: S608 - quoted
+    def _columns(self, source: str) -> dict[str, str]:
+        described = self._database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - quoted
         return {name: column_type for name, column_type, *_ in described}
 
     def _reload(self, kind: str, segments: Sequence[Segment]) -> _Table:
         self._drop(kind)
-        name, files = quoted(f"cached_{kind}"), self._files(segments)
+        name, files = self._name(kind), self._files(segments)
         ((rows,),) = self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
-        table = self._tables[kind] = _Table(self._columns(segments), rows=rows)
+        table = self._tables[kind] = _Table(self._columns(name), rows=rows)
         return table
 
     def _add(self, kind: str, table: _Table, new: Sequence[Segment]) -> None:
-        name = quoted(f"cached_{kind}")
+        name = self._name(kind)
         added = f"INSERT INTO {name} BY NAME SELECT * FROM {self._files(new)}"  # noqa: S608 - quoted
         ((rows,),) = self._database.execute(added).fetchall()
         table.rows += rows
 
+    def _name(self, kind: str) -> str:
+        return f"{self._schema}.{quoted(kind)}"
+
     def _drop(self, kind: str) -> None:
         self._tables.pop(kind, None)
-        self._database.execute(f"DROP TABLE IF EXISTS {quoted(f'cached_{kind}')}")
+        self._database.execute(f"DROP TABLE IF EXISTS {self._name(kind)}")
 
     def _files(self, segments: Sequence[Segment]) -> str:
         urls = ", ".join(literal(self._store.url(segment.name)) for segment in segments)
