@@ -79,6 +79,8 @@ class Recording:
         self._segment_names: dict[str, list[str]] = {}
         self._objects: dict[str, list[Any]] = {}
         self._samples: dict[str, tuple[str, list[str]]] = {}
+        self._cached_kinds: set[str] = set()
+        self._polled: dict[int | None, tuple[int, int] | None] = {}
         self.shifts: Sequence[Shift] | None = None
         self.manifest = layout.read_manifest(folder)
         self.unreadable: set[str] = set()
@@ -110,8 +112,7 @@ class Recording:
         """Cache the samples of small tables from now on, as long as this object exists: for many queries."""
         if self._sample_cache is None:
             self._sample_cache = SampleCache(self._store, self.connect())
-            # At exit the database is closed with all its tables.
-            weakref.finalize(self, self._sample_cache.close).atexit = False
+            weakref.finalize(self, self._sample_cache.close)
 
     def endings(self) -> list[Ending]:
         """Return one ending for each writer that ended normally."""
@@ -234,12 +235,18 @@ class Recording:
             self._samples[kind] = self._over_segments(f"samples/{kind}", partial(self._select, kind), nothing)
         return self._samples[kind]
 
+    def is_cached(self, kind: str) -> bool:
+        """Return whether the samples of a kind are in memory; then there are few of them."""
+        self.samples(kind)
+        return kind in self._cached_kinds
+
     def _select(self, kind: str, urls: list[str]) -> tuple[str, list[str]]:
         """Return SQL of the samples of some segments, and their metrics."""
         first = rows.EARLIEST_US if self.since_us is None else self.since_us
         cached = self._cached(kind, urls, first)
         if cached is not None:
             segments, described = cached
+            self._cached_kinds.add(kind)
         else:
             segments = self._segments(urls, ("seen",))
             with closing(self.connect()) as connection:
@@ -385,7 +392,9 @@ class Recording:
             finally:
                 connection.close()
 
-        return self._over_segments("polls", fetch, None)
+        if self.since_us not in self._polled:
+            self._polled[self.since_us] = self._over_segments("polls", fetch, None)
+        return self._polled[self.since_us]
 
     def _over_segments(self, table: str, read: Callable[[list[str]], ResultT], empty: ResultT) -> ResultT:
         """Read the segments of a table together; list them again when some vanish, and leave out damaged ones.

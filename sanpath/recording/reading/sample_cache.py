@@ -8,6 +8,7 @@ lasts from one reading to the next: then only new segments are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
@@ -71,8 +72,9 @@ class SampleCache:
 
     def close(self) -> None:
         """Drop the cache."""
-        self._database.execute(f"DROP SCHEMA {self._schema} CASCADE")
-        self._database.close()
+        with suppress(duckdb.ConnectionException):  # At exit a shared database is closed before its caches.
+            self._database.execute(f"DROP SCHEMA {self._schema} CASCADE")
+            self._database.close()
 
     def fill(self, kind: str, segments: Sequence[Segment], since_us: int) -> tuple[str, dict[str, str]] | None:
         """Cache all samples of these segments from a time on; only new segments are read.
@@ -114,9 +116,9 @@ class SampleCache:
         return {name: column_type for name, column_type, *_ in described}
 
     def _reload(self, kind: str, segments: Sequence[Segment]) -> _Table:
-        self._drop(kind)
+        self._tables.pop(kind, None)
         name, files = self._name(kind), self._files(segments)
-        ((rows,),) = self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
+        ((rows,),) = self._database.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
         table = self._tables[kind] = _Table(self._columns(name), rows=rows)
         return table
 
