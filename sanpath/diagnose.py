@@ -115,6 +115,7 @@ def judge_recording(
 
     `over_time`: with the samples of charts, see Facts.
     """
+    recording.cache_samples()
     with _without_garbage_collection():
         facts = compute(recording, executor, over_time)
         return facts, judge_all(facts, _meaningful_loads(facts))

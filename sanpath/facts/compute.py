@@ -111,7 +111,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     try:
         timed = place_in_time(recording, connection)
         events = timed.events
-        steps = load_steps(events, *_span(recording, connection), deaths(recording))
+        steps = load_steps(events, *_span(recording, timed.received_us), deaths(recording))
         steps = find_unmarked_steps(recording, connection, topology, steps)
         loaded_entities = on_paths(topology)
         # Samples for charts are queried along with those of the steps: a query costs more than its result.
@@ -243,11 +243,7 @@ def _summaries(
     return result
 
 
-def _span(recording: Recording, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+def _span(recording: Recording, received_us: tuple[int, int] | None) -> tuple[int, int]:
     """Return the times of the first and the last poll or sample, microseconds on the recorder's clock."""
-    moments = list(recording.polled() or ())
-    recorded = [samples for kind in recording.sample_kinds() if (samples := recording.samples(kind)[0])]
-    limits = " UNION ALL ".join(f"SELECT min(seen), max(seen) FROM {samples}" for samples in recorded)  # noqa: S608 - quoted
-    rows = connection.execute(limits).fetchall() if limits else []
-    moments += [moment for row in rows for moment in row if moment is not None]
+    moments = [*(recording.polled() or ()), *(received_us or ())]
     return min(moments, default=recording.started_us), max(moments, default=recording.started_us)

@@ -30,12 +30,12 @@ class FactTable:
 
     def select(self, **equal: FactValue) -> list[FactRow]:
         """Return the rows whose columns have these values."""
-        rows: Sequence[FactRow] = self.rows
-        for name in _INDEXED:
-            if name in equal:
-                rows = self._rows_by(name).get(equal[name], ())
-                break
-        return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
+        indexed = next((name for name in _INDEXED if name in equal), None)
+        rows = list(self.rows if indexed is None else self._rows_by(indexed).get(equal[indexed], ()))
+        for name, value in equal.items():
+            if name != indexed:
+                rows = [row for row in rows if row.get(name) == value]
+        return rows
 
     def _rows_by(self, name: str) -> Mapping[FactValue, Sequence[FactRow]]:
         if name not in self._indices:

@@ -40,14 +40,21 @@ class Unjoined:
 class Topology:
     """The entities, their links, and the failed joins.
 
-    `known_as`: (source, kind, the source's own id) → entity. `paths_of_loads`: a cache, loads → their I/O paths. The
-    rest does not change once it is resolved."""
+    `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `paths_of_loads`: a
+    cache, loads → their I/O paths. The rest does not change once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     known_as: dict[Local, str] = field(default_factory=dict)
     unjoined: list[Unjoined] = field(default_factory=list)
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
+    _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
+
+    def add_link(self, link: Link) -> None:
+        """Add a link, so that it is found from both ends."""
+        self.links.append(link)
+        for end in {link.from_entity, link.to_entity}:
+            self._links_of.setdefault(end, []).append(link)
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Return the entities of a kind, sorted by id."""
@@ -56,8 +63,8 @@ class Topology:
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
         """Return the entities that `entity` has this relation to, in either direction. `kind` None: of any kind."""
         related = []
-        for link in self.links:
-            if link.relation == relation and entity in (link.from_entity, link.to_entity):
+        for link in self._links_of.get(entity, ()):
+            if link.relation == relation:
                 far_end = link.to_entity if link.from_entity == entity else link.from_entity
                 if kind is None or self.entities[far_end].kind == kind:
                     related.append(far_end)
@@ -261,7 +268,8 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
             evidence[link.relation, ends[0], ends[1]].append(f"{source}: {link.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
     links = [Link(*key, tuple(dict.fromkeys(texts))) for key, texts in evidence.items()]
-    topology.links = nearest_logins(links, {entity.id: entity.kind for entity in topology.entities.values()})
+    for joined in nearest_logins(links, {entity.id: entity.kind for entity in topology.entities.values()}):
+        topology.add_link(joined)
 
 
 def _entity_at_end(
@@ -297,7 +305,7 @@ def _attach_initiators(topology: Topology) -> None:
             hosts[key, value] for key in _INITIATOR_KEYS for value in hba.ids.get(key, ()) if (key, value) in hosts
         ]
         if listed and not topology.related(hba.id, "attached_to", "host"):
-            topology.links.append(Link("attached_to", hba.id, listed[0], ("the host's list of initiators",)))
+            topology.add_link(Link("attached_to", hba.id, listed[0], ("the host's list of initiators",)))
 
 
 def _back_luns(topology: Topology) -> None:
@@ -311,7 +319,7 @@ def _back_luns(topology: Topology) -> None:
     for lun in topology.of_kind("lun"):
         for identifier in (*lun.ids.get("naa", ()), *lun.ids.get("eui", ())):
             if identifier in volumes:
-                topology.links.append(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
+                topology.add_link(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
             # A host has local disks as well: only LUNs that the test or the configuration names are reported.
             elif topology.related(lun.id, "targets") or any(source == CONFIG for source, _ in lun.known_as):
                 topology.unjoined.append(
@@ -330,6 +338,6 @@ def _back_guest_devices(topology: Topology) -> None:
                 continue
             serial, naa = disk.attributes.get("serial"), disk.attributes.get("naa")
             if serial and serial == lun.attributes.get("serial"):
-                topology.links.append(Link("backed_by", lun.id, disk.id, (f"serial number {serial}",)))
+                topology.add_link(Link("backed_by", lun.id, disk.id, (f"serial number {serial}",)))
             elif naa and naa in lun.ids.get("naa", ()):
-                topology.links.append(Link("backed_by", lun.id, disk.id, (f"identifier {naa}",)))
+                topology.add_link(Link("backed_by", lun.id, disk.id, (f"identifier {naa}",)))

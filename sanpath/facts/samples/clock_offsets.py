@@ -38,15 +38,30 @@ class ClockOffset:
     compared_by: Literal["protocol", "newest_sample", "load_edges"]
 
 
+@dataclass(frozen=True, slots=True)
+class SampleTimes:
+    """`received_us`: when the first and the last sample were received, None: there is none.
+
+    `newest_seconds`: source that dates its samples → by how much its newest ones are at most ahead of the time they
+    were received, and by how much the median poll is below that."""
+
+    received_us: tuple[int, int] | None
+    newest_seconds: Mapping[str, tuple[float, float]]
+
+
 def clock_offsets(
-    recording: Recording, connection: duckdb.DuckDBPyConnection, events: Iterable[tuple[str, Event]] | None = None
+    recording: Recording,
+    connection: duckdb.DuckDBPyConnection,
+    events: Iterable[tuple[str, Event]] | None = None,
+    times: SampleTimes | None = None,
 ) -> dict[str, ClockOffset]:
     """Return the offsets of the sources that date their samples.
 
-    `events`: those of the recording; None: read from it."""
+    `events`, `times`: those of the recording; None: read from it."""
     compared = _compared(recording.events() if events is None else events)
+    times = sample_times(recording, connection) if times is None else times
     offsets: dict[str, ClockOffset] = {}
-    for source, (newest, scatter) in _newest_samples(recording, connection).items():
+    for source, (newest, scatter) in times.newest_seconds.items():
         protocol = compared.get(source)
         if protocol is not None and newest <= protocol.seconds + protocol.uncertainty_seconds + _FUTURE_SECONDS:
             offsets[source] = protocol
@@ -74,22 +89,23 @@ def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
     }
 
 
-def _newest_samples(recording: Recording, connection: duckdb.DuckDBPyConnection) -> Mapping[str, tuple[float, float]]:
-    """Source → by how much its newest samples are at most ahead of the time they were received, and by how much the
-    median poll is below that; seconds."""
+def sample_times(recording: Recording, connection: duckdb.DuckDBPyConnection) -> SampleTimes:
+    """Return when the samples of all sources were received, and how far ahead their own times are."""
     recorded = [samples for kind in recording.sample_kinds() if (samples := recording.samples(kind)[0])]
-    dated = " UNION ALL ".join(
-        f"SELECT {number} AS kind, source, seen, device_time FROM {samples} WHERE device_time IS NOT NULL"  # noqa: S608 - quoted
+    times = " UNION ALL ".join(
+        f"SELECT {number} AS kind, source, seen, device_time FROM {samples}"  # noqa: S608 - quoted
         for number, samples in enumerate(recorded)
     )
-    if not dated:
-        return {}
+    if not times:
+        return SampleTimes(None, {})
     rows = connection.execute(
-        f"""SELECT source, max(ahead) / 1e6, (max(ahead) - median(ahead)) / 1e6
-        FROM (SELECT kind, source, max(device_time - seen) AS ahead FROM ({dated}) GROUP BY kind, source, seen)
+        f"""SELECT source, max(ahead) / 1e6, (max(ahead) - median(ahead)) / 1e6, min(seen), max(seen)
+        FROM (SELECT kind, source, seen, max(device_time - seen) AS ahead FROM ({times}) GROUP BY kind, source, seen)
         GROUP BY kind, source"""  # noqa: S608 - quoted
     ).fetchall()
-    offsets: dict[str, tuple[float, float]] = {}
-    for source, ahead, scatter in rows:
-        offsets[source] = max((ahead, scatter), offsets.get(source, (ahead, scatter)))
-    return offsets
+    newest: dict[str, tuple[float, float]] = {}
+    for source, ahead, scatter, *_ in rows:
+        if ahead is not None:
+            newest[source] = max((ahead, scatter), newest.get(source, (ahead, scatter)))
+    received_us = (min(row[3] for row in rows), max(row[4] for row in rows)) if rows else None
+    return SampleTimes(received_us, newest)

@@ -20,7 +20,7 @@ from sanpath.recording.reading.recording import Recording, Shift
 from sanpath.recording.storage.store import Location
 
 _MAX_THREADS = 2
-"""Partitions that this machine computes at once: as many threads as a connection may have, see recording.duck."""
+"""Partitions that this machine computes at once: a machine under load test is spared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Partition:
         recording.since_us = self.since_us
         recording.shifts = self.shifts
         counters, gauges = split_by_type(self.recorded)
-        with closing(recording.connect(threads=1)) as connection:
+        with closing(recording.connect()) as connection:
             timed, _ = timed_samples(recording, connection, self.kind)
             metrics = columns_of(self.kind, self.recorded, self.recorded)
             samples = SampleReader(connection, timed, self.source, metrics, self.first, self.before).read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,7 +86,8 @@ class SampleArrays:
 class SampleReader:
     """Reads the samples of one source that have a value of any of some metrics.
 
-    `timed`: see timed_samples. Only entities whose names lie in [`first`, `before`) are read.
+    `timed`: see timed_samples. Only entities whose names lie in [`first`, `before`) are read. `few`: there are so few
+    samples that one more query costs more than a name with each of them.
     """
 
     def __init__(
@@ -96,8 +98,9 @@ class SampleReader:
         metrics: Sequence[str],
         first: str = "",
         before: str = _LAST_NAME,
+        few: bool = False,
     ) -> None:
-        self._connection, self._metrics, self._limits = connection, metrics, (first, before)
+        self._connection, self._metrics, self._limits, self._few = connection, metrics, (first, before), few
         reported = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in metrics)
         self._samples = f"{timed} WHERE source = $source AND ({reported})"
         self._parameters: dict[str, str | Sequence[str]] = {"source": source}
@@ -105,12 +108,16 @@ class SampleReader:
     @cached_property
     def rows(self) -> Mapping[str, int]:
         """Entity → number of its samples, in the order of entity names."""
+        if self._few:
+            return self._named[0]
         selected, parameters = self._in_range(*self._limits)
         query = f"SELECT entity, count(*) FROM {selected} GROUP BY entity ORDER BY entity"  # noqa: S608 - quoted
         return dict(self._connection.execute(query, parameters).fetchall())
 
     def read(self, entities: Collection[str] | None = None) -> SampleArrays:
         """Return the samples of some entities, None: of all."""
+        if entities is None and self._few:
+            return self._named[1]
         if entities is None:
             return self._read(self.rows, *self._in_range(*self._limits))
         counts = {entity: self.rows[entity] for entity in sorted(entities)}
@@ -120,9 +127,19 @@ class SampleReader:
 
     def read_in_ranges(self) -> Iterator[SampleArrays]:
         """Yield the samples in ranges of entities that are small enough for memory."""
+        if self._few:
+            yield self.read()
+            return
         for first, before in entity_ranges(self.rows, len(self._metrics)):
             counts = {entity: count for entity, count in self.rows.items() if first <= entity < before}
             yield self._read(counts, *self._in_range(first, before))
+
+    @cached_property
+    def _named(self) -> tuple[Mapping[str, int], SampleArrays]:
+        """The number of samples of each entity, and all samples, by one query."""
+        fetched = self._fetch(["entity"], *self._in_range(*self._limits))
+        counts = Counter(np.ma.getdata(fetched["entity"]).tolist())
+        return counts, self._arrays(counts, fetched)
 
     def _in_range(self, first: str, before: str) -> tuple[str, dict[str, str | Sequence[str]]]:
         """Return SQL that selects the samples of a range of entities, and its parameters."""
@@ -137,9 +154,17 @@ class SampleReader:
     ) -> SampleArrays:
         """`counts`: entity → number of its samples, of all entities that are selected."""
         # Names are not fetched with the rows: to make a text for each costs more than all numbers of the row.
-        columns = ", ".join([*_TIMES, *map(quoted, self._metrics)])
+        return self._arrays(counts, self._fetch([], selected, parameters))
+
+    def _fetch(
+        self, names: Sequence[str], selected: str, parameters: Mapping[str, str | Sequence[str]]
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """Return the columns `names`, the times and the metrics of samples, by entity and time."""
+        columns = ", ".join([*names, *_TIMES, *map(quoted, self._metrics)])
         query = f"SELECT {columns} FROM {selected} ORDER BY entity, moment"  # noqa: S608 - quoted
-        fetched = self._connection.execute(query, parameters).fetchnumpy()
+        return self._connection.execute(query, parameters).fetchnumpy()
+
+    def _arrays(self, counts: Mapping[str, int], fetched: Mapping[str, npt.NDArray[Any]]) -> SampleArrays:
         moment, seen = (np.ma.getdata(fetched[name]) for name in ("moment", "seen"))
         return SampleArrays(
             list(counts),

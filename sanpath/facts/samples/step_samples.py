@@ -95,9 +95,9 @@ class StepSamples:
         """Mean rate over the step: sum of differences over sum of times. None: no window has a rate."""
         if counter in self.mean_rates:
             return self.mean_rates[counter]
-        if counter not in self.rates and self.overall is not None:
-            return self.overall.rates.get(counter)
-        rated = [(r, s) for r, s in zip(self.rates.get(counter, ()), self.seconds, strict=False) if r is not None]
+        if counter not in self.rates:
+            return self.overall.rates.get(counter) if self.overall is not None else None
+        rated = [(r, s) for r, s in zip(self.rates[counter], self.seconds, strict=False) if r is not None]
         total = sum(s for _, s in rated)
         return sum(r * s for r, s in rated) / total if total else None
 
@@ -141,7 +141,7 @@ def step_samples(
         if not metrics:
             continue
         table = _SourceTable(kind, source, reported, counters, gauges, gauges_by_quarter(kind, gauges, reported))
-        reader = SampleReader(connection, timed, source, metrics)
+        reader = SampleReader(connection, timed, source, metrics, few=recording.is_cached(kind))
         rows = reader.rows
         if not counters:
             for samples in reader.read_in_ranges():

@@ -9,7 +9,7 @@ from functools import cache
 import duckdb
 
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets
+from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets, sample_times
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.samples.timed_samples import shifts, timed_samples
 from sanpath.facts.time.load_edges import Unplaced, edge_offsets, is_significant
@@ -25,10 +25,11 @@ UNKNOWN_CLOCK = (
 @dataclass(frozen=True, slots=True)
 class PlacedInTime:
     """`events`: all events of sources, on the recorder's clock. `clocks`: source → its offset, where one is known.
-    `unplaced`: files and sources whose time could not be checked."""
+    `received_us`: see SampleTimes. `unplaced`: files and sources whose time could not be checked."""
 
     events: SourceEvents
     clocks: Mapping[str, ClockOffset]
+    received_us: tuple[int, int] | None
     unplaced: Sequence[Unplaced] = ()
 
 
@@ -38,12 +39,13 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     Imported files, and sources of a recorder with an uncertain clock, are placed by the edges of the load. Where
     these do not place a source of such a recorder, its samples are left out."""
     events = recording.events()
-    clocks = clock_offsets(recording, connection, events)
+    times = sample_times(recording, connection)
+    clocks = clock_offsets(recording, connection, events, times)
     recording.shifts = shifts(clocks)
     imported = list(dict.fromkeys(source for source, event in events if event.name == "imported"))
     uncertain = sources_with_uncertain_clock(recording)
     if not imported and not uncertain:
-        return PlacedInTime(events, clocks)
+        return PlacedInTime(events, clocks, times.received_us)
 
     @cache
     def samples(kind: str) -> Sequence[StepSamples]:
@@ -60,7 +62,8 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     recording.shifts = shifts(clocks, {**late_seconds, **dict.fromkeys(not_placed)})
     late_us = {source: round(1e6 * seconds) for source, seconds in late_seconds.items()}
     moved = [(source, replace(event, seen=event.seen - late_us.get(source, 0))) for source, event in events]
-    return PlacedInTime(sorted(moved, key=lambda offset: offset[1].seen), {**clocks, **offsets}, unplaced)
+    events = sorted(moved, key=lambda offset: offset[1].seen)
+    return PlacedInTime(events, {**clocks, **offsets}, times.received_us, unplaced)
 
 
 def _averaged_rates(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:

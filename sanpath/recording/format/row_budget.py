@@ -28,15 +28,19 @@ _CACHE_ENTRIES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The content of files. `plain_bytes`: its size when uncompressed."""
+    """The content of files. `values`: rows times columns. `plain_bytes`: its size when uncompressed."""
 
     rows: int
+    values: int
     file_bytes: int
     plain_bytes: int
 
     def without(self, removed: _Content) -> _Content:
         return _Content(
-            self.rows - removed.rows, self.file_bytes - removed.file_bytes, self.plain_bytes - removed.plain_bytes
+            self.rows - removed.rows,
+            self.values - removed.values,
+            self.file_bytes - removed.file_bytes,
+            self.plain_bytes - removed.plain_bytes,
         )
 
     def fits(self, rows_per_byte: float) -> bool:
@@ -62,6 +66,7 @@ def oversized_segments(
     contents = _contents_of(connection, store, names)
     total = _Content(
         sum(content.rows for content in contents.values()),
+        sum(content.values for content in contents.values()),
         sum(content.file_bytes for content in contents.values()),
         sum(content.plain_bytes for content in contents.values()),
     )
@@ -73,6 +78,11 @@ def oversized_segments(
         oversized.add(name)
         total = total.without(contents[name])
     return oversized
+
+
+def values_in(connection: duckdb.DuckDBPyConnection, store: Store, names: Sequence[str]) -> int:
+    """Return the number of values (rows times columns) of segments, without those whose footer cannot be read."""
+    return sum(content.values for content in _contents_of(connection, store, names).values())
 
 
 def _contents_of(connection: duckdb.DuckDBPyConnection, store: Store, names: Sequence[str]) -> dict[str, _Content]:
@@ -98,14 +108,15 @@ def _footers(connection: duckdb.DuckDBPyConnection, urls: Sequence[str]) -> dict
     files = {"files": list(urls)}
     # Readers read row groups; the footer's total number of rows is a mere claim.
     metadata = connection.execute(
-        "SELECT file_name, sum(row_group_num_rows) FILTER (column_id = 0), sum(total_uncompressed_size) "
+        "SELECT file_name, sum(row_group_num_rows) FILTER (column_id = 0), sum(row_group_num_rows), "
+        "sum(total_uncompressed_size) "
         "FROM parquet_metadata($files) GROUP BY file_name",
         files,
     ).fetchall()
     sizes = connection.execute("SELECT file_name, file_size_bytes FROM parquet_file_metadata($files)", files)
-    content = {url: (int(rows or 0), int(plain or 0)) for url, rows, plain in metadata}
+    content = {url: (int(rows or 0), int(values or 0), int(plain or 0)) for url, rows, values, plain in metadata}
     return {
-        url: _Content(rows, int(size), plain)
+        url: _Content(rows, values, int(size), plain)
         for url, size in sizes.fetchall()
-        for rows, plain in [content.get(url, (0, 0))]
+        for rows, values, plain in [content.get(url, (0, 0, 0))]
     }

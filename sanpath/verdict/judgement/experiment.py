@@ -32,13 +32,11 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     if len(leading) < 2:
         return ()
     named = [group for group in leading if _probability(group) >= _LEAST_PROBABILITY]
-    ordered = sorted(
-        proposals(table, leading[0][0].claim),
-        key=lambda proposal: (not _shows_unmeasured(proposal, leading[0]), -_value(proposal, leading)),
-    )
+    valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0].claim)]
+    ordered = sorted(valued, key=lambda pair: (not _shows_unmeasured(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
-        ordered += probe_steps(table)
-    return tuple(_experiment(proposal, named) for proposal in ordered if _value(proposal, leading) > 0)
+        ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
+    return tuple(_experiment(proposal, named) for value, proposal in ordered if value > 0)
 
 
 def _experiment(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> Experiment:
@@ -90,10 +88,9 @@ def _probability(group: Sequence[Suspicion]) -> float:
 
 def _value(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
     """How well an experiment separates the leading suspects, less its effort."""
+    outcomes = [(_probability(group), _expected(proposal, group)) for group in leading]
     difference = sum(
-        _probability(group)
-        * _probability(other_group)
-        * abs(_expected(proposal, group) - _expected(proposal, other_group))
-        for group, other_group in combinations(leading, 2)
+        probability * other_probability * abs(expected - other_expected)
+        for (probability, expected), (other_probability, other_expected) in combinations(outcomes, 2)
     )
     return difference * (1 - proposal.effort)

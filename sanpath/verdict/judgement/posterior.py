@@ -106,8 +106,9 @@ def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
     """The claims about each table, the most probable first."""
     claims = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
     scores = [
-        {_key(c): _step_score(table, c) for c in table_claims}
+        {_key(c): _step_score(table, c, idle) for c in table_claims}
         for table, table_claims in zip(tables, claims, strict=True)
+        for idle in [[_idle_density(segment, table.processor_wait_seconds) for segment in table.segments]]
     ]
     return [_posterior(i, tables, claims, scores) for i in range(len(tables))]
 
@@ -172,10 +173,10 @@ def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
-def _step_score(table: PlaceTable, claim: Claim) -> _StepScore:
+def _step_score(table: PlaceTable, claim: Claim, idle: list[float]) -> _StepScore:
     readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
     slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots) + _full_above(table, claim)
-    return _StepScore(readings, _wait_density(table, claim), slots)
+    return _StepScore(readings, _wait_density(table, claim, idle), slots)
 
 
 def _full_above(table: PlaceTable, claim: Claim) -> float:
@@ -198,9 +199,11 @@ def _fills_queues_above(claim: Claim) -> bool:
     return claim.growth == "saturates" or claim.independent_of_load
 
 
-def _wait_density(table: PlaceTable, claim: Claim) -> float:
-    """Logarithm of the probability density of the waits, given the claim."""
-    cpu_seconds = table.processor_wait_seconds
+def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
+    """Logarithm of the probability density of the waits, given the claim.
+
+    `idle`: the density of the wait at each segment if that does not limit.
+    """
     lowest = max(claim.explains, default=-1)
     explained_seconds = sum(table.segments[index].wait[1] for index in claim.explains)
     total = 0.0
@@ -208,7 +211,9 @@ def _wait_density(table: PlaceTable, claim: Claim) -> float:
         # How slow an I/O is does not depend on how many the load asks for: it may be slow nowhere, at one place
         # or at several.
         densities = [
-            _idle_density(segment, cpu_seconds) for segment in table.segments if not segment.hidden_wait_probability
+            density
+            for segment, density in zip(table.segments, idle, strict=True)
+            if not segment.hidden_wait_probability
         ]
         one_place_slow = sum(prod(densities) / density for density in densities) / max(1, len(densities))
         return log((prod(densities) + one_place_slow + prod((density + 1) / 2 for density in densities)) / 3)
@@ -220,40 +225,39 @@ def _wait_density(table: PlaceTable, claim: Claim) -> float:
             is_stalled = claim.growth != "saturates" and segment.wait[1] > 0
             probability_behind = min(1.0, explained_seconds / segment.wait[1]) / 2 if is_stalled else 0.5
             total += log(
-                probability_behind * _limiting_density(segment, _HARDLY)
-                + (1 - probability_behind) * _idle_density(segment, cpu_seconds)
+                probability_behind * _limiting_density(segment, _HARDLY) + (1 - probability_behind) * idle[index]
             )
         elif index not in claim.explains:
             full = _full_because_of_below(segment) if index < lowest and _fills_queues_above(claim) else 0.0
-            total += log(full + (1 - full) * _idle_density(segment, cpu_seconds))
+            total += log(full + (1 - full) * idle[index])
     explained = [table.segments[index] for index in sorted(claim.explains)]
+    explained_idle = [idle[index] for index in sorted(claim.explains)]
     hidden_probability = max((segment.hidden_wait_probability for segment in explained), default=0.0)
     if hidden_probability and len(explained) > 1:
         # Service time without a calmer step to compare may hide a wait: then the other segments show it, or none.
-        visible = [segment for segment in explained if not segment.hidden_wait_probability]
-        elsewhere = prod(_idle_density(segment, cpu_seconds) for segment in visible)
-        return total + log(
-            (1 - hidden_probability) * _explained_density(visible, claim, cpu_seconds)
-            + hidden_probability * elsewhere
-        )
+        visible = [index for index in sorted(claim.explains) if not table.segments[index].hidden_wait_probability]
+        visible_idle = [idle[index] for index in visible]
+        shown = _explained_density([table.segments[index] for index in visible], visible_idle, claim)
+        return total + log((1 - hidden_probability) * shown + hidden_probability * prod(visible_idle))
     if claim.independent_of_load:
         explained = [replace(segment, wait=segment.independent_wait) for segment in explained]
-    return total + log(_explained_density(explained, claim, cpu_seconds)) if explained else total
+        explained_idle = [_idle_density(segment, table.processor_wait_seconds) for segment in explained]
+    return total + log(_explained_density(explained, explained_idle, claim)) if explained else total
 
 
-def _explained_density(segments: Sequence[Segment], claim: Claim, cpu_seconds: float) -> float:
+def _explained_density(segments: Sequence[Segment], idle: list[float], claim: Claim) -> float:
     """Probability density of the waits at the segments that a claim explains.
 
     The wait may show in one of them or be spread over several. A hidden claim need not show at all. A claim that is
-    independent of load shows in the latency, or it limits nothing.
+    independent of load shows in the latency, or it limits nothing. `idle`: the density at each of them if it does
+    not limit.
     """
     at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
-    everywhere = prod(_idle_density(segment, cpu_seconds) for segment in segments)
+    everywhere = prod(idle)
     likely = min(1.0, sum(segment.wait_shares[1] for segment in segments))
     single = sum(
-        _limiting_density(segment, at_knee)
-        * prod(_idle_density(neighbour, cpu_seconds) for neighbour in segments if neighbour is not segment)
-        for segment in segments
+        _limiting_density(segment, at_knee) * prod(idle[:index] + idle[index + 1 :])
+        for index, segment in enumerate(segments)
     ) / len(segments)
     density = (single + _share_density(likely, at_knee)) / 2 if len(segments) > 1 else single
     if claim.independent_of_load:
