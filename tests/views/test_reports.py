@@ -65,7 +65,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
             "CT0.FC0 › fa1 › vol01",
             "First action: Let the ports negotiate",
         ),
-        *("takes one path down, medium risk", "Expected: up to 12,595 IOPS", "Actions", "How sure"),
+        *("takes one path down, medium risk", "Expected gain: up to 12,595 IOPS", "Actions", "How sure"),
         *("caused by esx7/vmhba2 - sw1/fc1/7", "Next limit", "Findings", "CAUSE link-full", "Not measured"),
         *(
             "below 16 outstanding I/Os",
