@@ -287,7 +287,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of the run, which is that of the step with the highest throughput.
+    """The verdict of the run, which is that of the step with the highest throughput, or of another step as deep if
+    that one shows no limit.
 
     `probability`: how often a verdict with such evidence is right. `suspects`: all remaining explanations, the most
     probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or what a

@@ -49,7 +49,10 @@ CLOCKS = {
     "load_edges": "by the load's edges",
 }
 
-FROM_STEP = "the step with the highest throughput; of equals, the one with most outstanding I/Os"
+FROM_STEP = (
+    "the step with the highest throughput, of equals the one with most outstanding I/Os; "
+    "if it shows no limit, another one with as many that does"
+)
 
 GRADES = {
     "A": "at least 97 of 100 such verdicts are right in simulated tests",

@@ -1,0 +1,51 @@
+"""Which step decides the verdict of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import judge_recording
+from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.step_judgement import Judgement
+from tests.support.san import San
+from tests.support.stories import published
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Judgement:
+    """The judgement of a step with 800 outstanding I/Os, which names a link."""
+    _, judgements = judge_recording(published(San(tmp_path)).write())
+    found = deciding(judgements)
+    assert found.bottlenecks
+    return found
+
+
+def undecided(judged: Judgement) -> Judgement:
+    """A step that is a fifth faster, and of which nothing is known."""
+    load = judged.load
+    faster = replace(
+        load,
+        step="faster",
+        ops_per_second=1.2 * load.ops_per_second,
+        bytes_per_second=1.2 * load.bytes_per_second,
+        latency_seconds=load.latency_seconds / 1.2,
+    )
+    return replace(judged, load=faster, kind="cannot_tell", grade="C", bottlenecks=())
+
+
+def test_a_step_that_shows_a_limit_decides_beside_a_faster_one_that_shows_none(limited: Judgement) -> None:
+    assert deciding([undecided(limited), limited]) is limited
+
+
+def test_a_step_with_fewer_outstanding_ios_says_nothing_of_a_faster_one(limited: Judgement) -> None:
+    calmer = replace(limited, load=replace(limited.load, in_flight_measured=limited.load.in_flight_measured / 2))
+    unknown = undecided(limited)
+    assert deciding([unknown, calmer]) is unknown
+
+
+def test_of_two_steps_that_show_a_limit_the_faster_one_decides(limited: Judgement) -> None:
+    faster = replace(undecided(limited), kind=limited.kind, bottlenecks=limited.bottlenecks)
+    assert deciding([limited, faster]) is faster
