@@ -97,7 +97,7 @@ CASES = {
             fabrics=(Fabric(_slow_host_port("p-host"), SwitchPort("p-array")),),
             array=_UNSATURATED_ARRAY,
             # A step holds four whole windows of the array's 2 s, wherever they begin.
-            load=Load(ramp_seconds=1, step_seconds=10),
+            load=Load(step_seconds=10),
             counter_cache_seconds=1,
         ),
         Case(
