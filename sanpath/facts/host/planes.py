@@ -232,14 +232,14 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
 
 
 def _luns_of(topology: Topology, root: str) -> list[str]:
-    """The LUNs that a load names; otherwise the LUN of its machine, if that has only one. Those of a host in place of
-    an unread load are all that it has."""
+    """The LUNs that a load names; where it names no target, the LUN of its machine, if that has only one. Those of a
+    host in place of an unread load are all that it has."""
     if root.startswith("host:"):
         return topology.related(root, "attached_to", "lun")
-    luns = topology.related(root, "targets", "lun")
-    machines = [] if luns else machines_of(topology, root)
-    candidates = [lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")]
-    return luns or (candidates if len(candidates) == 1 else [])
+    if topology.related(root, "targets"):
+        return topology.related(root, "targets", "lun")
+    luns = [lun for machine in machines_of(topology, root) for lun in topology.related(machine, "attached_to", "lun")]
+    return luns if len(luns) == 1 else []
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:
