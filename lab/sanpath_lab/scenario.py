@@ -264,7 +264,7 @@ class Neighbour(_Model):
     """Another host with I/O in a closed loop that runs all the time. No load generator reports it.
 
     `target`: port of `array`; None: of the array under test. `think_seconds`: from the end of an I/O to the start of
-    the next.
+    the next. `decoy`: it does not hold the test up.
     """
 
     name: str
@@ -277,6 +277,7 @@ class Neighbour(_Model):
     outstanding: int = Field(gt=0)
     submit_seconds: float = 1.2e-5
     think_seconds: float = Field(default=0.0, ge=0)
+    decoy: bool = False
 
 
 class Truth(_Model):

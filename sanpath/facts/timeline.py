@@ -20,7 +20,7 @@ from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import cables, io_paths, machine_of, on_paths, targets_of
+from sanpath.topology.paths import cables, io_paths, luns_of, machine_of, on_paths, targets_of
 
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
 
@@ -167,7 +167,7 @@ def _time_lines(
     _, volumes = targets_of(topology, *_roots(topology))
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     luns = {lun for volume in volumes for lun in topology.related(volume, "backed_by", "lun")}
-    luns |= {lun for root in _roots(topology) for lun in topology.related(root, "targets", "lun")}
+    luns |= {lun for root in _roots(topology) for lun in luns_of(topology, root)}
     for kind, entities in (("lun", luns), ("volume", volumes), ("array", arrays)):
         quantity: Quantity = "device_latency" if kind == "lun" else "array_latency"
         ids = {source_id for entity in entities for source_id in topology.entities[entity].known_as}

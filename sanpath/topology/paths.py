@@ -142,19 +142,21 @@ def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
     return {port for ports, _ in targets for port in ports}, {volume for _, volumes in targets for volume in volumes}
 
 
-def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
-    ports, volumes = set(), set()
-    for target in topology.related(load, "targets"):
-        kind = topology.entities[target].kind
-        if kind == "array_port":
-            ports.add(target)
-        elif kind == "lun":
-            volumes |= set(topology.related(target, "backed_by", "volume"))
-        elif kind == "volume":
-            volumes.add(target)
+def luns_of(topology: Topology, load: str) -> list[str]:
+    """Return the LUNs that a load names; where it names no target, the LUN of its machine, if that has only one.
+    Those of a host in place of an unread load are all that it has."""
     if load.startswith("host:"):
-        luns = topology.related(load, "attached_to", "lun")
-        volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
+        return topology.related(load, "attached_to", "lun")
+    if topology.related(load, "targets"):
+        return topology.related(load, "targets", "lun")
+    luns = [lun for machine in machines_of(topology, load) for lun in topology.related(machine, "attached_to", "lun")]
+    return luns if len(luns) == 1 else []
+
+
+def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
+    ports = set(topology.related(load, "targets", "array_port"))
+    volumes = set(topology.related(load, "targets", "volume"))
+    volumes |= {volume for lun in luns_of(topology, load) for volume in topology.related(lun, "backed_by", "volume")}
     for host in [] if volumes else hosts_of(topology, load):
         presented = topology.related(host, "presents", "volume")
         volumes |= set(presented) if len(presented) == 1 else set()

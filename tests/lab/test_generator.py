@@ -88,6 +88,15 @@ def test_a_place_that_holds_as_well_makes_a_label_false() -> None:
     assert confirm(both, MEDIA, False) is None
 
 
+def test_a_decoy_that_holds_the_test_up_makes_a_label_false() -> None:
+    """The hosts at fault are called decoys: without them the test is faster, so they are none."""
+    scenario, truth = draft_of("neighbour-port"), FAULTS["neighbour-port"]
+    labelled = [neighbour for neighbour in scenario.neighbours if not neighbour.decoy]
+    assert confirm(scenario, truth.relief, truth.latency_bound) is not None
+    mislabelled = tuple(n.model_copy(update={"decoy": n.target == labelled[0].target}) for n in scenario.neighbours)
+    assert confirm(scenario.model_copy(update={"neighbours": mislabelled}), truth.relief, truth.latency_bound) is None
+
+
 def test_every_place_can_be_given_room() -> None:
     for seed in range(1, 40):
         _, scenario = drafted(seed)

@@ -107,6 +107,7 @@ class San:
         target: int | None = None,
         array: str = "fa1",
         volume: int | None = None,
+        decoy: bool = False,
     ) -> str:
         """Another host on the first switch of a fabric; `target`: the fabric's port of the array it talks to,
         None: any of the two, of which the first is that of the test; `volume`: the number of one that it shares,
@@ -133,6 +134,7 @@ class San:
                 "outstanding": outstanding,
                 "think_seconds": think_seconds,
                 "volume": volume or number,
+                "decoy": decoy,
             }
         )
         return port

@@ -31,6 +31,7 @@ def _another_host(san: San) -> None:
         block_bytes=random.choice((8, 16, 64)) * _KIB,
         outstanding=1,
         think_seconds=5.0 if idle else random.uniform(0.02, 0.1),
+        decoy=True,
     )
 
 
@@ -43,13 +44,13 @@ def _loose_cap(san: San, baseline: Baseline) -> None:
 def _full_unrelated_link(san: San) -> None:
     """Add a host that fills its own slow link, to an array port that the test does not use."""
     fabric, slow = san.random.randrange(san.fabrics), san.random.choice((1, 2))
-    san.neighbour(fabric, block_bytes=256 * _KIB, outstanding=8, gigabit=slow, target=1)
+    san.neighbour(fabric, block_bytes=256 * _KIB, outstanding=8, gigabit=slow, target=1, decoy=True)
 
 
 def _shared_port(san: San) -> None:
     """Add a host with a little I/O on the array port of the test."""
     think = san.random.uniform(5e-3, 2e-2)
-    san.neighbour(0, block_bytes=16 * _KIB, outstanding=2, think_seconds=think, target=0)
+    san.neighbour(0, block_bytes=16 * _KIB, outstanding=2, think_seconds=think, target=0, decoy=True)
 
 
 def _busy_second_array(san: San) -> None:
@@ -57,4 +58,12 @@ def _busy_second_array(san: San) -> None:
     service = {"minimum_seconds": 8e-3, "tail_seconds": 2e-3}
     san.other_array = {"parallel_media": 4, "read": service, "write": service}
     fabric = san.random.randrange(san.fabrics)
-    san.neighbour(fabric, block_bytes=16 * _KIB, outstanding=16, direction=san.direction, array="fa2", target=0)
+    san.neighbour(
+        fabric,
+        block_bytes=16 * _KIB,
+        outstanding=16,
+        direction=san.direction,
+        array="fa2",
+        target=0,
+        decoy=True,
+    )

@@ -32,7 +32,7 @@ from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.open_ends import open_ends
-from sanpath.topology.paths import Cable, IoPath, cables, io_paths, switch_of
+from sanpath.topology.paths import Cable, IoPath, cables, io_paths, luns_of, switch_of
 
 FULL = 0.95
 """From this share of what a full link reads, a window counts as full; the limit of the rule link-full."""
@@ -178,7 +178,7 @@ def _shares_of_open_links(
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
     """Return the naa identifier of the LUN under test. None: not known, or there are several."""
-    luns = {lun for f in loads for root in f.roots for lun in topology.related(root, "targets", "lun")}
+    luns = {lun for f in loads for root in f.roots for lun in luns_of(topology, root)}
     identifiers = {naa for lun in luns for naa in topology.entities[lun].ids.get("naa", ())}
     return identifiers.pop() if len(identifiers) == 1 else None
 

@@ -12,7 +12,7 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import hosts_of, machines_of
+from sanpath.topology.paths import hosts_of, luns_of, machines_of
 
 _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
@@ -221,7 +221,7 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
     """Return the block devices and virtual disks that the load's I/O may use."""
     devices: set[str] = set()
     for root in load.roots:
-        devices |= set(_luns_of(topology, root))
+        devices |= set(luns_of(topology, root))
         disks = [
             disk
             for machine in machines_of(topology, root)
@@ -229,17 +229,6 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
         ]
         devices |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
     return devices
-
-
-def _luns_of(topology: Topology, root: str) -> list[str]:
-    """The LUNs that a load names; where it names no target, the LUN of its machine, if that has only one. Those of a
-    host in place of an unread load are all that it has."""
-    if root.startswith("host:"):
-        return topology.related(root, "attached_to", "lun")
-    if topology.related(root, "targets"):
-        return topology.related(root, "targets", "lun")
-    luns = [lun for machine in machines_of(topology, root) for lun in topology.related(machine, "attached_to", "lun")]
-    return luns if len(luns) == 1 else []
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:

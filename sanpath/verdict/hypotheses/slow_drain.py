@@ -18,7 +18,7 @@ from sanpath.verdict.evidence.step import is_full
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, stall_weight
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import bandwidth, percent
+from sanpath.verdict.units import bandwidth, duration, percent
 
 STALLED = 0.3
 """Share of a second without transmit credit from which a port is congested.
@@ -33,6 +33,17 @@ _FROM_OTHERS = 0.8
 """Share of a stalled port's bytes that come through a link if that link's other users are the senders."""
 _FULL_PORT = 2.0
 """Log-likelihood ratio of a full port that takes its frames from a link that the test uses."""
+_HELD_BYTES = 500 * 2148
+"""The most that a switch port holds of frames that have arrived: 500 buffers, the largest default of a port without
+extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3)."""
+_TRANSFER_READY_BYTES = 64 * 1024
+"""Data that an array asks for with one frame; with smaller pieces a write waits for more of them."""
+_UNEXPLAINED = 0.08
+"""Mean share of the latency that no claim explains, as in the posterior."""
+_TOO_LONG = -6.0
+_ANSWERS_ONLY = -1.5
+"""Log-odds that a stalled link holds a test up of which it carries no data: frames of a few bytes are soon let
+through."""
 _Conclude = Callable[[Sequence[Claim]], Conclusion]
 
 
@@ -64,10 +75,35 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(words, stall_weight(stall_ratio))]
     if is_full(cause):
         evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
+    evidence += _delay_of_answers(table, victims)
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
     words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
     reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
     yield _claim(table, cause, evidence, partial(_conclude, table, cause, stalled_links, reasons))
+
+
+def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> list[Evidence]:
+    """Evidence that stalled links are too fast for the wait, where only commands or answers of the test cross them.
+
+    These are a few frames an I/O, and behind each other at most what the switches hold of other frames. Data of the
+    test would queue at the stalled link themselves, and answers behind the data of others in a common array port.
+    """
+    load = table.load
+    if any(row["direction"] == load.direction for row in victims):
+        return []
+    evidence = [Evidence("it carries no data of the test in that direction", _ANSWERS_ONLY)]
+    entities = {row["entity"] for row in table.on_path}
+    array_ports = [row for row in table.opposite_links if row["side"] == "array" and row["entity"] in entities]
+    through_ports = sum(number(row, "bytes_per_second") for row in array_ports)
+    if through_ports > max(number(row, "bytes_per_second") for row in victims) / 2:
+        return evidence
+    per_frame = sum(_HELD_BYTES / number(row, "bytes_per_second") for row in victims if row["bytes_per_second"])
+    frames = 1.0 if load.direction == "read" else 1 + max(1.0, (load.operation_bytes or 0) / _TRANSFER_READY_BYTES)
+    waited = sum(table.segments[index].wait[0] for index in table.transfer)
+    unexplained = (waited - frames * per_frame) / load.latency_seconds
+    words = f"its frames in that direction wait {duration(frames * per_frame)} at most, I/Os wait {duration(waited)}"
+    evidence += [Evidence(words, max(_TOO_LONG, -unexplained / _UNEXPLAINED))] if unexplained > 0 else []
+    return evidence
 
 
 def _behind_others(table: PlaceTable) -> Iterator[Claim]:

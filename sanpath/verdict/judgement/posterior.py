@@ -39,7 +39,8 @@ from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
 
-HYPOTHESES: Sequence[Callable[[PlaceTable], Iterable[Claim]]] = (
+_Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
+HYPOTHESES: Sequence[_Hypothesis] = (
     links.claims,
     uncounted_links.claims,
     device_ports.claims,
@@ -91,7 +92,8 @@ class Suspicion:
     probability: float
 
 
-_Key = tuple[str, str, str | None, frozenset[int]]
+_Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
+"""What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 
 
 class _StepScore(NamedTuple):
@@ -102,50 +104,55 @@ class _StepScore(NamedTuple):
     slots: float
 
 
+class _Scored(NamedTuple):
+    claim: Claim
+    score: _StepScore
+
+
 def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
     """The claims about each table, the most probable first."""
-    claims = [[claim for hypothesis in HYPOTHESES for claim in hypothesis(table)] for table in tables]
-    scores = [
-        {_key(c): _step_score(table, c, idle) for c in table_claims}
-        for table, table_claims in zip(tables, claims, strict=True)
-        for idle in [[_idle_density(segment, table.processor_wait_seconds) for segment in table.segments]]
-    ]
-    return [_posterior(i, tables, claims, scores) for i in range(len(tables))]
+    scored = [_scored(table) for table in tables]
+    return [_posterior(i, tables, scored) for i in range(len(tables))]
 
 
-def _key(claim: Claim) -> _Key:
-    return claim.verdict, claim.kind, claim.entity, claim.explains
+def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
+    """The claims about a table with their scores. Of two that say the same for other reasons, the better supported
+    stands: they are one explanation."""
+    idle = [_idle_density(segment, table.processor_wait_seconds) for segment in table.segments]
+    best: dict[_Key, _Scored] = {}
+    for hypothesis in HYPOTHESES:
+        for claim in hypothesis(table):
+            key = (claim.verdict, claim.kind, claim.entity or hypothesis, claim.explains)
+            score = _step_score(table, claim, idle)
+            if key not in best or claim.prior + sum(score) > best[key].claim.prior + sum(best[key].score):
+                best[key] = _Scored(claim, score)
+    return best
 
 
-def _posterior(
-    i: int,
-    tables: Sequence[PlaceTable],
-    claims: Sequence[Sequence[Claim]],
-    scores: Sequence[Mapping[_Key, _StepScore]],
-) -> list[Suspicion]:
+def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_Key, _Scored]]) -> list[Suspicion]:
     table = tables[i]
     same_plateau = [
-        (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_scores)
-        for other_table, other_scores in zip(tables, scores, strict=True)
+        (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_claims)
+        for other_table, other_claims in zip(tables, scored, strict=True)
         if other_table is not table and (weight := _same_plateau(table, other_table)) > _NO_WEIGHT
     ]
     probed = list(outcomes(table))
     logits = []
-    for claim in claims[i]:
-        key = _key(claim)
-        readings, waiting = [(1.0, scores[i][key].readings)], [(1.0, scores[i][key].waiting)]
-        for weight, has_more_in_flight, other_scores in same_plateau:
-            if key in other_scores:
-                readings.append((weight, other_scores[key].readings))
+    for key, (claim, own) in scored[i].items():
+        readings, waiting = [(1.0, own.readings)], [(1.0, own.waiting)]
+        for weight, has_more_in_flight, other_claims in same_plateau:
+            if key in other_claims:
+                other = other_claims[key].score
+                readings.append((weight, other.readings))
                 # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
-                waiting += [(weight, other_scores[key].waiting)] if has_more_in_flight else []
-        score = _pooled(readings) + _pooled(waiting) + scores[i][key].slots + _scaling(table, claim)
+                waiting += [(weight, other.waiting)] if has_more_in_flight else []
+        score = _pooled(readings) + _pooled(waiting) + own.slots + _scaling(table, claim)
         score += outcome_score(probed, claim)
         logits.append(_TEMPERATURE * (claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)
-    suspicions = [Suspicion(claim, share / total) for claim, share in zip(claims[i], shares, strict=True)]
+    suspicions = [Suspicion(c.claim, share / total) for c, share in zip(scored[i].values(), shares, strict=True)]
     return sorted(suspicions, key=lambda suspicion: -suspicion.probability)
 
 

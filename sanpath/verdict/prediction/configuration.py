@@ -13,7 +13,7 @@ from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable, cables, io_paths, switch_of, targets_of
+from sanpath.topology.paths import Cable, cables, io_paths, luns_of, switch_of, targets_of
 from sanpath.verdict.model import Setting
 
 _NO_SETTINGS = ("load", "path")
@@ -88,7 +88,7 @@ def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
 def _virtual_disks(facts: Facts, load: LoadFacts) -> Iterator[str]:
     """Virtual disks on the LUNs that the load addresses: their adapter is part of the test, counted or not."""
     topology = facts.topology
-    luns = {lun for root in load.roots for lun in topology.related(root, "targets", "lun")}
+    luns = {lun for root in load.roots for lun in luns_of(topology, root)}
     for root in load.roots:
         for machine in topology.related(root, "runs_on"):
             disks = topology.related(machine, "attached_to", "vdisk")
