@@ -19,7 +19,7 @@ SAME_THROUGHPUT = 0.06
 """Relative difference below which throughputs are the same."""
 _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
-_AS_MANY = 0.3
+_AS_MANY = 0.7
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 
 _LEAST_LIMITED = 1e-6

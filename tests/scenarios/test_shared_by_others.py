@@ -107,3 +107,12 @@ def test_a_place_that_was_idle_at_a_calmer_load_did_not_make_it_wait(calm_ratio:
 def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:
     calm = replace(segment(0.8), wait=(0.0, 0.0, 0.0))
     assert _wait(segment(0.8), 0.0, True, 0.0, calm, 1.0)[0] == pytest.approx(0.77)
+
+
+@pytest.mark.parametrize("links_are_counted", [False, True])
+def test_what_an_array_times_apart_from_the_transfer_is_no_transfer(links_are_counted: bool) -> None:
+    """The array times the transfer itself: links that nobody counts do not explain 2 ms in front of its clock."""
+    door = Segment(
+        "array_door", "array:fa1", "array_front", (0.002, 0.002), "between the host's and the array's clock"
+    )
+    assert _wait(door, 8e-5, links_are_counted, 1.0, None, 1.0)[0] == pytest.approx(0.002, rel=0.2)

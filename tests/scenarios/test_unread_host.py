@@ -66,3 +66,15 @@ def test_an_acquittal_needs_seven_to_one(tmp_path: Path) -> None:
     assert first.verdict == "concurrency_limited"
     assert first.probability < 7 / 8
     assert (verdict.kind, verdict.bottlenecks) == ("cannot_tell", ())
+
+
+@pytest.mark.parametrize("second_lun", [False, True])
+def test_an_array_behind_all_luns_of_a_machine_serves_its_load(tmp_path: Path, second_lun: bool) -> None:
+    """No source says which LUN the load uses, and no switch is read. All LUNs are of one array, and their volumes
+    carry together what the load moves. Its reads wait in the array."""
+    san = San(tmp_path, leave_out={"disk", "switch"}, guest_queue_depth=254, second_lun=second_lun)
+    for n in (32, 128):
+        in_array = AtArray(0.0005, queue=n / 20_000 - 0.0006, san=2e-5)
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(20_000, n / 20_000), array={"read": in_array})
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])

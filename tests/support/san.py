@@ -22,6 +22,7 @@ from tests.support.recording import Number, RecordingBuilder
 
 KIB = 1024
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
+SECOND_NAA = "naa.624a93706c1b16ce1c034d1c00013919"
 GAP_SECONDS = 4.0
 CREDIT_TICK_SECONDS = 2.5e-6
 """What switches count time without credit in."""
@@ -101,7 +102,7 @@ class San:
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
-    `guest_queue_depth`: slots of the machine's disk.
+    `guest_queue_depth`: slots of the machine's disk. `second_lun`: it has another one, idle, of the same array.
     `p99_times`: the 99th percentile of the load's latency over its mean. `drift`: by
     which share of it the load's latency rises from the beginning of a step to its end, evenly. `make`: of the
     switches.
@@ -123,6 +124,7 @@ class San:
     cache_bytes: float | None = None
     memory_bytes: float | None = None
     guest_queue_depth: int = 32
+    second_lun: bool = False
     p99_times: float = 2.0
     drift: float = 0.0
     make: str | None = "cisco"
@@ -192,6 +194,9 @@ class San:
         out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes=disk)
         out.entity("config", "host", "esx7", attributes={"os": "VMware ESXi"})
         out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
+        if self.second_lun:
+            out.entity("config", "lun", "sqlvm1/sdb", ids={"naa": (SECOND_NAA,)}, attributes=disk)
+            out.say("lun:sqlvm1/sdb attached_to vm:sqlvm1")
         for port in self.ports:
             if port.host:
                 name = f"{port.host}/{port.device}"
@@ -307,8 +312,10 @@ class San:
                 about = {"technology": self.technology, **_capable(port.capable)}
                 out.entity("fa1", "array_port", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)
                 out.link("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
-        out.entity("fa1", "volume", "vol01", ids={"naa": (NAA,)})
-        out.link("fa1", "member_of", (("volume", "vol01"), ("array", "fa1")), "volumes")
+        volumes = {"vol01": NAA} | ({"vol02": SECOND_NAA} if self.second_lun else {})
+        for name, naa in volumes.items():
+            out.entity("fa1", "volume", name, ids={"naa": (naa,)})
+            out.link("fa1", "member_of", (("volume", name), ("array", "fa1")), "volumes")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
         for at in _every(self.others_every, 0.0, last):
             out.poll("fa1", at + wait)
@@ -316,7 +323,8 @@ class San:
             if "array_samples" not in self.leave_out:
                 values = {"fa1": _performance(step, whole=True)}
                 out.samples("fa1", ARRAY, at + wait, values, device_at=at + shift, covers=1.0)
-                values = {"vol01": _performance(step, whole=False)}
+                values = {"vol01": _performance(step, whole=False), "vol02": _performance(None, whole=False)}
+                values = {name: values[name] for name in volumes}
                 out.samples("fa1", VOLUME, at + wait, values, device_at=at + shift, covers=1.0)
             if step is not None and step.pairs:
                 counts: dict[str, dict[str, Number]] = {pair: {"ops_count": n} for pair, n in step.pairs.items()}

@@ -8,7 +8,7 @@ from math import isclose
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import io_paths, targets_of
+from sanpath.topology.paths import io_paths, machines_of, targets_of
 
 SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
@@ -60,11 +60,12 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
     It is the array's row, whose samples are more frequent, if nearly all of its bytes are the test's. If only the
     volume reports the test's own operations, it is the volume's."""
+    step_and_direction = {"step": load.step, "direction": load.direction}
     ports, volumes = targets_of(topology, *load.roots)
+    volumes = volumes or _volumes_by_bytes(topology, load, tables["volume"].select(**step_and_direction))
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     arrays |= {array for port in ports for array in topology.related(port, "member_of", "array")}
     arrays |= {path.array for path in io_paths(topology, *load.roots)}
-    step_and_direction = {"step": load.step, "direction": load.direction}
     rows = [row for row in tables["volume"].select(**step_and_direction) if row["entity"] in volumes]
     volume_row = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
     if (
@@ -87,6 +88,17 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         if not same_operations(load, volume_row):
             return row
     return volume_row
+
+
+def _volumes_by_bytes(topology: Topology, load: LoadFacts, rows: Sequence[FactRow]) -> set[str]:
+    """Return the volumes behind the LUNs of the load's machines, if together they carry its bytes.
+
+    Empty: they carry other bytes. No source reports which of several LUNs the load uses."""
+    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
+    luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
+    volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
+    byte_rate = sum(number(row, "bytes_per_second") for row in rows if row["entity"] in volumes)
+    return volumes if isclose(byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE) else set()
 
 
 def _has_test_operations(load: LoadFacts, volume: FactRow) -> bool:

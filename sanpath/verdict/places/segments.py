@@ -393,7 +393,7 @@ def _wait_without_calm(
             shortest = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or is_counted else 0.0)
             timed = segment.source == _BY_ARRAY
             certain = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * shortest - _ROUND_TRIP_SECONDS
-            if not is_counted:
+            if not is_counted and (timed or segment.kind == "fabric"):
                 certain = low - _SLOWEST_LINK_RATIO * wire - _ROUND_TRIP_SECONDS if timed else 0.0
             certain = max(grown, certain)
             # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
