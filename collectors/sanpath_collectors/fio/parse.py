@@ -154,7 +154,7 @@ def parse_status(document: Mapping[str, Any]) -> Status:
     entries = [entry for entry in document["jobs"] if isinstance(entry, dict) and isinstance(entry.get("read"), dict)]
     defaults = _options(document.get("global options"))
     keys = [(integer(entry.get("groupid"), 0), str(entry.get("jobname", "?"))) for entry in entries]
-    entry_counts = Counter(keys)
+    entry_counts = Counter(keys) if len(keys) > 1 else dict.fromkeys(keys, 1)
     names = unique_names([name for _, name in keys])
     version = version_of(document)
     jobs = [

@@ -73,6 +73,8 @@ class Status:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Names of jobs, numbered where they repeat: fio gives all processes of a job the same name."""
+    if len(names) == 1:
+        return [names[0].replace(",", ";")]
     counts: Counter[str] = Counter()
     unique = []
     # A step lists its loads with commas between them.
